@@ -1,0 +1,148 @@
+"""Composition: the frozen result of composing a distribution's plugins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pydantic import BaseModel
+
+from mortise_kernel.contracts.descriptors import RequestProcessor, ResponseProcessor, ResultProcessor
+from mortise_kernel.contracts.model import BaseLlm
+from mortise_kernel.distribution import Distribution
+from mortise_kernel.errors import ConfigurationError, FeatureUnavailableError, ModelError, did_you_mean
+from mortise_kernel.hooks import Callbacks
+from mortise_kernel.ordering import Owned, Placed
+
+Hooks = Mapping[str, tuple[Callbacks, Callbacks]]
+
+
+@dataclass(frozen=True, slots=True)
+class PluginRecord:
+    """What became of a plugin: `state` is enabled, disabled, failed or available; `why` says the reason."""
+
+    name: str
+    distribution: str
+    version: str
+    state: str
+    why: str
+    hooks: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """Distribution and version as one text."""
+        return f"{self.distribution} {self.version}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """The chains, hooks and registries of a runtime. Made once; nothing in it changes but its model cache."""
+
+    distribution: Distribution
+    placed: Mapping[str, tuple[Placed, ...]]
+    #: Hook name -> (plugins' implementations, fallbacks).
+    hooks: Hooks
+    #: Kind of descriptor -> name -> descriptor and owner.
+    registry: Mapping[str, Mapping[str, Owned]]
+    plugins: tuple[PluginRecord, ...]
+    #: Plugin name -> its validated settings.
+    settings: Mapping[str, BaseModel] = field(default_factory=dict)
+    request_chain: tuple[RequestProcessor, ...] = ()
+    response_chain: tuple[ResponseProcessor, ...] = ()
+    result_chain: tuple[ResultProcessor, ...] = ()
+    _models: dict[str, BaseLlm] = field(default_factory=dict)
+
+    def with_hooks(self, first: Hooks) -> Composition:
+        """The same composition with the hooks of further plugins before its own."""
+        merged = {name: (first[name][0] + own, first[name][1] + last) for name, (own, last) in self.hooks.items()}
+        return replace(self, hooks=merged)
+
+    def find(self, kind: str, name: str) -> Any:
+        """The descriptor of that kind and name; a ConfigurationError names those there are."""
+        known = self.registry.get(kind, {})
+        if name in known:
+            return known[name].item
+        raise ConfigurationError(
+            f"no plugin provides the {_words(kind)} {name!r}{did_you_mean(name, known)} "
+            f"(there are: {', '.join(sorted(known)) or 'none'}){self._disabled_hint()}"
+        )
+
+    def all(self, kind: str) -> list[Any]:
+        """The descriptors of a kind."""
+        return [owned.item for owned in self.registry.get(kind, {}).values()]
+
+    def model(self, address: str) -> BaseLlm:
+        """The model of an address, made once: ``provider:rest`` or a name that a provider's pattern matches.
+
+        An empty address is the first default that a provider offers.
+        """
+        if address not in self._models:
+            self._models[address] = self._make_model(address)
+        return self._models[address]
+
+    def _make_model(self, address: str) -> BaseLlm:
+        providers = self.registry.get("ModelProvider", {})
+        if not address:
+            address = self.default_model()
+        scheme, colon, _ = address.partition(":")
+        if colon and scheme in providers:
+            return providers[scheme].item.create(address)  # type: ignore[no-any-return]
+        for owned in providers.values():
+            if any(re.fullmatch(pattern, address) for pattern in owned.item.patterns):
+                return owned.item.create(address)  # type: ignore[no-any-return]
+        schemes = [f"{name}:" for name in providers]
+        hint = did_you_mean(f"{scheme}:", schemes) or did_you_mean(address, providers)
+        raise ModelError(
+            f"unknown model {address!r}{hint} (providers: {', '.join(sorted(schemes)) or 'none'}){self._disabled_hint()}"
+        )
+
+    def default_model(self) -> str:
+        """The address used where an agent names no model."""
+        for owned in self.registry.get("ModelProvider", {}).values():
+            if owned.item.default is not None and (address := owned.item.default()):
+                return str(address)
+        raise ModelError(f"no model is set and no provider offers a default{self._disabled_hint()}")
+
+    def service(self, kind: str, uri: str | None = None) -> Any:
+        """A store of `kind` ('session', 'artifact', 'memory', 'credential') from a URI or the distribution's own."""
+        address = uri if uri is not None else self.distribution.services.get(kind)
+        if not address:
+            return None
+        scheme = address.partition(":")[0]
+        known = self.registry.get(_BACKENDS[kind], {})
+        if scheme not in known:
+            raise FeatureUnavailableError(
+                f"no plugin provides a {kind} store for {address!r}"
+                f"{did_you_mean(scheme, known)} (there are: {', '.join(f'{n}:' for n in sorted(known)) or 'none'})"
+                f"{self._disabled_hint()}"
+            )
+        return known[scheme].item.open(address)
+
+    def adapt_tool(self, entry: Any) -> Any:
+        """A tool made of a foreign object, by the first adapter that accepts it."""
+        adapters = self.registry.get("ToolAdapter", {})
+        for owned in adapters.values():
+            if owned.item.accepts(entry):
+                return owned.item.adapt(entry)
+        raise ConfigurationError(
+            f"{entry!r} is no tool: no adapter accepts it "
+            f"(adapters: {', '.join(sorted(adapters)) or 'none'}){self._disabled_hint()}"
+        )
+
+    def _disabled_hint(self) -> str:
+        disabled = self.distribution.disable
+        return f"; distribution {self.distribution.name!r} disables {', '.join(disabled)}" if disabled else ""
+
+
+_BACKENDS = {
+    "session": "SessionBackend",
+    "artifact": "ArtifactBackend",
+    "memory": "MemoryBackend",
+    "credential": "CredentialBackend",
+}
+
+
+def _words(kind: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).lower()

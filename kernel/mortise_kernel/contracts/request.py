@@ -1,0 +1,164 @@
+"""LlmRequest: what one model call asks, built up by the request chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from mortise_kernel.errors import ConfigurationError
+from mortise_kernel.types.config import GenerateContentConfig
+from mortise_kernel.types.content import Content, Part, SharedContents
+from mortise_kernel.types.tools import Tool
+
+if TYPE_CHECKING:
+    from mortise_kernel.contracts.tool import BaseTool
+
+
+class LlmRequest:
+    """The model's name, the conversation, the configuration and the tools of one model call.
+
+    `contents` shares the session's committed contents and copies one when it is touched through the list,
+    so no edit reaches the session. `tools_dict` maps tool names to the tools that can be dispatched.
+    """
+
+    __slots__ = (
+        "_instructions", "_live", "cache_config", "cache_metadata", "cacheable_contents_token_count", "config",
+        "contents", "model", "previous_interaction_id", "tools_dict",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        model: str | None = None,
+        contents: list[Content] | None = None,
+        config: GenerateContentConfig | None = None,
+        live_connect_config: Any = None,
+        tools_dict: dict[str, BaseTool] | None = None,
+        **rest: Any,
+    ) -> None:
+        self.model = model
+        self.contents: list[Content] = contents if contents is not None else SharedContents()
+        self.config = config if config is not None else GenerateContentConfig()
+        self.tools_dict: dict[str, BaseTool] = tools_dict if tools_dict is not None else {}
+        self._live = live_connect_config
+        self.cache_config: Any = rest.pop("cache_config", None)
+        self.cache_metadata: Any = rest.pop("cache_metadata", None)
+        self.cacheable_contents_token_count: int | None = rest.pop("cacheable_contents_token_count", None)
+        self.previous_interaction_id: str | None = rest.pop("previous_interaction_id", None)
+        if rest:
+            raise TypeError(f"LlmRequest has no field {next(iter(rest))!r}")
+
+    @property
+    def live_connect_config(self) -> Any:
+        """The LiveConnectConfig of a live connection, made when first touched."""
+        if self._live is None:
+            from mortise_kernel.types.live import LiveConnectConfig
+
+            self._live = LiveConnectConfig()
+        return self._live
+
+    @live_connect_config.setter
+    def live_connect_config(self, value: Any) -> None:
+        self._live = value
+
+    def append_instructions(self, instructions: Sequence[str] | Content) -> list[Content]:
+        """Add to the system instruction, a blank line between.
+
+        Of a Content, the text goes there; each part that is data becomes a user content to which the
+        instruction refers. Those contents are appended to `contents` and returned.
+        """
+        if not isinstance(instructions, Content):
+            self._append_text([text for text in instructions if text])
+            return []
+        texts: list[str] = []
+        references: list[Content] = []
+        for part in instructions.parts or ():
+            if part.text:
+                texts.append(part.text)
+            elif part.inline_data is not None or part.file_data is not None:
+                reference, described = _reference(part, len(references))
+                texts.append(f"[Reference to {described}: {reference}]")
+                references.append(
+                    Content(role="user", parts=[Part(text=f"Referenced {described}: {reference}"), part])
+                )
+        self._append_text(["".join(texts)] if not references else ["\n\n".join(texts)])
+        self.contents.extend(references)
+        return references
+
+    def _append_text(self, texts: list[str]) -> None:
+        if not texts:
+            return
+        text = "\n\n".join(texts)
+        present = self.config.system_instruction
+        if not present:
+            self.config.system_instruction = text
+        elif isinstance(present, str):
+            self.config.system_instruction = f"{present}\n\n{text}"
+        else:
+            self.config.system_instruction = _with_text(present, text)
+
+    def append_tools(self, tools: Sequence[BaseTool]) -> None:
+        """Declare `tools` to the model and make them dispatchable; a second tool of one name is refused."""
+        declarations = []
+        for tool in tools:
+            declaration = tool._get_declaration()
+            if declaration is None:
+                continue
+            other = self.tools_dict.get(tool.name)
+            if other is not None and other is not tool:
+                raise ConfigurationError(
+                    f"two tools are named {tool.name!r}: {other.origin} and {tool.origin}; rename one of them"
+                )
+            self.tools_dict[tool.name] = tool
+            declarations.append(declaration)
+        if not declarations:
+            return
+        if self.config.tools is None:
+            self.config.tools = []
+        for present in self.config.tools:
+            if isinstance(present, Tool) and present.function_declarations:
+                present.function_declarations.extend(declarations)
+                return
+        self.config.tools.append(Tool(function_declarations=declarations))
+
+    def set_output_schema(self, base_model: Any) -> None:
+        """Ask for JSON of the given schema (a pydantic class, a type or a schema)."""
+        self.config.response_schema = base_model
+        self.config.response_mime_type = "application/json"
+
+    def model_copy(self, *, update: dict[str, Any] | None = None, deep: bool = False) -> LlmRequest:
+        """A copy with its own contents list and configuration."""
+        new = LlmRequest(model=self.model, config=self.config.model_copy(deep=deep), tools_dict=dict(self.tools_dict))
+        new.contents = SharedContents(list.copy(self.contents)) if not deep else [
+            c.model_copy(deep=True) for c in list.copy(self.contents)
+        ]
+        for name in ("_live", "cache_config", "cache_metadata", "cacheable_contents_token_count",
+                     "previous_interaction_id"):  # fmt: skip
+            setattr(new, name, getattr(self, name))
+        for name, value in (update or {}).items():
+            setattr(new, name, value)
+        return new
+
+    def model_dump(self, *, mode: str = "python", **options: Any) -> dict[str, Any]:
+        """A dict of the request without its tool objects."""
+        options.pop("exclude", None)
+        contents = [content.model_dump(mode=mode, **options) for content in list.copy(self.contents)]
+        config = self.config.model_dump(mode=mode, exclude={"response_schema"}, **options)
+        return {"model": self.model, "contents": contents, "config": config}
+
+
+def _reference(part: Part, index: int) -> tuple[str, str]:
+    if part.inline_data is not None:
+        blob = part.inline_data
+        return f"inline_data_{index}", f"inline data {blob.display_name or ''} ({blob.mime_type})".replace("  ", " ")
+    file = part.file_data
+    return f"file_data_{index}", f"file data ({file.file_uri if file else ''})"
+
+
+def _with_text(present: Any, text: str) -> Any:
+    if isinstance(present, Content):
+        return Content(role=present.role, parts=[*(present.parts or ()), Part(text=text)])
+    items = present if isinstance(present, list) else [present]
+    return [*items, text]
+
+

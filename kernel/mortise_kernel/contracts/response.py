@@ -1,0 +1,87 @@
+"""LlmResponse: what a model provider yields, one per chunk or answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mortise_kernel.types.content import Content
+from mortise_kernel.types.hot import Hot, coerce, hot
+from mortise_kernel.types.reasons import FinishReason
+from mortise_kernel.types.response import GenerateContentResponse
+from mortise_kernel.types.usage import GenerateContentResponseUsageMetadata
+from mortise_kernel.types.wire import late
+
+if TYPE_CHECKING:
+    from mortise_kernel.types.citations import CitationMetadata
+    from mortise_kernel.types.grounding import GroundingMetadata
+    from mortise_kernel.types.live_server import LiveServerGoAway, LiveServerSessionResumptionUpdate
+    from mortise_kernel.types.logprobs import LogprobsResult
+    from mortise_kernel.types.transcription import Transcription
+else:  # rare in an answer: each loads with its first value
+    CitationMetadata = late("citations:CitationMetadata")
+    GroundingMetadata = late("grounding:GroundingMetadata")
+    LiveServerGoAway = late("live_server:LiveServerGoAway")
+    LiveServerSessionResumptionUpdate = late("live_server:LiveServerSessionResumptionUpdate")
+    LogprobsResult = late("logprobs:LogprobsResult")
+    Transcription = late("transcription:Transcription")
+
+
+@hot
+class LlmResponse(Hot):
+    """One answer of a model, or one chunk of it (`partial=True`), or its failure (`error_code`)."""
+
+    model_version: str | None = None
+    content: Content | None = None
+    grounding_metadata: GroundingMetadata | None = None
+    partial: bool | None = None
+    turn_complete: bool | None = None
+    finish_reason: FinishReason | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    interrupted: bool | None = None
+    custom_metadata: dict[str, Any] | None = None
+    usage_metadata: GenerateContentResponseUsageMetadata | None = None
+    live_session_resumption_update: LiveServerSessionResumptionUpdate | None = None
+    live_session_id: str | None = None
+    go_away: LiveServerGoAway | None = None
+    input_transcription: Transcription | None = None
+    output_transcription: Transcription | None = None
+    avg_logprobs: float | None = None
+    logprobs_result: LogprobsResult | None = None
+    cache_metadata: Any = None
+    citation_metadata: CitationMetadata | None = None
+    interaction_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.content is not None and not isinstance(self.content, Content):
+            self.content = coerce(Content, self.content)
+
+    @classmethod
+    def create(cls, generate_content_response: Any) -> LlmResponse:
+        """The response of a ``GenerateContentResponse`` (ours or google-genai's): S0 §5.3.
+
+        An answer without a candidate and without prompt feedback is an error ``UNKNOWN_ERROR``.
+        """
+        answer = GenerateContentResponse.model_validate(generate_content_response)
+        common: dict[str, Any] = {"usage_metadata": answer.usage_metadata, "model_version": answer.model_version}
+        if answer.candidates:
+            candidate = answer.candidates[0]
+            common |= {
+                "finish_reason": candidate.finish_reason,
+                "citation_metadata": candidate.citation_metadata,
+                "avg_logprobs": candidate.avg_logprobs,
+                "logprobs_result": candidate.logprobs_result,
+            }
+            if (candidate.content and candidate.content.parts) or candidate.finish_reason == FinishReason.STOP:
+                return cls(content=candidate.content, grounding_metadata=candidate.grounding_metadata, **common)
+            return cls(error_code=_text(candidate.finish_reason), error_message=candidate.finish_message, **common)
+        if answer.prompt_feedback:
+            blocked = answer.prompt_feedback
+            return cls(
+                error_code=_text(blocked.block_reason), error_message=blocked.block_reason_message, **common
+            )
+        return cls(error_code="UNKNOWN_ERROR", error_message="Unknown error.", **common)
+
+
+def _text(reason: Any) -> str | None:
+    return None if reason is None else str(getattr(reason, "value", reason))

@@ -1,0 +1,112 @@
+"""The error tree. A message says what happened, who caused it, where, and what to do.
+
+    MortiseError
+    ├── ConfigurationError            a distribution, a YAML file or an argument is wrong
+    │   ├── CompositionError          the plugins do not fit together (carries every problem found)
+    │   │   └── LockError             the composition differs from its lock file
+    │   └── AgentConfigError          an agent file is wrong (carries file and line)
+    ├── PluginError                   a plugin misbehaved (carries its name and distribution)
+    │   ├── PluginLoadError           it could not be imported
+    │   └── HookSignatureError        a hook or a callback has the wrong signature or result
+    ├── ModelError                    no model, an unknown address, a missing SDK or key
+    │   └── LlmCallsLimitExceededError  RunConfig.max_llm_calls was reached
+    ├── FeatureUnavailableError       asked for something that no installed plugin provides
+    ├── SessionError
+    │   ├── SessionNotFoundError
+    │   ├── AlreadyExistsError        a session of that id exists
+    │   ├── StaleSessionError         the session moved on: reload the tail and retry
+    │   ├── FencedError               another worker took the session over: stop
+    │   └── PairingError              a tool result without its call
+    └── NodeTimeoutError, StateSchemaError   raised by graph nodes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class MortiseError(Exception):
+    """The base of every error that mortise raises itself."""
+
+
+class ConfigurationError(MortiseError, ValueError):
+    """A setting, a file or an argument is wrong."""
+
+
+class CompositionError(ConfigurationError):
+    """The plugins do not compose. `problems` lists everything that was found, each a sentence."""
+
+    def __init__(self, problems: str | Iterable[str]) -> None:
+        self.problems = (problems,) if isinstance(problems, str) else tuple(problems)
+        super().__init__("; ".join(self.problems))
+
+
+class LockError(CompositionError):
+    """The installed plugins differ from the lock file."""
+
+
+class AgentConfigError(ConfigurationError):
+    """An agent file is wrong; the message starts with ``file:line``."""
+
+
+class PluginError(MortiseError):
+    """A plugin misbehaved."""
+
+
+class PluginLoadError(PluginError):
+    """A plugin could not be imported; the cause is chained."""
+
+
+class HookSignatureError(PluginError, TypeError):
+    """A hook or callback takes other arguments than its specification, or returned something it must not."""
+
+
+class ModelError(MortiseError):
+    """A model cannot be used."""
+
+
+class LlmCallsLimitExceededError(ModelError):
+    """The invocation asked for more model calls than RunConfig.max_llm_calls allows."""
+
+
+class FeatureUnavailableError(MortiseError, NotImplementedError):
+    """No composed plugin provides what was asked for; the message names the remedy."""
+
+
+class SessionError(MortiseError):
+    """A session cannot be read or written."""
+
+
+class SessionNotFoundError(SessionError, ValueError):
+    """There is no such session."""
+
+
+class AlreadyExistsError(SessionError):
+    """A session of that id exists."""
+
+
+class StaleSessionError(SessionError, ValueError):
+    """The stored session has events that this view has not seen: reload the tail and retry."""
+
+
+class FencedError(SessionError):
+    """Another worker holds the session's lease: stop."""
+
+
+class PairingError(SessionError):
+    """A tool result answers no call of the session."""
+
+
+class NodeTimeoutError(MortiseError):
+    """A graph node took longer than its time-out."""
+
+
+class StateSchemaError(MortiseError, ValueError):
+    """A state value does not fit the declared schema."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``"; did you mean 'x'?"`` where a known name is close, else an empty string."""
+    close = get_close_matches(name, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

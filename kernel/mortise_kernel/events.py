@@ -1,0 +1,232 @@
+"""Event and EventActions: the unit of everything that happens in a session, and its side effects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import InitVar, field
+from typing import Any
+
+from mortise_kernel import seam
+from mortise_kernel.contracts.response import LlmResponse
+from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part, UserContent, freeze
+from mortise_kernel.types.hot import FrozenError, Hot, coerce, hot
+from mortise_kernel.types.wire import WireModel
+
+
+class EventCompaction(WireModel):
+    """A summary that stands for the events between two timestamps (seconds since the epoch, both inclusive)."""
+
+    start_timestamp: float
+    end_timestamp: float
+    compacted_content: Content
+
+
+class ToolConfirmation(WireModel):
+    """A request to confirm a tool call (`hint`, `payload`), or the user's answer to it (`confirmed`)."""
+
+    hint: str = ""
+    confirmed: bool = False
+    payload: Any = None
+
+
+class NodeInfo(WireModel):
+    """Where in a workflow graph an event comes from."""
+
+    path: str = ""
+    output_for: list[str] | None = None
+    message_as_output: bool | None = None
+
+
+@hot
+class EventActions(Hot):
+    """The side effects that an event carries; they take effect when it is committed."""
+
+    skip_summarization: bool | None = None
+    state_delta: dict[str, Any] = field(default_factory=dict)
+    artifact_delta: dict[str, int] = field(default_factory=dict)
+    transfer_to_agent: str | None = None
+    escalate: bool | None = None
+    requested_auth_configs: dict[str, Any] = field(default_factory=dict)
+    requested_tool_confirmations: dict[str, ToolConfirmation] = field(default_factory=dict)
+    compaction: EventCompaction | None = None
+    end_of_agent: bool | None = None
+    agent_state: dict[str, Any] | None = None
+    rewind_before_invocation_id: str | None = None
+    route: Any = None
+    render_ui_widgets: list[Any] | None = None
+    set_model_response: Any = None
+
+
+@hot
+class Event(LlmResponse):
+    """One thing that happened: a message, a tool call or result, a state change, a signal.
+
+    `author` is 'user' or an agent's name. `actions` and `node_info` exist only once touched; readers on
+    the hot path look at `touched_actions`, which may be None.
+    """
+
+    invocation_id: str = ""
+    author: str = ""
+    actions: EventActions = None  # type: ignore[assignment]  # made when first touched, see below
+    output: Any = None
+    node_info: NodeInfo = None  # type: ignore[assignment]  # likewise
+    long_running_tool_ids: set[str] | None = None
+    branch: str | None = None
+    isolation_scope: str | None = None
+    id: str = ""
+    timestamp: float = field(default_factory=lambda: seam.clock())
+    message: InitVar[Any] = None
+    state: InitVar[dict[str, Any] | None] = None
+    route: InitVar[Any] = None
+
+    def __post_init__(self, message: Any = None, state: Any = None, route: Any = None) -> None:
+        """`message`, `state` and `route` are shorthands for content, actions.state_delta and actions.route."""
+        if not self.id:
+            self.id = seam.new_id()
+        if self.content is not None and not isinstance(self.content, Content):
+            self.content = coerce(Content, self.content)
+        if message is not None:
+            if self.content is not None:
+                raise ValueError("Event takes either `content` or `message`, not both")
+            self.content = as_message(message)
+        if state is not None:
+            self.actions.state_delta.update(state)
+        if route is not None:
+            self.actions.route = route
+
+    @property
+    def touched_actions(self) -> EventActions | None:
+        """The actions where something has touched them, else None; reading this creates nothing."""
+        return _ACTIONS.__get__(self)  # type: ignore[no-any-return]
+
+    def get_function_calls(self) -> list[FunctionCall]:
+        """The tool calls in the content, in order."""
+        if self.content is None or not self.content.parts:
+            return []
+        return [p.function_call for p in self.content.parts if p.function_call is not None]
+
+    def get_function_responses(self) -> list[FunctionResponse]:
+        """The tool results in the content, in order."""
+        if self.content is None or not self.content.parts:
+            return []
+        return [p.function_response for p in self.content.parts if p.function_response is not None]
+
+    def has_trailing_code_execution_result(self) -> bool:
+        """Whether the last part is the result of executed code."""
+        parts = self.content.parts if self.content is not None else None
+        return bool(parts) and parts[-1].code_execution_result is not None  # type: ignore[index]
+
+    def is_final_response(self) -> bool:
+        """Whether the turn of the agent ends here (S0 §2.4): nothing is left to execute or to summarise."""
+        actions = _ACTIONS.__get__(self)
+        if self.long_running_tool_ids or (actions is not None and actions.skip_summarization):
+            return True
+        if self.partial:
+            return False
+        parts = self.content.parts if self.content is not None else None
+        if not parts:
+            return True
+        for part in parts:
+            if part.function_call is not None or part.function_response is not None:
+                return False
+        return parts[-1].code_execution_result is None
+
+    def model_dump(self, *, mode: str = "python", **options: Any) -> dict[str, Any]:
+        """A dict, as pydantic's ``model_dump``; dumping does not count as touching the actions."""
+        with _Untouched(self):
+            return Hot.model_dump(self, mode=mode, **options)
+
+    def model_dump_json(self, **options: Any) -> str:
+        """JSON text, as pydantic's ``model_dump_json``."""
+        with _Untouched(self):
+            return Hot.model_dump_json(self, **options)
+
+    def __repr__(self) -> str:
+        lazy = {"actions": _ACTIONS.__get__(self), "node_info": _NODE_INFO.__get__(self)}
+        values = {name: lazy[name] if name in lazy else getattr(self, name) for name in self.field_names}
+        return f"Event({', '.join(f'{name}={value!r}' for name, value in values.items() if value is not None)})"
+
+    @staticmethod
+    def new_id() -> str:
+        """A new event id."""
+        return seam.new_id()
+
+
+class _Untouched:
+    """Undoes, after a dump, the creation of actions and node_info that reading them causes."""
+
+    __slots__ = ("actions", "event", "node_info")
+
+    def __init__(self, event: Event) -> None:
+        self.event, self.actions, self.node_info = event, _ACTIONS.__get__(event), _NODE_INFO.__get__(event)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        _ACTIONS.__set__(self.event, self.actions)
+        _NODE_INFO.__set__(self.event, self.node_info)
+
+
+def _lazy(slot: Any, make: Callable[[], Any], empty: Any) -> Any:
+    """A property over `slot` that makes its value when first read; a frozen event shows the shared `empty` one."""
+    read, write = slot.__get__, slot.__set__
+
+    def get(self: Event) -> Any:
+        value = read(self)
+        if value is None:
+            if self.__class__ is _FrozenEvent:
+                return empty
+            value = make()
+            write(self, value)
+        return value
+
+    def put(self: Event, value: Any) -> None:
+        write(self, value)
+
+    return property(get, put)
+
+
+class _NoEntries(dict[str, Any]):
+    """The empty containers of a committed event without actions."""
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        raise FrozenError(f"{key!r} cannot be set: the event is committed; work on event.model_copy()")
+
+    update = setdefault = __setitem__  # type: ignore[assignment]
+
+
+_ACTIONS: Any = Event.__dict__["actions"]
+_NODE_INFO: Any = Event.__dict__["node_info"]
+_FrozenEvent = Event._frozen
+_FrozenActions = EventActions._frozen
+_EMPTY = EventActions(
+    state_delta=_NoEntries(),
+    artifact_delta=_NoEntries(),
+    requested_auth_configs=_NoEntries(),
+    requested_tool_confirmations=_NoEntries(),
+)
+_EMPTY.__class__ = _FrozenActions
+Event.actions = _lazy(_ACTIONS, EventActions, _EMPTY)  # type: ignore[method-assign,assignment]
+Event.node_info = _lazy(_NODE_INFO, NodeInfo, NodeInfo())  # type: ignore[method-assign,assignment]
+
+
+def freeze_event(event: Event) -> Event:
+    """Freeze a committed event and its content, in place. A subclass of Event keeps its class, unfrozen."""
+    if event.content is not None:
+        freeze(event.content)
+    if event.__class__ is Event:
+        actions = _ACTIONS.__get__(event)
+        if actions is not None and actions.__class__ is EventActions:
+            actions.__class__ = _FrozenActions
+        event.__class__ = _FrozenEvent
+    return event
+
+
+def as_message(message: Any) -> Content:
+    """A Content from a string, a part, a list of them, a Content or a dict."""
+    if isinstance(message, str):
+        return Content(role="user", parts=[Part(text=message)])
+    if isinstance(message, (Part, list)):
+        return UserContent(message)
+    return coerce(Content, message)  # type: ignore[no-any-return]

@@ -1,0 +1,178 @@
+"""InvocationContext: everything one invocation shares, as the agent that runs sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mortise_kernel import seam
+from mortise_kernel.errors import LlmCallsLimitExceededError
+from mortise_kernel.events import Event
+
+if TYPE_CHECKING:
+    from mortise_kernel.composition import Composition
+    from mortise_kernel.contracts.agent import BaseAgent, BaseAgentState
+    from mortise_kernel.contracts.services import (
+        BaseArtifactService,
+        BaseCredentialService,
+        BaseMemoryService,
+        BaseSessionService,
+    )
+    from mortise_kernel.run_config import RunConfig
+    from mortise_kernel.session import Session
+    from mortise_kernel.types.content import Content
+
+
+class CallBudget:
+    """Counts the model calls of an invocation, across all its agents."""
+
+    __slots__ = ("used",)
+
+    def __init__(self) -> None:
+        self.used = 0
+
+
+class InvocationContext:
+    """One invocation as one agent sees it.
+
+    `for_agent` and `model_copy` give the view of another agent: the services, the session and the call
+    budget are shared, `agent`, `branch` and `end_invocation` are the view's own.
+    """
+
+    __slots__ = (
+        "agent", "agent_states", "app", "artifact_service", "branch", "budget", "composition", "credential_service",
+        "end_invocation", "end_of_agents", "invocation_id", "isolation_scope", "live_request_queue",
+        "memory_service", "node_path", "notes", "resumability_config", "run_config", "session",
+        "session_service", "user_content",
+    )  # fmt: skip
+
+    session_service: BaseSessionService
+    artifact_service: BaseArtifactService | None
+    memory_service: BaseMemoryService | None
+    credential_service: BaseCredentialService | None
+    composition: Composition
+    agent: BaseAgent
+    session: Session
+    run_config: RunConfig
+    user_content: Content | None
+
+    def __init__(
+        self,
+        *,
+        session_service: BaseSessionService,
+        session: Session,
+        agent: BaseAgent,
+        composition: Composition,
+        run_config: RunConfig,
+        invocation_id: str | None = None,
+        user_content: Content | None = None,
+        artifact_service: BaseArtifactService | None = None,
+        memory_service: BaseMemoryService | None = None,
+        credential_service: BaseCredentialService | None = None,
+        branch: str | None = None,
+        app: Any = None,
+        resumability_config: Any = None,
+        live_request_queue: Any = None,
+    ) -> None:
+        self.session_service = session_service
+        self.session = session
+        self.agent = agent
+        self.composition = composition
+        self.run_config = run_config
+        self.invocation_id = invocation_id or new_invocation_id()
+        self.user_content = user_content
+        self.artifact_service = artifact_service
+        self.memory_service = memory_service
+        self.credential_service = credential_service
+        self.branch = branch
+        self.app = app
+        self.resumability_config = resumability_config
+        self.live_request_queue = live_request_queue
+        self.isolation_scope: str | None = None
+        self.node_path: str | None = None
+        self.end_invocation = False
+        self.agent_states: dict[str, dict[str, Any]] = {}
+        self.end_of_agents: dict[str, bool] = {}
+        self.budget = CallBudget()
+        #: What plugins keep for the rest of the invocation, under keys of their own.
+        self.notes: dict[Any, Any] = {}
+
+    def model_copy(self, *, update: dict[str, Any] | None = None, deep: bool = False) -> InvocationContext:
+        """A view that shares everything and differs in `update`."""
+        new = object.__new__(InvocationContext)
+        for name in InvocationContext.__slots__:
+            setattr(new, name, getattr(self, name))
+        for name, value in (update or {}).items():
+            setattr(new, name, value)
+        return new
+
+    def for_agent(self, agent: BaseAgent) -> InvocationContext:
+        """The view of `agent`; the branch stays."""
+        if self.agent is agent:
+            return self
+        return self.model_copy(update={"agent": agent})
+
+    @property
+    def app_name(self) -> str:
+        """The session's app."""
+        return self.session.app_name
+
+    @property
+    def user_id(self) -> str:
+        """The session's user."""
+        return self.session.user_id
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether the app's invocations pause on long-running calls and resume."""
+        config = self.resumability_config
+        return config is not None and bool(config.is_resumable)
+
+    def increment_llm_call_count(self) -> None:
+        """Count a model call; raises LlmCallsLimitExceededError beyond RunConfig.max_llm_calls."""
+        self.budget.used += 1
+        limit = self.run_config.max_llm_calls
+        if 0 < limit < self.budget.used:
+            raise LlmCallsLimitExceededError(
+                f"Max number of llm calls limit of `{limit}` exceeded (RunConfig.max_llm_calls)"
+            )
+
+    def get_events(self, *, current_invocation: bool = False, current_branch: bool = False) -> list[Event]:
+        """The session's events; of this invocation and of this branch only, where asked."""
+        events = self.session.events
+        if current_invocation:
+            tail: list[Event] = []
+            for event in reversed(events):  # an invocation's events are the newest: stop where they begin
+                if event.invocation_id == self.invocation_id:
+                    tail.append(event)
+                elif tail and event.author == "user" and not event.get_function_responses():
+                    break
+            events = tail[::-1]
+        if current_branch:
+            events = [e for e in events if e.branch == self.branch]
+        return list(events)
+
+    _get_events = get_events
+
+    def set_agent_state(
+        self, agent_name: str, *, agent_state: BaseAgentState | None = None, end_of_agent: bool = False
+    ) -> None:
+        """Note an agent's checkpoint, or that it ended; with neither, both are forgotten."""
+        self.agent_states.pop(agent_name, None)
+        self.end_of_agents.pop(agent_name, None)
+        if end_of_agent:
+            self.end_of_agents[agent_name] = True
+        elif agent_state is not None:
+            self.agent_states[agent_name] = agent_state.model_dump(mode="json")
+            self.end_of_agents[agent_name] = False
+
+    def should_pause_invocation(self, event: Event) -> bool:
+        """Whether `event` asks for something that only the user or the outside can answer (S0 §10.2)."""
+        waiting = event.long_running_tool_ids
+        if not waiting or not self.is_resumable:
+            return False
+        return any(call.id in waiting for call in event.get_function_calls())
+
+
+def new_invocation_id() -> str:
+    """``e-`` and a UUID."""
+    return "e-" + seam.new_id()

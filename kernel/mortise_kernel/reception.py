@@ -1,0 +1,80 @@
+"""Reception: the user's message comes in, as a new invocation or into one that waits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mortise_kernel.errors import ConfigurationError
+from mortise_kernel.events import Event, EventActions, as_message
+from mortise_kernel.invocation import InvocationContext
+from mortise_kernel.lifecycle import ask
+from mortise_kernel.routing import find_call_event
+from mortise_kernel.types.content import Content, Part
+
+
+def received(message: Any) -> Content:
+    """The caller's message as a Content of our own: validated, with a role, and not shared with the caller.
+
+    Takes a Content (ours or google-genai's), a dict, a string or parts.
+    """
+    content = message if isinstance(message, Content) else as_message(message)
+    parts = content.parts
+    if not parts:
+        raise ConfigurationError("the message has no parts; pass text or at least one part")
+    return Content(role=content.role or "user", parts=[_own(part) for part in parts])
+
+
+def _own(part: Part) -> Part:
+    text = part.text
+    if text is not None and part.function_response is None and part.inline_data is None and part.file_data is None:
+        if type(text) is not str:
+            raise ConfigurationError(f"a message part's text must be a string, not {type(text).__name__}")
+        return Part(text=text, thought=part.thought, thought_signature=part.thought_signature)
+    return Part.model_validate(part.model_dump())
+
+
+def response_ids(content: Content | None) -> set[str | None]:
+    """The call ids that the function responses in `content` answer."""
+    parts = content.parts if content is not None else None
+    return {p.function_response.id for p in parts or () if p.function_response is not None}
+
+
+async def receive(ctx: InvocationContext, state_delta: dict[str, Any] | None) -> Event:
+    """Let plugins see the message, then append it to the session with `state_delta` (S0 §1.2)."""
+    assert ctx.user_content is not None
+    changed = await ask(
+        ctx, "on_user_message_callback", {"invocation_context": ctx, "user_message": ctx.user_content}
+    )
+    if changed is not None:
+        ctx.user_content = changed
+    event = Event(invocation_id=ctx.invocation_id, author="user", content=ctx.user_content)
+    if state_delta:
+        event.actions = EventActions(state_delta=dict(state_delta))
+    if ids := response_ids(ctx.user_content):
+        asked = find_call_event(ctx.session.events, ids)
+        if asked is None:
+            raise ConfigurationError(
+                f"the message answers tool call(s) {sorted(map(str, ids))} that the session does not have"
+            )
+        event.branch = asked.branch
+        event.isolation_scope = asked.isolation_scope
+    return await ctx.session_service.append_event(ctx.session, event)
+
+
+def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:
+    """Bring back, for a resumed invocation, its message and its agents' checkpoints."""
+    for event in events:
+        if event.invocation_id != ctx.invocation_id:
+            continue
+        if event.author == "user":
+            if ctx.user_content is None and event.content is not None and not event.get_function_responses():
+                ctx.user_content = event.content
+            continue
+        actions = event.touched_actions
+        if actions is not None and actions.end_of_agent:
+            ctx.end_of_agents[event.author] = True
+            ctx.agent_states.pop(event.author, None)
+        elif actions is not None and actions.agent_state is not None:
+            ctx.agent_states[event.author] = actions.agent_state
+            ctx.end_of_agents[event.author] = False

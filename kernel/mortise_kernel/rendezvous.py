@@ -1,0 +1,67 @@
+"""Rendezvous: one stream of events from several concurrent producers.
+
+The rule of the single producer holds for each: it resumes only after its event was committed, that is, after
+the consumer came back for more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+from mortise_kernel import seam
+from mortise_kernel.events import Event
+
+Events = AsyncGenerator[Event, None]
+
+
+class _Meeting:
+    """Where producers leave events and wait, and the consumer picks them up."""
+
+    __slots__ = ("arrived", "waiting")
+
+    def __init__(self) -> None:
+        self.waiting: deque[tuple[Event, asyncio.Future[None]]] = deque()
+        self.arrived: asyncio.Future[None] | None = None
+
+    def wake(self, _: object = None) -> None:
+        if self.arrived is not None and not self.arrived.done():
+            self.arrived.set_result(None)
+
+    async def produce(self, events: Events) -> None:
+        loop = asyncio.get_running_loop()
+        async with aclosing(events):
+            async for event in events:
+                committed = loop.create_future()
+                self.waiting.append((event, committed))
+                self.wake()
+                await committed
+
+
+async def merge(producers: Sequence[Events]) -> Events:
+    """The events of all `producers` as they come. Where one fails, the others are cancelled and awaited first."""
+    meeting = _Meeting()
+    tasks = [seam.spawn(meeting.produce(events)) for events in producers]
+    for task in tasks:
+        task.add_done_callback(meeting.wake)
+    running = set(tasks)
+    try:
+        while running or meeting.waiting:
+            if meeting.waiting:
+                event, committed = meeting.waiting.popleft()
+                yield event
+                if not committed.done():
+                    committed.set_result(None)
+                continue
+            for task in [t for t in running if t.done()]:
+                running.discard(task)
+                task.result()
+            if running and not meeting.waiting:
+                meeting.arrived = asyncio.get_running_loop().create_future()
+                await meeting.arrived
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,212 @@
+"""The runner: one invocation, from the user's message to the last committed event."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from mortise_kernel import composing
+from mortise_kernel.composition import Composition
+from mortise_kernel.contracts.agent import BaseAgent, check_tree
+from mortise_kernel.contracts.services import (
+    BaseArtifactService,
+    BaseCredentialService,
+    BaseMemoryService,
+    BaseSessionService,
+)
+from mortise_kernel.contracts.tool import BaseToolset, close_toolset
+from mortise_kernel.errors import ConfigurationError, SessionNotFoundError
+from mortise_kernel.events import Event
+from mortise_kernel.invocation import InvocationContext
+from mortise_kernel.lifecycle import ask
+from mortise_kernel.reception import receive, received, response_ids, restore
+from mortise_kernel.routing import choose_agent, find_call_event
+from mortise_kernel.run_config import RunConfig
+from mortise_kernel.session import Session
+
+Events = AsyncGenerator[Event, None]
+_KEPT = ("id", "timestamp", "invocation_id", "author")
+
+
+class Runner:
+    """Runs an agent (or an app) against sessions.
+
+    Give `agent` with `app_name`, or `app`. A service that is not given comes from the distribution's `services`.
+    `plugins` are objects with hooks (a `BasePlugin`, or anything with ``@hookimpl`` methods).
+    """
+
+    def __init__(
+        self,
+        *,
+        app: Any = None,
+        app_name: str | None = None,
+        agent: BaseAgent | None = None,
+        node: BaseAgent | None = None,
+        plugins: Sequence[Any] | None = None,
+        session_service: BaseSessionService | None = None,
+        artifact_service: BaseArtifactService | None = None,
+        memory_service: BaseMemoryService | None = None,
+        credential_service: BaseCredentialService | None = None,
+        auto_create_session: bool = False,
+        distribution: str | None = None,
+        composition: Composition | None = None,
+    ) -> None:
+        root = app.root_agent if app is not None else (agent or node)
+        if app is not None and (agent or node or plugins):
+            raise ConfigurationError("Runner takes either `app`, or `agent` with `app_name` and `plugins`; not both")
+        if root is None:
+            raise ConfigurationError("Runner needs an `agent` (with `app_name`) or an `app`")
+        check_tree(root)
+        self.app = app
+        self.agent: BaseAgent = root
+        self.app_name: str = app_name or (app.name if app is not None else root.name)
+        self.auto_create_session = auto_create_session
+        self.plugins: list[Any] = list(plugins or (app.plugins if app is not None else ()) or ())
+        base = composition or composing.compose_once(distribution)
+        self.composition = composing.extend(base, self.plugins)
+        self.session_service: BaseSessionService = session_service or self._store("session")
+        self.artifact_service: BaseArtifactService | None = artifact_service or self._store("artifact")
+        self.memory_service: BaseMemoryService | None = memory_service or self._store("memory")
+        self.credential_service: BaseCredentialService | None = credential_service or self._store("credential")
+        self.resumability_config = getattr(app, "resumability_config", None)
+
+    def _store(self, kind: str) -> Any:
+        service = self.composition.service(kind)
+        if service is None and kind == "session":
+            raise ConfigurationError(
+                f"no session store: pass session_service=, or set services.session in the distribution "
+                f"{self.composition.distribution.name!r}"
+            )
+        return service
+
+    async def run_async(
+        self,
+        *,
+        user_id: str,
+        session_id: str,
+        invocation_id: str | None = None,
+        new_message: Any = None,
+        state_delta: dict[str, Any] | None = None,
+        run_config: RunConfig | None = None,
+    ) -> Events:
+        """Run one invocation; yield its events, each committed before the agent goes on.
+
+        `new_message` starts a turn (a Content, text, or a tool's result that the agent waits for);
+        `invocation_id` resumes one that was interrupted.
+        """
+        if new_message is None and invocation_id is None:
+            raise ConfigurationError("run_async needs a `new_message` or the `invocation_id` of a run to resume")
+        config = run_config if run_config is not None else RunConfig()
+        session = await self._open(user_id, session_id, config)
+        ctx = self._context(session, new_message, invocation_id, config)
+        if ctx.end_of_agents.get(self.agent.name):
+            return
+        if new_message is not None:
+            await receive(ctx, state_delta)
+        ctx.agent = choose_agent(self.agent, session.events)
+        try:
+            async with aclosing(self._execute(ctx)) as events:
+                async for event in events:
+                    yield event
+        except Exception as error:
+            await ask(ctx, "on_run_error_callback", {"invocation_context": ctx, "error": error})
+            raise
+        finally:
+            await ask(ctx, "after_run_callback", {"invocation_context": ctx})
+
+    async def _execute(self, ctx: InvocationContext) -> Events:
+        """The agent's events, each through the hooks and into the session before the agent resumes."""
+        early = await ask(ctx, "before_run_callback", {"invocation_context": ctx})
+        if early is not None:
+            answer = Event(invocation_id=ctx.invocation_id, author="model", content=early)
+            yield await self._commit(ctx, answer)
+            return
+        async with aclosing(ctx.agent.run_async(ctx)) as events:
+            async for event in events:
+                yield await self._commit(ctx, event)
+
+    async def _commit(self, ctx: InvocationContext, event: Event) -> Event:
+        if ctx.run_config.custom_metadata:
+            event.custom_metadata = {**ctx.run_config.custom_metadata, **(event.custom_metadata or {})}
+        changed = await ask(ctx, "on_event_callback", {"invocation_context": ctx, "event": event})
+        if changed is not None and changed is not event:
+            event = _merged(event, changed)
+        if not event.partial:
+            await ctx.session_service.append_event(ctx.session, event)
+        return event
+
+    async def _open(self, user_id: str, session_id: str, config: RunConfig) -> Session:
+        where = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
+        session = await self.session_service.open(**where, config=config.get_session_config)
+        if session is not None:
+            return session
+        if not self.auto_create_session:
+            raise SessionNotFoundError(
+                f"Session not found: {session_id} (app {self.app_name!r}, user {user_id!r}); create it with "
+                f"session_service.create_session(...), or pass Runner(auto_create_session=True)"
+            )
+        await self.session_service.create_session(**where)
+        opened = await self.session_service.open(**where)
+        assert opened is not None
+        return opened
+
+    def _context(
+        self, session: Session, new_message: Any, invocation_id: str | None, config: RunConfig
+    ) -> InvocationContext:
+        content = received(new_message) if new_message is not None else None
+        resumable = self.resumability_config is not None and self.resumability_config.is_resumable
+        if invocation_id is not None and not resumable:
+            raise ConfigurationError(
+                f"invocation_id: {invocation_id} is provided but the app is not resumable; "
+                f"use App(resumability_config=ResumabilityConfig(is_resumable=True))"
+            )
+        if invocation_id is None and resumable and (ids := response_ids(content)):
+            asked = find_call_event(session.events, ids)
+            invocation_id = asked.invocation_id if asked is not None else None
+        ctx = InvocationContext(
+            session_service=self.session_service, session=session, agent=self.agent, composition=self.composition,
+            run_config=config, invocation_id=invocation_id, user_content=content, app=self.app,
+            artifact_service=self.artifact_service, memory_service=self.memory_service,
+            credential_service=self.credential_service, resumability_config=self.resumability_config,
+        )  # fmt: skip
+        if invocation_id is not None:
+            if all(event.invocation_id != invocation_id for event in session.events):
+                raise ConfigurationError(f"the session {session.id!r} has no invocation {invocation_id!r} to resume")
+            restore(ctx, session.events)
+        return ctx
+
+    async def close(self, seconds: float = 10.0) -> None:
+        """Close the tree's toolsets and the plugins; one that hangs is left after its time-out."""
+        failures: Mapping[str, BaseException | None] = {
+            type(toolset).__name__: await close_toolset(toolset, seconds) for toolset in _closables(self.agent)
+        }
+        for plugin in self.plugins:
+            if hasattr(plugin, "close"):
+                failures = {**failures, str(plugin): await close_toolset(plugin, seconds)}
+        problems = [f"{name}: {type(error).__name__}: {error}" for name, error in failures.items() if error is not None]
+        if problems:
+            raise RuntimeError(f"not everything closed: {'; '.join(problems)}")
+
+    async def __aenter__(self) -> Runner:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+def _merged(event: Event, changed: Event) -> Event:
+    """`event` with the fields that a plugin set; it stays the same event."""
+    update = {
+        name: value
+        for name in Event.field_names
+        if name not in _KEPT and name not in ("actions", "node_info") and (value := getattr(changed, name)) is not None
+    }
+    if changed.touched_actions is not None:
+        update["actions"] = changed.touched_actions
+    return event.model_copy(update=update)
+
+
+def _closables(agent: BaseAgent) -> list[BaseToolset]:
+    own = [tool for tool in getattr(agent, "tools", ()) if isinstance(tool, BaseToolset)]
+    return own + [toolset for child in agent.sub_agents for toolset in _closables(child)]

@@ -1,0 +1,48 @@
+"""Session: one conversation's append-only log of events and its state."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any
+
+from mortise_kernel import seam
+from mortise_kernel.events import Event
+from mortise_kernel.types.hot import Hot, hot
+
+
+class _Versioned(Hot):
+    """Slots for what a store notes on a session and no JSON shows.
+
+    `version` counts the events this view has seen: an append states it, and the store refuses an append
+    whose version is not its own. `lease` is the epoch of the claim under which this view may write.
+    `cache` belongs to whoever derives something from the events (the contents processor does).
+    """
+
+    __slots__ = ("cache", "lease", "version")
+
+
+@hot
+class Session(_Versioned):
+    """A view of one conversation. `events` is in append order; `state` merges the app, user and session scopes."""
+
+    id: str
+    app_name: str = ""
+    user_id: str = ""
+    state: dict[str, Any] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    last_update_time: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.version = len(self.events)
+        self.lease = 0
+        self.cache: dict[Any, Any] | None = None
+
+    @property
+    def session_id(self) -> str:
+        """The same as `id`."""
+        return self.id
+
+
+def touch(session: Session) -> None:
+    """Note that `session` changed now."""
+    session.last_update_time = seam.clock()

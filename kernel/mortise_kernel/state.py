@@ -1,0 +1,103 @@
+"""State: the session's key-value store as code sees it, with every write recorded as a delta.
+
+A key's prefix is its scope: ``app:`` (all users of the app), ``user:`` (all sessions of a user), ``temp:``
+(the rest of this invocation, never stored), none (the session). Writing None removes a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import Any
+
+_MISSING = object()
+
+
+class State(MutableMapping[str, Any]):
+    """A view over `value` (the live state) that records each write in `delta` (what an event will carry)."""
+
+    APP_PREFIX = "app:"
+    USER_PREFIX = "user:"
+    TEMP_PREFIX = "temp:"
+
+    __slots__ = ("_delta", "_value")
+
+    def __init__(self, value: dict[str, Any], delta: dict[str, Any]) -> None:
+        self._value = value
+        self._delta = delta
+
+    def __getitem__(self, key: str) -> Any:
+        value = self._delta.get(key, _MISSING)
+        if value is _MISSING:
+            return self._value[key]
+        if value is None:
+            raise KeyError(key)
+        return value
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._delta[key] = value
+        if value is None:
+            self._value.pop(key, None)
+        else:
+            # Visible at once to the rest of the invocation, before the event that carries it is committed.
+            self._value[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        if key not in self:
+            raise KeyError(key)
+        self[key] = None
+
+    def __contains__(self, key: object) -> bool:
+        value = self._delta.get(key, _MISSING)  # type: ignore[call-overload]
+        return key in self._value if value is _MISSING else value is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.to_dict())
+
+    def __len__(self) -> int:
+        return len(self.to_dict())
+
+    def __repr__(self) -> str:
+        return f"State({self.to_dict()!r})"
+
+    def has_delta(self) -> bool:
+        """Whether anything was written."""
+        return bool(self._delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The state as a plain dict."""
+        merged = {**self._value, **self._delta}
+        return {key: value for key, value in merged.items() if value is not None or key not in self._delta}
+
+
+def split_by_scope(delta: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """`delta` as (app, user, session) deltas, the prefixes taken off; ``temp:`` keys are left out."""
+    app: dict[str, Any] = {}
+    user: dict[str, Any] = {}
+    session: dict[str, Any] = {}
+    for key, value in delta.items():
+        if key.startswith("app:"):
+            app[key[4:]] = value
+        elif key.startswith("user:"):
+            user[key[5:]] = value
+        elif not key.startswith("temp:"):
+            session[key] = value
+    return app, user, session
+
+
+def merge_scopes(app: Mapping[str, Any], user: Mapping[str, Any], session: Mapping[str, Any]) -> dict[str, Any]:
+    """One state of the three scopes, prefixes restored."""
+    state = dict(session)
+    for key, value in app.items():
+        state["app:" + key] = value
+    for key, value in user.items():
+        state["user:" + key] = value
+    return state
+
+
+def apply_delta(state: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    """Write `delta` into `state`; a value of None removes the key."""
+    for key, value in delta.items():
+        if value is None:
+            state.pop(key, None)
+        else:
+            state[key] = value

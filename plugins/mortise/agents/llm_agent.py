@@ -1,0 +1,159 @@
+"""LlmAgent: an agent that a model drives, with tools and sub-agents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, Field, PrivateAttr, TypeAdapter, field_validator
+
+from mortise_kernel.composing import compose_once
+from mortise_kernel.contracts.agent import BaseAgent
+from mortise_kernel.contracts.model import BaseLlm
+from mortise_kernel.contracts.tool import BaseTool, BaseToolset
+from mortise_kernel.events import Event
+from mortise_kernel.hooks import LIFECYCLE
+from mortise_kernel.invocation import InvocationContext
+from mortise_kernel.loop import reason_and_act
+from mortise_kernel.types.config import GenerateContentConfig
+from mortise_kernel.types.hot import as_plain
+
+_OWN_FIELDS = {
+    "tools": "LlmAgent.tools",
+    "system_instruction": "LlmAgent.instruction",
+    "response_schema": "LlmAgent.output_schema",
+}
+
+
+class LlmAgent(BaseAgent):
+    """An agent that asks a model what to do, runs the tools it calls, and may transfer to other agents.
+
+    `model` is an address (``gemini-2.5-flash``, ``demo:``, ``script:steps.yaml``) or a BaseLlm; where it is
+    empty, the nearest ancestor's is used, else the distribution's default. `tools` holds functions, tools
+    and toolsets.
+    """
+
+    transfers: ClassVar[bool] = True
+
+    model: str | BaseLlm = ""
+    #: Text with ``{state_key}`` placeholders, or a function of a ReadonlyContext that returns text as it is to be sent.
+    instruction: Any = ""
+    #: The same, for the whole tree; only the root's is used.
+    global_instruction: Any = ""
+    #: Sent as it is, before everything else, so that a provider can cache it (text, a Content or parts).
+    static_instruction: Any = None
+    tools: list[Any] = Field(default_factory=list)
+    generate_content_config: GenerateContentConfig | None = None
+    mode: Literal["chat", "task", "single_turn"] | None = None
+    disallow_transfer_to_parent: bool = False
+    disallow_transfer_to_peers: bool = False
+    #: 'none': the model sees only the current turn.
+    include_contents: Literal["default", "none"] = "default"
+    input_schema: Any = None
+    output_schema: Any = None
+    #: The state key that gets the final answer.
+    output_key: str | None = None
+    planner: Any = None
+    code_executor: Any = None
+    before_model_callback: Any = None
+    after_model_callback: Any = None
+    on_model_error_callback: Any = None
+    before_tool_callback: Any = None
+    after_tool_callback: Any = None
+    on_tool_error_callback: Any = None
+
+    _adapted: dict[int, tuple[Any, list[BaseTool]]] = PrivateAttr(default_factory=dict)
+
+    @field_validator("generate_content_config", mode="before")
+    @classmethod
+    def _only_its_own(cls, value: Any) -> Any:
+        config = GenerateContentConfig.model_validate(as_plain(value)) if value is not None else None
+        for field, instead in _OWN_FIELDS.items():
+            if config is not None and getattr(config, field):
+                raise ValueError(f"generate_content_config.{field} must not be set: use {instead}")
+        return config
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Check the callbacks' signatures now: a wrong one must not wait for its first call."""
+        super().model_post_init(context)
+        for hook in LIFECYCLE:
+            if getattr(self, hook, None) is not None:
+                self.callbacks(hook)
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        async with aclosing(reason_and_act(ctx)) as events:
+            async for event in events:
+                if self.output_key is not None:
+                    self._save_output(event)
+                yield event
+
+    def _save_output(self, event: Event) -> None:
+        """Put the text of a final answer (validated, where there is an output schema) into the state."""
+        if event.author != self.name or not event.is_final_response():
+            return
+        parts = event.content.parts if event.content is not None else None
+        if not parts or self.output_key is None:
+            return
+        text = "".join(part.text for part in parts if part.text and not part.thought)
+        value: Any = text
+        if self.output_schema is not None:
+            if not text.strip():
+                return
+            value = validated(self.output_schema, text)
+        event.actions.state_delta[self.output_key] = value
+
+    @property
+    def canonical_model(self) -> BaseLlm:
+        """The model itself, resolved by the process's distribution where `model` is an address."""
+        named = self._named_model()
+        return named if isinstance(named, BaseLlm) else compose_once().model(named)
+
+    def model_for(self, ctx: InvocationContext) -> BaseLlm:
+        """The model itself, resolved by the invocation's distribution."""
+        named = self._named_model()
+        return named if isinstance(named, BaseLlm) else ctx.composition.model(named)
+
+    def _named_model(self) -> str | BaseLlm:
+        agent: BaseAgent | None = self
+        while agent is not None:
+            if isinstance(agent, LlmAgent) and agent.model:
+                return agent.model
+            agent = agent.parent_agent
+        return ""
+
+    def as_tools(self, entry: Any, ctx: InvocationContext) -> list[BaseTool]:
+        """The tools of one entry of `tools`; what is no tool is adapted once."""
+        if isinstance(entry, BaseTool):
+            return [entry]
+        known = self._adapted.get(id(entry))
+        if known is None or known[0] is not entry:
+            known = (entry, [ctx.composition.adapt_tool(entry)])
+            self._adapted[id(entry)] = known
+        return known[1]
+
+    async def canonical_tools(self, ctx: Any = None) -> list[BaseTool]:
+        """Every tool of the agent, functions adapted and toolsets asked."""
+        tools: list[BaseTool] = []
+        for entry in self.tools:
+            if isinstance(entry, BaseToolset):
+                tools.extend(await entry.get_tools_with_prefix(ctx))
+            elif isinstance(entry, BaseTool):
+                tools.append(entry)
+            else:
+                tools.append(compose_once().adapt_tool(entry))
+        return tools
+
+
+def validated(schema: Any, text: str) -> Any:
+    """`text`, JSON that a model wrote, as plain data that fits `schema` (a pydantic class, a type, a schema dict)."""
+    if isinstance(schema, type) and issubclass(schema, BaseModel):
+        return schema.model_validate_json(text).model_dump(exclude_none=True)
+    if isinstance(schema, dict) or hasattr(schema, "model_dump"):
+        return json.loads(text)
+    adapter: TypeAdapter[Any] = TypeAdapter(schema)
+    return adapter.dump_python(adapter.validate_json(text), exclude_none=True)
+
+
+Agent = LlmAgent

@@ -1,0 +1,1 @@
+"""The distributions that mortise ships, one YAML file each."""

@@ -1,0 +1,1 @@
+"""The processors of the request, response and result chains, one plugin each."""

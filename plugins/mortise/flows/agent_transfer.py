@@ -1,0 +1,70 @@
+"""agent_transfer: tells the model which agents it can transfer to, and gives it the tool (S0 §3.7, §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mortise.tools.transfer_to_agent_tool import TransferToAgentTool
+from mortise_kernel import BaseAgent, Context, InvocationContext, LlmRequest, RequestProcessor, hookimpl
+
+
+def transfer_targets(agent: Any) -> list[BaseAgent]:
+    """The agents that `agent` may transfer to: its own, its parent, its peers."""
+    targets: list[BaseAgent] = list(agent.sub_agents)
+    parent = agent.parent_agent
+    if parent is not None and parent.transfers:
+        if not agent.disallow_transfer_to_parent:
+            targets.append(parent)
+        if not agent.disallow_transfer_to_peers:
+            targets.extend(peer for peer in parent.sub_agents if peer.name != agent.name)
+    return targets
+
+
+def transfer_instructions(agent: Any, targets: Sequence[BaseAgent]) -> str:
+    """The wording of S0 §8.4."""
+    listed = "\n\n".join(f"Agent name: {t.name}\nAgent description: {t.description}" for t in targets)
+    names = ", ".join(f"`{name}`" for name in sorted(t.name for t in targets))
+    text = f"""You have a list of other agents to transfer to:
+
+{listed}
+
+If you are the best to answer the question according to your description,
+you can answer it.
+
+If another agent is better for answering the question according to its
+description, call `transfer_to_agent` function to transfer the question to that
+agent. When transferring, do not generate any text other than the function call.
+
+**NOTE**: the only available agents for `transfer_to_agent` function are
+{names}.
+"""
+    parent = agent.parent_agent
+    if parent is not None and not agent.disallow_transfer_to_parent:
+        text += f"""
+If neither you nor the other agents are best for the question, transfer to your parent agent {parent.name}.
+"""
+    return text
+
+
+async def run(ctx: InvocationContext, request: LlmRequest) -> None:
+    """Append the instructions and declare the tool, where there is anyone to transfer to."""
+    targets = transfer_targets(ctx.agent)
+    if not targets:
+        return
+    tool = TransferToAgentTool(agent_names=[target.name for target in targets])
+    request.append_instructions([transfer_instructions(ctx.agent, targets)])
+    await tool.process_llm_request(tool_context=Context(ctx), llm_request=request)
+
+
+def applies_to(agent: Any) -> bool:
+    """AutoFlow (S0 §2.2): not for an agent that may transfer nowhere."""
+    return bool(
+        agent.sub_agents or not agent.disallow_transfer_to_parent or not agent.disallow_transfer_to_peers
+    )
+
+
+@hookimpl
+def register_request_processors() -> list[RequestProcessor]:
+    """The processor `agent_transfer`."""
+    return [RequestProcessor(name="agent_transfer", run=run, applies_to=applies_to)]

@@ -1,0 +1,63 @@
+"""contents: the conversation so far, as the agent's model sees it (S0 §3.6, §4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mortise.flows.history import History, assemble, outgoing
+from mortise.flows.visibility import is_from_other_agent, is_visible
+from mortise_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from mortise_kernel.types.content import Content, SharedContents
+
+
+async def run(ctx: InvocationContext, request: LlmRequest) -> None:
+    """Replace the contents by the conversation; what the instructions put there goes before the user's last words."""
+    agent: Any = ctx.agent
+    added = list.copy(request.contents)
+    if agent.include_contents == "default":
+        contents = SharedContents(_history(ctx).update(ctx.session.events))
+    else:
+        contents = SharedContents(_current_turn(ctx))
+    if added:
+        at = insertion_point(contents)
+        contents[at:at] = added
+    request.contents = contents
+
+
+def _history(ctx: InvocationContext) -> History:
+    cache = ctx.session.cache
+    if cache is None:
+        cache = ctx.session.cache = {}
+    key = ("contents", ctx.agent.name, ctx.branch, ctx.isolation_scope)
+    history = cache.get(key)
+    if history is None:
+        history = cache[key] = History(ctx.agent.name, ctx.branch, ctx.isolation_scope)
+    return history  # type: ignore[no-any-return]
+
+
+def _current_turn(ctx: InvocationContext) -> list[Content]:
+    """The contents from the latest message of the user or of another agent on (S0 §4.2)."""
+    events = ctx.session.events
+    name, branch, scope = ctx.agent.name, ctx.branch, ctx.isolation_scope
+    for index in range(len(events) - 1, -1, -1):
+        event = events[index]
+        if is_visible(event, branch, scope) and (event.author == "user" or is_from_other_agent(event, name)):
+            turn = assemble(events[index:], name, branch, scope)
+            return [outgoing(e.content) for e in turn if e.content is not None]
+    return []
+
+
+def insertion_point(contents: SharedContents) -> int:
+    """Where instruction contents go: before the user's messages at the end, so that they read as one turn."""
+    index = len(contents)
+    for content in reversed(contents.frozen()):
+        if content.role != "user" or any(p.function_response is not None for p in content.parts or ()):
+            break
+        index -= 1
+    return index
+
+
+@hookimpl
+def register_request_processors() -> list[RequestProcessor]:
+    """The processor `contents`."""
+    return [RequestProcessor(name="contents", run=run)]

@@ -1,0 +1,73 @@
+"""instructions: the global, static and dynamic instruction of an agent (S0 §3.4)."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from pydantic import BaseModel
+
+from mortise.flows.templates import fill
+from mortise_kernel import InvocationContext, LlmRequest, ReadonlyContext, RequestProcessor, hookimpl
+from mortise_kernel.types.content import Content, UserContent
+from mortise_kernel.types.hot import as_plain
+
+
+class Settings(BaseModel, extra="forbid"):
+    """Settings of instructions."""
+
+    #: ``{{x}}`` is the text ``{x}``; else it is a placeholder like ``{x}``, as the specification has it.
+    literal_double_braces: bool = False
+
+
+async def _resolved(instruction: Any, ctx: InvocationContext) -> str:
+    """The text of an instruction: a template is filled, a function's result is used as it is."""
+    if isinstance(instruction, str):
+        settings: Any = ctx.composition.settings.get("instructions")
+        return await fill(instruction, ctx, literal_doubles=bool(settings and settings.literal_double_braces))
+    text = instruction(ReadonlyContext(ctx))
+    return str(await text if inspect.isawaitable(text) else text)
+
+
+async def run(ctx: InvocationContext, request: LlmRequest) -> None:
+    """Append the root's global instruction, then the agent's static one, then its dynamic one.
+
+    With a static instruction the dynamic one becomes a user content, so that what precedes it can be cached.
+    """
+    agent: Any = ctx.agent
+    root: Any = agent.root_agent
+    if getattr(root, "global_instruction", ""):
+        request.append_instructions([await _resolved(root.global_instruction, ctx)])
+    static = agent.static_instruction
+    if static is not None:
+        request.append_instructions(static_content(static))
+    if agent.instruction:
+        text = await _resolved(agent.instruction, ctx)
+        if static is None:
+            request.append_instructions([text])
+        else:
+            request.contents.append(UserContent(text))
+
+
+def static_content(static: Any) -> Content:
+    """A static instruction as a Content."""
+    if isinstance(static, Content):
+        return static
+    if isinstance(static, str):
+        return UserContent(static)
+    plain = as_plain(static)
+    if isinstance(plain, dict) and "parts" in plain:
+        return Content.model_validate(plain)
+    return UserContent(static)
+
+
+@hookimpl
+def register_settings() -> type[BaseModel]:
+    """The settings."""
+    return Settings
+
+
+@hookimpl
+def register_request_processors() -> list[RequestProcessor]:
+    """The processor `instructions`."""
+    return [RequestProcessor(name="instructions", run=run)]

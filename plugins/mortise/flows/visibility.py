@@ -1,0 +1,109 @@
+"""Visibility: which events an agent's model may see, and how other agents' messages look to it (S0 §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mortise_kernel.events import Event
+from mortise_kernel.types.content import Content, Part
+
+CREDENTIAL_CALL = "adk_request_credential"
+CONFIRMATION_CALL = "adk_request_confirmation"
+INPUT_CALL = "adk_request_input"
+FRAMEWORK_CALL = "adk_framework"
+_HIDDEN = frozenset({CREDENTIAL_CALL, CONFIRMATION_CALL, INPUT_CALL, FRAMEWORK_CALL})
+
+
+def is_visible(event: Event, branch: str | None, scope: str | None = None) -> bool:
+    """Whether an event belongs to this branch and isolation scope, says something, and is not the framework's own."""
+    if event.partial or is_empty(event) or not on_branch(event.branch, branch):
+        return False
+    if event.isolation_scope != scope and event.isolation_scope is not None:
+        return False
+    return not _is_framework_event(event)
+
+
+def on_branch(of_event: str | None, branch: str | None) -> bool:
+    """Whether an event's branch is the agent's own or one above it."""
+    if not branch or not of_event:
+        return True
+    return branch == of_event or branch.startswith(of_event + ".")
+
+
+def is_empty(event: Event) -> bool:
+    """Whether an event has nothing to show to a model; a compaction always has."""
+    actions = event.touched_actions
+    if actions is not None and actions.compaction is not None:
+        return False
+    if event.input_transcription is not None or event.output_transcription is not None:
+        return False
+    content = event.content
+    if content is None or not content.role or not content.parts:
+        return True
+    return all(is_invisible(part) for part in content.parts)
+
+
+def is_invisible(part: Part) -> bool:
+    """Whether a part is a thought or holds nothing; calls and responses are always visible."""
+    if part.function_call is not None or part.function_response is not None:
+        return False
+    if part.thought:
+        return True
+    return not (
+        part.text
+        or part.inline_data is not None
+        or part.file_data is not None
+        or part.executable_code is not None
+        or part.code_execution_result is not None
+    )
+
+
+def _is_framework_event(event: Event) -> bool:
+    for part in (event.content.parts or ()) if event.content is not None else ():
+        if part.function_call is not None and part.function_call.name in _HIDDEN:
+            return True
+        if part.function_response is not None and part.function_response.name in _HIDDEN:
+            return True
+    return False
+
+
+def is_from_other_agent(event: Event, agent_name: str) -> bool:
+    """Whether another agent said it."""
+    return bool(agent_name) and event.author not in (agent_name, "user")
+
+
+def as_quotation(event: Event) -> Content | None:
+    """Another agent's message in the user's role, told as a report; None where nothing of it is left."""
+    parts = [Part(text="For context:")]
+    for part in (event.content.parts or ()) if event.content is not None else ():
+        if part.thought:
+            continue
+        if part.text is not None and part.text.strip():
+            parts.append(Part(text=f"[{event.author}] said: {part.text}"))
+        elif part.function_call is not None:
+            call = part.function_call
+            told = f"[{event.author}] called tool `{call.name}` with parameters: {call.args or {}}"
+            parts.append(Part(text=told))
+        elif part.function_response is not None:
+            response = part.function_response
+            told = f"[{event.author}] `{response.name}` tool returned result: {response.response}"
+            parts.append(Part(text=told))
+        elif not is_invisible(part):
+            parts.append(part)
+    return Content(role="user", parts=parts) if len(parts) > 1 else None
+
+
+def rewound(events: Sequence[Event]) -> list[Event]:
+    """The events without those that a rewind took back."""
+    kept: list[Event] = []
+    index = len(events) - 1
+    while index >= 0:
+        actions = events[index].touched_actions
+        target = actions.rewind_before_invocation_id if actions is not None else None
+        if target:
+            first = next((i for i in range(index) if events[i].invocation_id == target), index)
+            index = first - 1
+            continue
+        kept.append(events[index])
+        index -= 1
+    return kept[::-1]

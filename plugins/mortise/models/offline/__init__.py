@@ -1,0 +1,1 @@
+"""What the offline models share: reading a request, reading schemas, and making responses."""

@@ -1,0 +1,5 @@
+"""Runners."""
+
+from mortise_kernel.runner import Runner
+
+__all__ = ["Runner"]

@@ -1,0 +1,5 @@
+"""One conversation."""
+
+from mortise_kernel.session import Session
+
+__all__ = ["Session"]

@@ -1,0 +1,1 @@
+"""What tests of agents and plugins need."""

@@ -1,0 +1,13 @@
+"""The types of contents, requests and configurations; the names and the JSON of ``google.genai.types``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mortise_kernel import types as _types
+
+if TYPE_CHECKING:
+    from mortise_kernel.types import *  # noqa: F403
+
+__getattr__ = _types.__getattr__
+__dir__ = _types.__dir__

@@ -1,0 +1,1 @@
+"""Utilities that google-adk users import by these paths."""
