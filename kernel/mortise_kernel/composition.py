@@ -42,7 +42,7 @@ class Composition:
 
     distribution: Distribution
     placed: Mapping[str, tuple[Placed, ...]]
-    #: Hook name -> (plugins' implementations, fallbacks).
+    #: Hook name -> (plugins' implementations, fallbacks), of the hooks that have any.
     hooks: Hooks
     #: Kind of descriptor -> name -> descriptor and owner.
     registry: Mapping[str, Mapping[str, Owned]]
@@ -56,7 +56,11 @@ class Composition:
 
     def with_hooks(self, first: Hooks) -> Composition:
         """The same composition with the hooks of further plugins before its own."""
-        merged = {name: (first[name][0] + own, first[name][1] + last) for name, (own, last) in self.hooks.items()}
+        none: tuple[Callbacks, Callbacks] = ((), ())
+        merged = {}
+        for name in (*self.hooks, *first):
+            given, own = first.get(name, none), self.hooks.get(name, none)
+            merged[name] = (given[0] + own[0], given[1] + own[1])
         return replace(self, hooks=merged)
 
     def find(self, kind: str, name: str) -> Any:

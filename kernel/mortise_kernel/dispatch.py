@@ -11,7 +11,7 @@ from mortise_kernel.context import Context
 from mortise_kernel.contracts.tool import BaseTool
 from mortise_kernel.events import Event, EventActions, ToolConfirmation
 from mortise_kernel.invocation import InvocationContext
-from mortise_kernel.lifecycle import tool_round
+from mortise_kernel.lifecycle import implemented, tool_round
 from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
 from mortise_kernel.types.hot import deep_copy
 
@@ -55,7 +55,9 @@ async def _execute(
         if result is None:
             raise error
         return _result_event(ctx, tool, call, result, context.touched_actions)
-    result = await tool_round("before_tool_callback", tool, args, context)
+    result = None
+    if implemented(ctx, "before_tool_callback"):
+        result = await tool_round("before_tool_callback", tool, args, context)
     if result is None:
         try:
             result = await tool.run_async(args=args, tool_context=context)
@@ -63,9 +65,9 @@ async def _execute(
             result = await tool_round("on_tool_error_callback", tool, args, context, error)
             if result is None:
                 raise
-    altered = await tool_round("after_tool_callback", tool, args, context, result)
-    if altered is not None:
-        result = altered
+    if implemented(ctx, "after_tool_callback"):
+        altered = await tool_round("after_tool_callback", tool, args, context, result)
+        result = result if altered is None else altered
     if tool.is_long_running and not result:
         return None
     return _result_event(ctx, tool, call, result, context.touched_actions)

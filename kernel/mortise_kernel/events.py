@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import InitVar, field
 from typing import Any
 
@@ -74,7 +74,7 @@ class Event(LlmResponse):
     branch: str | None = None
     isolation_scope: str | None = None
     id: str = ""
-    timestamp: float = field(default_factory=lambda: seam.clock())
+    timestamp: float = None  # type: ignore[assignment]  # now, where none is given
     message: InitVar[Any] = None
     state: InitVar[dict[str, Any] | None] = None
     route: InitVar[Any] = None
@@ -83,6 +83,8 @@ class Event(LlmResponse):
         """`message`, `state` and `route` are shorthands for content, actions.state_delta and actions.route."""
         if not self.id:
             self.id = seam.new_id()
+        if self.timestamp is None:
+            self.timestamp = seam.clock()
         if self.content is not None and not isinstance(self.content, Content):
             self.content = coerce(Content, self.content)
         if message is not None:
@@ -130,6 +132,17 @@ class Event(LlmResponse):
             if part.function_call is not None or part.function_response is not None:
                 return False
         return parts[-1].code_execution_result is None
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Event:
+        """An unfrozen copy with `update` applied; its actions are its own."""
+        actions, node_info = _ACTIONS.__get__(self), _NODE_INFO.__get__(self)
+        with _Untouched(self):
+            new = Hot.model_copy(self, deep=deep)
+        _ACTIONS.__set__(new, None if actions is None else actions.model_copy(deep=deep))
+        _NODE_INFO.__set__(new, node_info)
+        for name, value in (update or {}).items():
+            setattr(new, name, value)
+        return new
 
     def model_dump(self, *, mode: str = "python", **options: Any) -> dict[str, Any]:
         """A dict, as pydantic's ``model_dump``; dumping does not count as touching the actions."""
@@ -181,10 +194,7 @@ def _lazy(slot: Any, make: Callable[[], Any], empty: Any) -> Any:
             write(self, value)
         return value
 
-    def put(self: Event, value: Any) -> None:
-        write(self, value)
-
-    return property(get, put)
+    return property(get, write)
 
 
 class _NoEntries(dict[str, Any]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from mortise_kernel import seam
@@ -99,8 +100,8 @@ class InvocationContext:
     def model_copy(self, *, update: dict[str, Any] | None = None, deep: bool = False) -> InvocationContext:
         """A view that shares everything and differs in `update`."""
         new = object.__new__(InvocationContext)
-        for name in InvocationContext.__slots__:
-            setattr(new, name, getattr(self, name))
+        for name, value in zip(InvocationContext.__slots__, _values(self), strict=True):
+            setattr(new, name, value)
         for name, value in (update or {}).items():
             setattr(new, name, value)
         return new
@@ -171,6 +172,9 @@ class InvocationContext:
         if not waiting or not self.is_resumable:
             return False
         return any(call.id in waiting for call in event.get_function_calls())
+
+
+_values = attrgetter(*InvocationContext.__slots__)
 
 
 def new_invocation_id() -> str:

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from mortise_kernel.contracts.tool import BaseTool
     from mortise_kernel.invocation import InvocationContext
 
+#: The plugins', the agent's own and the fallback implementations of a hook.
+Found = tuple[Callbacks, Callbacks, Callbacks]
+
 _NONE: Callbacks = ()
+_NO_PLUGINS = (_NONE, _NONE)
 
 
 class Draft:
@@ -36,22 +40,20 @@ class Draft:
 
 
 async def ask(ctx: InvocationContext, hook: str, keywords: Mapping[str, Any]) -> Any:
-    """One round of a runner-level hook: plugins only."""
+    """One round of a runner-level hook, for which there are implementations: plugins only."""
     plugins, fallbacks = ctx.composition.hooks[hook]
-    if not plugins and not fallbacks:
-        return None
     return await first_answer(plugins + fallbacks, LIFECYCLE[hook].returns, keywords)
 
 
-def implemented(ctx: InvocationContext, hook: str) -> tuple[Callbacks, Callbacks, Callbacks] | None:
-    """The plugins', the agent's and the fallback implementations of `hook`, or None where there are none."""
-    plugins, fallbacks = ctx.composition.hooks[hook]
+def implemented(ctx: InvocationContext, hook: str) -> Found | None:
+    """The implementations of `hook`, or None where there are none: then nothing is paid for it."""
     own = ctx.agent.callbacks(hook) if getattr(ctx.agent, hook, None) else _NONE
-    return (plugins, own, fallbacks) if plugins or own or fallbacks else None
+    plugins, fallbacks = ctx.composition.hooks.get(hook, _NO_PLUGINS)
+    return (plugins, own, fallbacks) if own or plugins or fallbacks else None
 
 
 async def run_round(
-    hook: str, found: tuple[Callbacks, Callbacks, Callbacks], keywords: Mapping[str, Any]
+    hook: str, found: Found, keywords: Mapping[str, Any]
 ) -> Any:
     """Ask plugins, the agent and the fallbacks in turn; the first answer ends the round.
 
@@ -70,11 +72,8 @@ async def run_round(
     return await first_answer(fallbacks, spec.returns, keywords) if fallbacks else None
 
 
-async def around_agent(ctx: InvocationContext, hook: str) -> Event | None:
+async def around_agent(ctx: InvocationContext, hook: str, found: Found) -> Event | None:
     """before_agent or after_agent: an event where one answered or changed state, else None."""
-    found = implemented(ctx, hook)
-    if found is None:
-        return None
     context = Context(ctx)
     content = await run_round(hook, found, {"agent": ctx.agent, "callback_context": context})
     actions = context.touched_actions
@@ -87,21 +86,18 @@ async def around_agent(ctx: InvocationContext, hook: str) -> Event | None:
     )
 
 
-async def before_model(ctx: InvocationContext, request: LlmRequest, draft: Draft) -> LlmResponse | None:
-    """An answer in the model's stead, or None. State written here rides on the model's event."""
-    found = implemented(ctx, "before_model_callback")
-    if found is None:
-        return None
-    return await _model_round(ctx, draft, "before_model_callback", found, {"llm_request": request})
-
-
-async def after_model(ctx: InvocationContext, response: LlmResponse, draft: Draft) -> LlmResponse:
-    """The response, or what a hook put in its place."""
-    found = implemented(ctx, "after_model_callback")
-    if found is None:
-        return response
-    answer = await _model_round(ctx, draft, "after_model_callback", found, {"llm_response": response})
-    return response if answer is None else answer
+async def model_round(
+    ctx: InvocationContext,
+    draft: Draft,
+    hook: str,
+    found: Found,
+    keywords: Mapping[str, Any],
+) -> LlmResponse | None:
+    """One round of a model hook; state written in it rides on the event of the model's response."""
+    context = Context(ctx, event_actions=draft.actions)
+    answer = await run_round(hook, found, {"callback_context": context, **keywords})
+    draft.actions = context.touched_actions
+    return answer  # type: ignore[no-any-return]
 
 
 async def on_model_error(
@@ -112,20 +108,7 @@ async def on_model_error(
     if found is None:
         return None
     keywords = {"llm_request": request, "error": error}
-    return await _model_round(ctx, draft, "on_model_error_callback", found, keywords)
-
-
-async def _model_round(
-    ctx: InvocationContext,
-    draft: Draft,
-    hook: str,
-    found: tuple[Callbacks, Callbacks, Callbacks],
-    keywords: Mapping[str, Any],
-) -> LlmResponse | None:
-    context = Context(ctx, event_actions=draft.actions)
-    answer = await run_round(hook, found, {"callback_context": context, **keywords})
-    draft.actions = context.touched_actions
-    return answer  # type: ignore[no-any-return]
+    return await model_round(ctx, draft, "on_model_error_callback", found, keywords)
 
 
 async def tool_round(hook: str, tool: BaseTool, args: dict[str, Any], context: Context, *last: Any) -> Any:

@@ -90,14 +90,12 @@ class Manager:
                 yield name, item
 
     def lifecycle(self, order: Sequence[str], sources: Mapping[str, str]) -> dict[str, tuple[Callbacks, Callbacks]]:
-        """Every lifecycle hook as flat tuples, in the order of the plugins: the usual ones, and the fallbacks."""
-        return {hook: self._bound(hook, order, sources) for hook in LIFECYCLE}
+        """The lifecycle hooks that have implementations, as flat tuples: the usual ones, and the fallbacks."""
+        return {hook: self._bound(hook, order, sources) for hook in LIFECYCLE if self.implements(hook)}
 
     def _bound(self, hook: str, order: Sequence[str], sources: Mapping[str, str]) -> tuple[Callbacks, Callbacks]:
         rank = {name: index for index, name in enumerate(order)}
         impls = getattr(self._pluggy.hook, hook).get_hookimpls()
-        if not impls:
-            return (), ()
         ordered = sorted(impls, key=lambda impl: (not impl.tryfirst, rank[impl.plugin_name]))
         bound = [
             Bound(

@@ -1,8 +1,8 @@
-"""Preparation of a model request: the request chain, then the agent's tools (S0 §2.5, §3.9)."""
+"""Preparation of a model request: the request chain, then the agent's tools declare themselves (S0 §2.5, §3.9)."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import Sequence
 from typing import Any
 
 from mortise_kernel.context import Context
@@ -11,22 +11,32 @@ from mortise_kernel.contracts.tool import BaseTool, BaseToolset
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
 
+DONE = -1
 
-async def prepare(ctx: InvocationContext, request: LlmRequest) -> AsyncGenerator[Event, None]:
-    """Run the request chain and declare the tools; what the processors report is yielded."""
+
+async def prepare(ctx: InvocationContext, request: LlmRequest, position: int = 0) -> tuple[int, Sequence[Event]]:
+    """Run the request chain from `position` on, up to a processor that reports events.
+
+    Those are to be committed before the rest of the chain runs, for it reads the session: call again with the
+    position that is returned. DONE says that the request is prepared, or the invocation over.
+    """
     agent = ctx.agent
-    for processor in ctx.composition.request_chain:
-        if processor.applies_to is None or processor.applies_to(agent):
-            events = await processor.run(ctx, request)
-            if events:
-                for event in events:
-                    yield event
-            if ctx.end_invocation:
-                return
+    chain = ctx.composition.request_chain
+    for index in range(position, len(chain)):
+        processor = chain[index]
+        if processor.applies_to is not None and not processor.applies_to(agent):
+            continue
+        events = await processor.run(ctx, request)
+        if ctx.end_invocation:
+            return DONE, events or ()
+        if events:
+            return index + 1, events
     await _declare_tools(ctx, request)
+    return DONE, ()
 
 
 async def _declare_tools(ctx: InvocationContext, request: LlmRequest) -> None:
+    """Let each toolset and tool of the agent prepare the request, in order."""
     owner: Any = ctx.agent
     plain: list[BaseTool] = []
     for entry in owner.tools:

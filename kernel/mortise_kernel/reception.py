@@ -43,11 +43,11 @@ def response_ids(content: Content | None) -> set[str | None]:
 async def receive(ctx: InvocationContext, state_delta: dict[str, Any] | None) -> Event:
     """Let plugins see the message, then append it to the session with `state_delta` (S0 §1.2)."""
     assert ctx.user_content is not None
-    changed = await ask(
-        ctx, "on_user_message_callback", {"invocation_context": ctx, "user_message": ctx.user_content}
-    )
-    if changed is not None:
-        ctx.user_content = changed
+    if "on_user_message_callback" in ctx.composition.hooks:
+        keywords = {"invocation_context": ctx, "user_message": ctx.user_content}
+        changed = await ask(ctx, "on_user_message_callback", keywords)
+        if changed is not None:
+            ctx.user_content = changed
     event = Event(invocation_id=ctx.invocation_id, author="user", content=ctx.user_content)
     if state_delta:
         event.actions = EventActions(state_delta=dict(state_delta))

@@ -105,42 +105,48 @@ class Runner:
         if new_message is not None:
             await receive(ctx, state_delta)
         ctx.agent = choose_agent(self.agent, session.events)
+        hooks = self.composition.hooks
         try:
-            async with aclosing(self._execute(ctx)) as events:
+            if "before_run_callback" in hooks and (answer := await self._before_run(ctx)) is not None:
+                yield answer
+                return
+            async with aclosing(ctx.agent.run_async(ctx)) as events:
                 async for event in events:
-                    yield event
+                    yield await self._commit(ctx, event)
         except Exception as error:
-            await ask(ctx, "on_run_error_callback", {"invocation_context": ctx, "error": error})
+            if "on_run_error_callback" in hooks:
+                await ask(ctx, "on_run_error_callback", {"invocation_context": ctx, "error": error})
             raise
         finally:
-            await ask(ctx, "after_run_callback", {"invocation_context": ctx})
+            if "after_run_callback" in hooks:
+                await ask(ctx, "after_run_callback", {"invocation_context": ctx})
 
-    async def _execute(self, ctx: InvocationContext) -> Events:
-        """The agent's events, each through the hooks and into the session before the agent resumes."""
-        early = await ask(ctx, "before_run_callback", {"invocation_context": ctx})
-        if early is not None:
-            answer = Event(invocation_id=ctx.invocation_id, author="model", content=early)
-            yield await self._commit(ctx, answer)
-            return
-        async with aclosing(ctx.agent.run_async(ctx)) as events:
-            async for event in events:
-                yield await self._commit(ctx, event)
+    async def _before_run(self, ctx: InvocationContext) -> Event | None:
+        """The event of a plugin's answer in the agent's stead, committed, or None."""
+        content = await ask(ctx, "before_run_callback", {"invocation_context": ctx})
+        if content is None:
+            return None
+        return await self._commit(ctx, Event(invocation_id=ctx.invocation_id, author="model", content=content))
 
     async def _commit(self, ctx: InvocationContext, event: Event) -> Event:
+        """The event as plugins leave it, in the session unless it is partial."""
         if ctx.run_config.custom_metadata:
             event.custom_metadata = {**ctx.run_config.custom_metadata, **(event.custom_metadata or {})}
-        changed = await ask(ctx, "on_event_callback", {"invocation_context": ctx, "event": event})
-        if changed is not None and changed is not event:
-            event = _merged(event, changed)
+        if "on_event_callback" in self.composition.hooks:
+            changed = await ask(ctx, "on_event_callback", {"invocation_context": ctx, "event": event})
+            if changed is not None and changed is not event:
+                event = _merged(event, changed)
         if not event.partial:
             await ctx.session_service.append_event(ctx.session, event)
         return event
 
     async def _open(self, user_id: str, session_id: str, config: RunConfig) -> Session:
-        where = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
-        session = await self.session_service.open(**where, config=config.get_session_config)
+        session = await self.session_service.open(
+            app_name=self.app_name, user_id=user_id, session_id=session_id, config=config.get_session_config
+        )
         if session is not None:
             return session
+        where = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
         if not self.auto_create_session:
             raise SessionNotFoundError(
                 f"Session not found: {session_id} (app {self.app_name!r}, user {user_id!r}); create it with "

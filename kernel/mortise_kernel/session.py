@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
-from typing import Any
+from typing import Any, Self
 
 from mortise_kernel import seam
 from mortise_kernel.events import Event
@@ -19,6 +20,20 @@ class _Versioned(Hot):
     """
 
     __slots__ = ("cache", "lease", "version")
+    cache: dict[Any, Any] | None
+    events: list[Event]
+    lease: int
+    version: int
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy whose list of events is its own, also where this session is a live view."""
+        events = [event.model_copy(deep=True) for event in self.events] if deep else list(self.events)
+        new = super().model_copy(update={"events": events, **(update or {})}, deep=deep)
+        new.version, new.lease, new.cache = self.version, self.lease, None
+        return new
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return *super().__reduce__(), (None, {"version": self.version, "lease": self.lease, "cache": None})
 
 
 @hot
@@ -35,7 +50,7 @@ class Session(_Versioned):
     def __post_init__(self) -> None:
         self.version = len(self.events)
         self.lease = 0
-        self.cache: dict[Any, Any] | None = None
+        self.cache = None
 
     @property
     def session_id(self) -> str:

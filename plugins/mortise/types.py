@@ -9,5 +9,10 @@ from mortise_kernel import types as _types
 if TYPE_CHECKING:
     from mortise_kernel.types import *  # noqa: F403
 
-__getattr__ = _types.__getattr__
 __dir__ = _types.__dir__
+
+
+def __getattr__(name: str) -> object:
+    value = getattr(_types, name)
+    globals()[name] = value  # found here at once from now on
+    return value

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from mortise_kernel.errors import ConfigurationError, FeatureUnavailableError
 from mortise_kernel.events import Event, EventActions
 from mortise_kernel.hooks import Callbacks, as_callbacks
-from mortise_kernel.lifecycle import around_agent
+from mortise_kernel.lifecycle import around_agent, implemented
 
 if TYPE_CHECKING:
     from mortise_kernel.context import InvocationContext
@@ -55,8 +56,6 @@ class BaseAgent(BaseModel):
 
     #: The loop's event-producing mode: an agent that may hand the conversation to others says so.
     transfers: ClassVar[bool] = False
-    _bound: dict[str, tuple[Any, Callbacks]] = PrivateAttr(default_factory=dict)
-
     @field_validator("name")
     @classmethod
     def _valid_name(cls, name: str) -> str:
@@ -115,9 +114,15 @@ class BaseAgent(BaseModel):
         if "sub_agents" not in changes:
             copy.sub_agents = [agent.clone() for agent in self.sub_agents]
         copy.parent_agent = None
-        copy._bound = {}
+        for cached in [name for name in copy.__dict__ if name not in type(self).model_fields]:
+            del copy.__dict__[cached]
         copy.model_post_init(None)
         return copy
+
+    @cached_property
+    def _bound(self) -> dict[str, tuple[Any, Callbacks]]:
+        """The bound callbacks by hook, each with the field's value that they were made of."""
+        return {}
 
     def callbacks(self, hook: str) -> Callbacks:
         """The agent's own callbacks for `hook`, bound by keyword; checked once per value of the field."""
@@ -141,9 +146,9 @@ class BaseAgent(BaseModel):
         try:
             while running:
                 async for event in running[-1]:
-                    if isinstance(event, Handover):
-                        handovers.append((event, latest))
-                        running.append(event.target._enter(event.context))
+                    if event.__class__ is Handover:
+                        handovers.append((event, latest))  # type: ignore[arg-type]
+                        running.append(event.target._enter(event.context))  # type: ignore[attr-defined]
                         break
                     latest = event
                     yield event
@@ -159,8 +164,10 @@ class BaseAgent(BaseModel):
     async def _enter(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
         """The agent between its callbacks (S0 §2.1)."""
         ctx = parent_context.for_agent(self)
-        if (early := await around_agent(ctx, "before_agent_callback")) is not None:
-            yield early
+        if (found := implemented(ctx, "before_agent_callback")) is not None:
+            early = await around_agent(ctx, "before_agent_callback", found)
+            if early is not None:
+                yield early
         if ctx.end_invocation:
             return
         async with aclosing(self._run_async_impl(ctx)) as events:
@@ -168,18 +175,19 @@ class BaseAgent(BaseModel):
                 yield event
         if ctx.end_invocation:
             return
-        if (extra := await around_agent(ctx, "after_agent_callback")) is not None:
-            yield extra
+        if (found := implemented(ctx, "after_agent_callback")) is not None:
+            extra = await around_agent(ctx, "after_agent_callback", found)
+            if extra is not None:
+                yield extra
 
     async def run_live(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
         """Run the agent over a live connection."""
         raise FeatureUnavailableError(f"agent {self.name!r} ({type(self).__name__}) has no live mode")
         yield
 
-    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+    def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         """What the agent does; a subclass implements it as an async generator of events."""
         raise NotImplementedError(f"{type(self).__name__} does not implement _run_async_impl")
-        yield
 
     def _state_event(self, ctx: InvocationContext) -> Event:
         """An event that stores the agent's checkpoint, or that it ended."""

@@ -26,6 +26,8 @@ class ModelCapabilities:
     code_execution: bool = False
     #: Thinking can be configured.
     thinking: bool = False
+    #: Keeps the conversation itself (the Interactions API).
+    interactions: bool = False
     #: Offers a bidirectional live connection.
     live: bool = False
 

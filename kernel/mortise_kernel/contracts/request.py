@@ -22,7 +22,7 @@ class LlmRequest:
     """
 
     __slots__ = (
-        "_instructions", "_live", "cache_config", "cache_metadata", "cacheable_contents_token_count", "config",
+        "_config", "_live", "cache_config", "cache_metadata", "cacheable_contents_token_count",
         "contents", "model", "previous_interaction_id", "tools_dict",
     )  # fmt: skip
 
@@ -38,7 +38,7 @@ class LlmRequest:
     ) -> None:
         self.model = model
         self.contents: list[Content] = contents if contents is not None else SharedContents()
-        self.config = config if config is not None else GenerateContentConfig()
+        self._config = config
         self.tools_dict: dict[str, BaseTool] = tools_dict if tools_dict is not None else {}
         self._live = live_connect_config
         self.cache_config: Any = rest.pop("cache_config", None)
@@ -47,6 +47,18 @@ class LlmRequest:
         self.previous_interaction_id: str | None = rest.pop("previous_interaction_id", None)
         if rest:
             raise TypeError(f"LlmRequest has no field {next(iter(rest))!r}")
+
+    @property
+    def config(self) -> GenerateContentConfig:
+        """The configuration of the call."""
+        config = self._config
+        if config is None:
+            config = self._config = _BLANK.__copy__()
+        return config
+
+    @config.setter
+    def config(self, value: GenerateContentConfig) -> None:
+        self._config = value
 
     @property
     def live_connect_config(self) -> Any:
@@ -88,14 +100,15 @@ class LlmRequest:
     def _append_text(self, texts: list[str]) -> None:
         if not texts:
             return
-        text = "\n\n".join(texts)
-        present = self.config.system_instruction
+        text = "\n\n".join(texts) if len(texts) > 1 else texts[0]
+        config = self.config
+        present = config.system_instruction
         if not present:
-            self.config.system_instruction = text
+            config.system_instruction = text
         elif isinstance(present, str):
-            self.config.system_instruction = f"{present}\n\n{text}"
+            config.system_instruction = f"{present}\n\n{text}"
         else:
-            self.config.system_instruction = _with_text(present, text)
+            config.system_instruction = _with_text(present, text)
 
     def append_tools(self, tools: Sequence[BaseTool]) -> None:
         """Declare `tools` to the model and make them dispatchable; a second tool of one name is refused."""
@@ -145,6 +158,10 @@ class LlmRequest:
         contents = [content.model_dump(mode=mode, **options) for content in list.copy(self.contents)]
         config = self.config.model_dump(mode=mode, exclude={"response_schema"}, **options)
         return {"model": self.model, "contents": contents, "config": config}
+
+
+#: Copying an empty configuration costs half of making one.
+_BLANK = GenerateContentConfig()
 
 
 def _reference(part: Part, index: int) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from mortise_kernel.errors import PairingError
 from mortise_kernel.events import Event, freeze_event
 from mortise_kernel.session import Session
 from mortise_kernel.state import apply_delta
+from mortise_kernel.types.hot import deep_copy
 
 if TYPE_CHECKING:
     from mortise_kernel.types.content import Part
@@ -24,7 +25,7 @@ class GetSessionConfig:
     after_timestamp: float | None = None
 
     def select(self, events: Sequence[Event]) -> list[Event]:
-        """The events asked for, in order."""
+        """The events asked for, in order: of the last `num_recent_events`, those of `after_timestamp` and later."""
         chosen = list(events)
         if self.num_recent_events is not None:
             chosen = chosen[-self.num_recent_events :] if self.num_recent_events > 0 else []
@@ -93,10 +94,10 @@ class BaseSessionService(ABC):
 
 
 def apply_to_state(state: dict[str, Any], event: Event) -> None:
-    """Write the event's state delta into a live state; None removes a key."""
+    """Write the event's state delta into a live state, which must not share values with the event; None removes."""
     actions = event.touched_actions
     if actions is not None and actions.state_delta:
-        apply_delta(state, actions.state_delta)
+        apply_delta(state, deep_copy(actions.state_delta))
 
 
 def trim_temp(event: Event) -> None:

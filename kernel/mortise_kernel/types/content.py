@@ -217,7 +217,15 @@ def freeze(content: Content) -> Content:
 
 def thaw(content: Content) -> Content:
     """An ordinary copy of a frozen content; its parts, arguments and responses are copies as well."""
-    return content.model_copy(deep=True)
+    parts = content.parts
+    return Content(role=content.role, parts=None if parts is None else [_thawed(part) for part in parts])
+
+
+def _thawed(part: Part) -> Part:
+    if part.text is not None and part.video_metadata is None and part.part_metadata is None:
+        # Nearly every part: nothing in it could be changed through the copy.
+        return Part(text=part.text, thought=part.thought, thought_signature=part.thought_signature)
+    return part.model_copy(deep=True)
 
 
 class SharedContents(list[Content]):

@@ -10,8 +10,9 @@ reading costs nothing, ``isinstance`` holds, and a copy of a frozen object is an
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from operator import attrgetter
 from typing import Any, ClassVar, Literal, Self, dataclass_transform
 
 from pydantic import (
@@ -54,6 +55,8 @@ class Hot:
     __pydantic_config__: ClassVar[ConfigDict] = WIRE_CONFIG
     #: The names of the fields, in order.
     field_names: ClassVar[tuple[str, ...]]
+    #: Reads all fields at once.
+    _values: ClassVar[Callable[[Any], tuple[Any, ...]]]
     _plain: ClassVar[type[Any]]
     _frozen: ClassVar[type[Any]]
     _adapter: ClassVar[TypeAdapter[Any] | None] = None
@@ -143,14 +146,13 @@ class Hot:
         """An unfrozen copy with `update` applied; `deep` copies what it holds, too."""
         plain = self._plain
         new: Self = object.__new__(plain)
-        for name in plain.field_names:
-            value = getattr(self, name)
-            setattr(new, name, deep_copy(value) if deep else value)
-        extra = getattr(self, "_extra", None)
-        if extra:
+        for name, value in zip(plain.field_names, plain._values(self), strict=True):
+            setattr(new, name, deep_copy(value) if deep and value is not None else value)
+        if Hot._extras_exist and (extra := getattr(self, "_extra", None)):
             new._extra = deep_copy(extra) if deep else dict(extra)
-        for name, value in (update or {}).items():
-            setattr(new, name, value)
+        if update:
+            for name, value in update.items():
+                setattr(new, name, value)
         return new
 
     def __copy__(self) -> Self:
@@ -181,6 +183,7 @@ def hot(cls: type[Any]) -> Any:
     generated = "__init__" not in cls.__dict__
     made = dataclasses.dataclass(slots=True, eq=False, repr=False, kw_only=True, init=generated)(cls)
     made.field_names = tuple(field.name for field in dataclasses.fields(made))
+    made._values = attrgetter(*made.field_names)
     made._plain = made
     made._frozen = type(made.__name__, (made,), {
         "__slots__": (), "__module__": made.__module__, "__setattr__": _refuse, "__delattr__": _refuse,

@@ -42,7 +42,7 @@ class AppCode:
         if located is None:
             raise ConfigurationError(
                 f"{name!r} is not allowed here: it is no module of the app's folder {self.folder.name!r}; "
-                f"define it in a file there (a function `f` in tools.py is tools.f), or install a plugin that provides it"
+                f"define it in a file there (a function `f` in tools.py is tools.f), or install a plugin that has it"
             )
         module, attributes = located
         return self._attribute(self.module(*module), attributes, name)
@@ -60,8 +60,16 @@ class AppCode:
         except Exception as error:
             shown = ".".join(parts) or self.folder.name
             raise ConfigurationError(
-                f"the module {shown!r} ({file or self.folder}) cannot be imported: {type(error).__name__}: {error}"
+                f"the module {shown!r} ({file or self.folder}) cannot be imported: "
+                f"{type(error).__name__}: {error}{self._sibling_hint(error)}"
             ) from error
+
+    def _sibling_hint(self, error: Exception) -> str:
+        """For ``import helpers``, which would need the folder on sys.path."""
+        name = error.name if isinstance(error, ModuleNotFoundError) else None
+        if name is None or "." in name or not self.has(name):
+            return ""
+        return f"; a module of the same folder is imported with `from . import {name}`"
 
     def has(self, *parts: str) -> bool:
         """Whether the folder has that module."""
@@ -128,7 +136,7 @@ class AppCode:
     def _check_own(self, value: Any, attribute: str, module: ModuleType, name: str) -> None:
         """Refuse what a module merely imports, unless it exports it: ``from os import system`` is no tool."""
         if inspect.ismodule(value):
-            raise ConfigurationError(f"{name!r} is not allowed: {attribute!r} is a module, not something defined in one")
+            raise ConfigurationError(f"{name!r} is not allowed: {attribute!r} is a module; name something in it")
         if not (inspect.isclass(value) or inspect.isroutine(value)):
             return
         home = getattr(value, "__module__", None) or ""

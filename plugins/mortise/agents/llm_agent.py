@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, Field, PrivateAttr, TypeAdapter, field_validator
+from pydantic import BaseModel, Field, TypeAdapter, field_validator
 
 from mortise_kernel.composing import compose_once
 from mortise_kernel.contracts.agent import BaseAgent
@@ -64,8 +65,6 @@ class LlmAgent(BaseAgent):
     after_tool_callback: Any = None
     on_tool_error_callback: Any = None
 
-    _adapted: dict[int, tuple[Any, list[BaseTool]]] = PrivateAttr(default_factory=dict)
-
     @field_validator("generate_content_config", mode="before")
     @classmethod
     def _only_its_own(cls, value: Any) -> Any:
@@ -82,11 +81,18 @@ class LlmAgent(BaseAgent):
             if getattr(self, hook, None) is not None:
                 self.callbacks(hook)
 
-    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+    @cached_property
+    def _adapted(self) -> dict[int, tuple[Any, list[BaseTool]]]:
+        """The tools made of entries that are none, by the entry's identity."""
+        return {}
+
+    def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        return reason_and_act(ctx) if self.output_key is None else self._saving_output(ctx)
+
+    async def _saving_output(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         async with aclosing(reason_and_act(ctx)) as events:
             async for event in events:
-                if self.output_key is not None:
-                    self._save_output(event)
+                self._save_output(event)
                 yield event
 
     def _save_output(self, event: Event) -> None:
@@ -108,18 +114,19 @@ class LlmAgent(BaseAgent):
     def canonical_model(self) -> BaseLlm:
         """The model itself, resolved by the process's distribution where `model` is an address."""
         named = self._named_model()
-        return named if isinstance(named, BaseLlm) else compose_once().model(named)
+        return compose_once().model(named) if isinstance(named, str) else named
 
     def model_for(self, ctx: InvocationContext) -> BaseLlm:
         """The model itself, resolved by the invocation's distribution."""
-        named = self._named_model()
-        return named if isinstance(named, BaseLlm) else ctx.composition.model(named)
+        named = self.model or self._named_model()
+        return ctx.composition.model(named) if isinstance(named, str) else named
 
     def _named_model(self) -> str | BaseLlm:
         agent: BaseAgent | None = self
         while agent is not None:
-            if isinstance(agent, LlmAgent) and agent.model:
-                return agent.model
+            model: str | BaseLlm | None = getattr(agent, "model", None)
+            if model:
+                return model
             agent = agent.parent_agent
         return ""
 

@@ -7,7 +7,7 @@ validates; a new kind of field is a line here.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -16,8 +16,8 @@ from mortise.agents.common_configs import AgentRefConfig, CodeConfig
 from mortise.agents.yaml_positions import Steps
 from mortise_kernel.contracts.agent import BaseAgent
 from mortise_kernel.contracts.tool import BaseTool, BaseToolset
-from mortise_kernel.errors import ConfigurationError, MortiseError, did_you_mean
-from mortise_kernel.hooks import LIFECYCLE
+from mortise_kernel.errors import ConfigurationError, HookSignatureError, MortiseError, did_you_mean
+from mortise_kernel.hooks import LIFECYCLE, as_callbacks
 from mortise_kernel.types.config import GenerateContentConfig
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _called(file: AgentFile, steps: Steps, config: CodeConfig, function: Callabl
 
 
 def read_callbacks(file: AgentFile, steps: Steps, value: Any) -> Any:
-    """One callback, or a list of them."""
+    """One callback, or a list of them; each must take the arguments of its hook."""
     if isinstance(value, list):
         return [_callback(file, place, item) for place, item in items(file, steps, value)]
     return _callback(file, steps, value)
@@ -86,6 +86,11 @@ def _callback(file: AgentFile, steps: Steps, value: Any) -> Any:
     found = read_code(file, steps, value)
     if not callable(found):
         raise file.error(steps, f"a callback is a function, not {type(found).__name__}; name a function of the app")
+    hook = SPELLINGS.get(str(steps[0]), str(steps[0]))
+    try:
+        as_callbacks(hook, found, "the agent")
+    except HookSignatureError as error:
+        raise file.error(steps, str(error)) from error
     return found
 
 
@@ -180,6 +185,8 @@ READERS: dict[str, Reader] = {
 SPELLINGS = {f"{name}s": name for name in CALLBACKS}
 
 
-def unknown_key(key: str, owner: str, known: Any) -> str:
+def unknown_key(key: str, owner: str, known: Iterable[str]) -> str:
     """The message for a key that nothing knows."""
-    return f"unknown key {key!r}{did_you_mean(key, known)} ({owner} has: {', '.join(sorted(known))})"
+    names = sorted(known)
+    hint = did_you_mean(key, names) or (f"; {owner} has {', '.join(names)}" if names else "; remove it")
+    return f"unknown key {key!r} in {owner}{hint}"

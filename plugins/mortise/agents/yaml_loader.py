@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,38 +51,47 @@ class AgentFile:
 
     def invalid(self, error: ValidationError, steps: Steps, known: Iterable[str]) -> AgentConfigError:
         """A validation's problems as one error; the first one's line leads, the others name theirs."""
-        found: list[tuple[int, str]] = []
-        for problem in error.errors(include_url=False, include_context=False, include_input=False):
-            place = (*steps, *(step for step in problem["loc"] if isinstance(step, (str, int))))
-            where = ".".join(str(step) for step in place)
-            if problem["type"] == "extra_forbidden":
-                message = unknown_key(str(place[-1]), ".".join(map(str, place[:-1])) or "an agent file", set(known))
-            elif problem["type"] == "missing":
-                message = f"{where} is missing; add a line `{place[-1]}: ...`"
-            else:
-                text = problem["msg"].removeprefix("Value error, ")
-                message = f"{where}: {text}" if where else text
-            found.append((self.document.line(place), one_line(message)))
-        found.sort(key=lambda entry: entry[0])
-        (line, first), *rest = found
-        more = "".join(f"; line {other}: {message}" for other, message in dict.fromkeys(rest))
+        found = [
+            (self.document.line(place), _described(place, steps, problem, known))
+            for place, problem in _problems(error, steps)
+        ]
+        (line, first), *rest = sorted(dict.fromkeys(found), key=lambda entry: entry[0])
+        more = "".join(f"; line {other}: {message}" for other, message in rest)
         return AgentConfigError(f"{self.document.file}:{line}: {first}{more}")
 
     def build(self) -> BaseAgent:
         """The agent that the file describes."""
         kind = self._kind()
-        values = self._values(kind)
-        if isinstance(values.get("name"), str):
-            self._claim(values["name"], ("name",))
-        for field, (steps, value) in self._places(kind).items():
-            if field in READERS:
-                values[field] = READERS[field](self, steps, value)
+        places = self._places(kind)
+        if isinstance(self.document.data.get("name"), str):
+            self._claim(self.document.data["name"], ("name",))
+        values = {
+            field: READERS[field](self, steps, value) if field in READERS else value
+            for field, (steps, value) in places.items()
+        }
         try:
             return kind(**values)
         except ValidationError as error:
             raise self.invalid(error, (), kind.model_fields) from error
         except (ConfigurationError, PluginError) as error:
             raise self.error((), str(error)) from error
+
+    def _places(self, kind: type[BaseAgent]) -> dict[str, tuple[Steps, Any]]:
+        """Field -> its place in the file and its value there. Every key is checked before any is read."""
+        fields = {name: info for name, info in kind.model_fields.items() if info.init is not False}
+        places: dict[str, tuple[Steps, Any]] = {}
+        for key, value in self.document.data.items():
+            if key == "agent_class":
+                continue
+            field = SPELLINGS.get(key, key) if key not in fields else key
+            if field not in fields:
+                raise self.error((str(key),), unknown_key(str(key), kind.__name__, {"agent_class", *fields}))
+            if field in places:
+                raise self.error((key,), f"{key!r} means the same as {places[field][0][0]!r}; keep one of them")
+            if fields[field].annotation is Any and field not in READERS:
+                raise self.error((key,), f"{key!r} cannot be set in an agent file; set it in Python")
+            places[field] = ((key,), value)
+        return places
 
     def load(self, steps: Steps, config_path: str) -> BaseAgent:
         """The agent of another file of the app, relative to this one."""
@@ -92,9 +101,10 @@ class AgentFile:
         file = self.document.file.parent / written
         real = file.resolve()
         if not real.is_relative_to(self._loader.folder):
-            raise self.error(steps, f"config_path {config_path!r} is a link out of the app's folder; copy the file into it")
+            raise self.error(steps, f"config_path {config_path!r} is a link out of the app's folder; copy it there")
         if file.suffix not in _SUFFIXES or not file.is_file():
-            raise self.error(steps, f"config_path {config_path!r}: there is no such YAML file beside {self.document.file.name}")
+            where = f"beside {self.document.file.name}"
+            raise self.error(steps, f"config_path {config_path!r}: there is no such YAML file {where}; create it")
         if real in self._above:
             circle = " -> ".join(path.name for path in (*self._above[self._above.index(real) :], real))
             raise self.error(steps, f"agent files refer to each other in a circle ({circle}); remove one reference")
@@ -109,13 +119,10 @@ class AgentFile:
             self.claim_tree(child, steps)
 
     def _claim(self, name: str, steps: Steps) -> None:
-        here = f"{self.document.file}:{self.document.line(steps)}"
-        other = self._loader.names.setdefault(name, here)
-        if other != here or len(self._above) > 1 and here in self._visited():
+        other = self._loader.names.get(name)
+        if other is not None:
             raise self.error(steps, f"two agents of the app are named {name!r} (the other one: {other}); rename one")
-
-    def _visited(self) -> set[str]:
-        return set(self._loader.names.values()) - {""}
+        self._loader.names[name] = f"{self.document.file}:{self.document.line(steps)}"
 
     def _kind(self) -> type[BaseAgent]:
         name = self.document.data.get("agent_class", DEFAULT_CLASS)
@@ -133,3 +140,36 @@ class AgentFile:
 
     def _registered(self, name: str) -> Any:
         return self.composition.find("AgentType", name).load()
+
+
+def load_agent(path: str | Path, composition: Composition | None = None) -> BaseAgent:
+    """The root agent of the file `path`, with everything below it. A fault is an AgentConfigError.
+
+    Names of agent classes and tools are those of `composition`, by default the process's distribution.
+    """
+    file = Path(path)
+    if file.suffix not in _SUFFIXES:
+        raise AgentConfigError(f"{file}:1: an agent file ends in .yaml or .yml; rename it")
+    return AgentLoader(file.parent, composition or compose_once()).load(file)
+
+
+def _problems(error: ValidationError, steps: Steps) -> Iterator[tuple[Steps, Mapping[str, Any]]]:
+    """Every problem with its place; a validation inside a validator is unfolded."""
+    for problem in error.errors(include_url=False, include_input=False):
+        place = (*steps, *problem["loc"])
+        inner = problem.get("ctx", {}).get("error")
+        if isinstance(inner, ValidationError):
+            yield from _problems(inner, place)
+        else:
+            yield place, problem
+
+
+def _described(place: Steps, steps: Steps, problem: Mapping[str, Any], known: Iterable[str]) -> str:
+    where = ".".join(str(step) for step in place)
+    if problem["type"] == "extra_forbidden":
+        names = set(known) if len(place) == len(steps) + 1 else set()
+        return unknown_key(str(place[-1]), ".".join(map(str, place[:-1])) or "an agent file", names)
+    if problem["type"] == "missing":
+        return f"{where} is missing; add a line `{place[-1]}: ...`"
+    text = one_line(problem["msg"].removeprefix("Value error, "))
+    return f"{where}: {text}" if where else text

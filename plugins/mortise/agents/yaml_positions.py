@@ -91,7 +91,7 @@ def _check_depth(text: str, file: Path) -> None:
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
                 if depth > MAX_DEPTH:
-                    line = event.start_mark.line + 1
+                    line = event.start_mark.line + 1 if event.start_mark else 1
                     raise AgentConfigError(f"{file}:{line}: nested deeper than {MAX_DEPTH} levels; flatten it")
             elif isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
@@ -122,16 +122,14 @@ def _interpolated(value: Any, steps: Steps, document: Document) -> Any:
 
     def replacement(match: re.Match[str]) -> str:
         if match["escaped"]:
-            return ""
+            return "$"
         name = match["name"]
         if not _NAME.fullmatch(name):
-            raise document.error(
-                steps, f"{match[0]!r} is no reference to an environment variable; write ${{NAME}}, or $${{ for the text ${{"
-            )
+            hint = "write ${NAME}, or $${ for the text ${"
+            raise document.error(steps, f"{match[0]!r} is no reference to an environment variable; {hint}")
         if name not in os.environ:
-            raise document.error(
-                steps, f"the environment variable {name!r} is not set; set it, or write $${{{name}}} for the text ${{{name}}}"
-            )
+            hint = f"set it, or write $${{{name}}} for the text ${{{name}}}"
+            raise document.error(steps, f"the environment variable {name!r} is not set; {hint}")
         return os.environ[name]
 
     return _REFERENCE.sub(replacement, value)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from mortise.tools.transfer_to_agent_tool import TransferToAgentTool
-from mortise_kernel import BaseAgent, Context, InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from mortise_kernel import BaseAgent, InvocationContext, LlmRequest, RequestProcessor, hookimpl
 
 
 def transfer_targets(agent: Any) -> list[BaseAgent]:
@@ -47,14 +48,20 @@ If neither you nor the other agents are best for the question, transfer to your 
     return text
 
 
+@lru_cache(maxsize=1024)
+def _transfer_tool(names: tuple[str, ...]) -> TransferToAgentTool:
+    """The tool for these targets; its declaration is built once."""
+    return TransferToAgentTool(agent_names=names)
+
+
 async def run(ctx: InvocationContext, request: LlmRequest) -> None:
     """Append the instructions and declare the tool, where there is anyone to transfer to."""
     targets = transfer_targets(ctx.agent)
     if not targets:
         return
-    tool = TransferToAgentTool(agent_names=[target.name for target in targets])
+    tool = _transfer_tool(tuple(target.name for target in targets))
     request.append_instructions([transfer_instructions(ctx.agent, targets)])
-    await tool.process_llm_request(tool_context=Context(ctx), llm_request=request)
+    request.append_tools([tool])
 
 
 def applies_to(agent: Any) -> bool:

@@ -7,11 +7,11 @@ from typing import Any
 from mortise_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
 from mortise_kernel.types.hot import deep_copy
 
-_LIVE = (
+_LIVE = frozenset((
     "response_modalities", "speech_config", "output_audio_transcription", "input_audio_transcription",
     "realtime_input_config", "enable_affective_dialog", "proactivity", "session_resumption",
     "context_window_compression",
-)  # fmt: skip
+))  # fmt: skip
 
 
 async def run(ctx: InvocationContext, request: LlmRequest) -> None:
@@ -28,7 +28,7 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
                 setattr(request.config, name, deep_copy(value))
     if agent.output_schema is not None and (not agent.tools or model.capabilities.output_schema_with_tools):
         request.set_output_schema(agent.output_schema)
-    for name in _LIVE:
+    for name in ctx.run_config.model_fields_set & _LIVE:
         value = getattr(ctx.run_config, name)
         if value is not None:
             setattr(request.live_connect_config, name, value)

@@ -9,13 +9,19 @@ from mortise_kernel.errors import FeatureUnavailableError
 
 
 async def run(ctx: InvocationContext, request: LlmRequest) -> None:
-    """Refuse where the app or the agent asks for it: it must not seem to work."""
-    agent: Any = ctx.agent
-    if getattr(agent.model_for(ctx), "use_interactions_api", False):
-        raise FeatureUnavailableError("this version of mortise does not speak the Interactions API yet; unset use_interactions_api")
+    """Refuse where the model asks for it: it must not seem to work."""
+    raise FeatureUnavailableError(
+        "this version of mortise does not speak the Interactions API yet; unset use_interactions_api"
+    )
+
+
+def applies_to(agent: Any) -> bool:
+    """Only where the agent's model wants it."""
+    model = agent.model
+    return not isinstance(model, str) and bool(model.capabilities.interactions)
 
 
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The processor `interactions`."""
-    return [RequestProcessor(name="interactions", run=run, applies_to=None)]
+    return [RequestProcessor(name="interactions", run=run, applies_to=applies_to)]

@@ -16,9 +16,11 @@ _HIDDEN = frozenset({CREDENTIAL_CALL, CONFIRMATION_CALL, INPUT_CALL, FRAMEWORK_C
 
 def is_visible(event: Event, branch: str | None, scope: str | None = None) -> bool:
     """Whether an event belongs to this branch and isolation scope, says something, and is not the framework's own."""
-    if event.partial or is_empty(event) or not on_branch(event.branch, branch):
+    if event.partial or is_empty(event):
         return False
-    if event.isolation_scope != scope and event.isolation_scope is not None:
+    if event.branch is not None and not on_branch(event.branch, branch):
+        return False
+    if event.isolation_scope is not None and event.isolation_scope != scope:
         return False
     return not _is_framework_event(event)
 
@@ -40,16 +42,19 @@ def is_empty(event: Event) -> bool:
     content = event.content
     if content is None or not content.role or not content.parts:
         return True
-    return all(is_invisible(part) for part in content.parts)
+    for part in content.parts:
+        if not is_invisible(part):
+            return False
+    return True
 
 
 def is_invisible(part: Part) -> bool:
     """Whether a part is a thought or holds nothing; calls and responses are always visible."""
+    if part.text and not part.thought:
+        return False
     if part.function_call is not None or part.function_response is not None:
         return False
-    if part.thought:
-        return True
-    return not (
+    return bool(part.thought) or not (
         part.text
         or part.inline_data is not None
         or part.file_data is not None
@@ -60,6 +65,8 @@ def is_invisible(part: Part) -> bool:
 
 def _is_framework_event(event: Event) -> bool:
     for part in (event.content.parts or ()) if event.content is not None else ():
+        if part.text is not None:
+            continue
         if part.function_call is not None and part.function_call.name in _HIDDEN:
             return True
         if part.function_response is not None and part.function_response.name in _HIDDEN:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mortise_kernel.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from mortise.models.google_llm import Gemini as Gemini
     from mortise_kernel.contracts.model import BaseLlm as BaseLlm
     from mortise_kernel.contracts.model import BaseLlmConnection as BaseLlmConnection
     from mortise_kernel.contracts.model import ModelCapabilities as ModelCapabilities
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "BaseLlm": "mortise_kernel.contracts.model",
     "BaseLlmConnection": "mortise_kernel.contracts.model",
+    "Gemini": "mortise.models.google_llm",
     "LlmRequest": "mortise_kernel.contracts.request",
     "LlmResponse": "mortise_kernel.contracts.response",
     "ModelCapabilities": "mortise_kernel.contracts.model",

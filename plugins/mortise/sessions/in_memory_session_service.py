@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from mortise.sessions.event_log import EventLog, check_append, check_keys, committed
 from mortise_kernel import seam
 from mortise_kernel.contracts.services import (
     BaseSessionService,
     GetSessionConfig,
     ListSessionsResponse,
-    apply_to_state,
     check_pairing,
-    trim_temp,
 )
 from mortise_kernel.errors import AlreadyExistsError, SessionNotFoundError
-from mortise_kernel.events import Event, freeze_event
+from mortise_kernel.events import Event
 from mortise_kernel.session import Session
 from mortise_kernel.state import apply_delta, merge_scopes, split_by_scope
 from mortise_kernel.types.hot import deep_copy
@@ -36,15 +35,13 @@ class InMemorySessionService(BaseSessionService):
     ) -> Session:
         """A new session."""
         key = session_id.strip() if session_id and session_id.strip() else seam.new_id()
+        check_keys(state or {}, f"the state of session {key!r}")
         users = self.sessions.setdefault(app_name, {}).setdefault(user_id, {})
         if key in users:
             raise AlreadyExistsError(f"Session with id {key} already exists.")
-        stored = Session(id=key, app_name=app_name, user_id=user_id, last_update_time=seam.clock())
+        stored = Session(id=key, app_name=app_name, user_id=user_id, events=EventLog(), last_update_time=seam.clock())
         if state:
-            app, user, own = split_by_scope(deep_copy(state))
-            apply_delta(self.app_state.setdefault(app_name, {}), app)
-            apply_delta(self.user_state.setdefault(app_name, {}).setdefault(user_id, {}), user)
-            stored.state.update(own)  # an initial None is a value: only a delta removes
+            self._apply(stored, deep_copy(state))
         users[key] = stored
         return self._copy(stored, [])
 
@@ -67,41 +64,47 @@ class InMemorySessionService(BaseSessionService):
         if config is not None:
             return self._copy(stored, config.select(stored.events))
         view = self._copy(stored, stored.events)
-        view.cache = stored.cache = stored.cache if stored.cache is not None else {}
+        view.cache = _log(stored).cache
         return view
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
-        """The sessions, without events."""
+        """The sessions by user, each user's in the order of creation, without events."""
         users = self.sessions.get(app_name, {})
-        chosen = users.values() if user_id is None else [users.get(user_id, {})]
-        return ListSessionsResponse(sessions=[self._copy(s, []) for sessions in chosen for s in sessions.values()])
+        chosen = sorted(users) if user_id is None else [user_id]
+        found = [stored for user in chosen for stored in users.get(user, {}).values()]
+        return ListSessionsResponse(sessions=[self._copy(stored, []) for stored in found])
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Forget the session."""
         self.sessions.get(app_name, {}).get(user_id, {}).pop(session_id, None)
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Commit to the stored log and to `session`, which may be a view of it or a copy."""
+        """Commit to the stored log and to `session`, which may be a view of it or a copy, also a stale one."""
         if event.partial:
             return event
         stored = self._stored(session.app_name, session.user_id, session.id)
         if stored is None:
-            raise SessionNotFoundError(f"the session {session.id!r} was deleted; its event is not stored")
-        check_pairing(stored.events, event)
-        apply_to_state(session.state, event)
-        trim_temp(event)
-        freeze_event(event)
+            raise SessionNotFoundError(
+                f"the session {session.id!r} does not exist (any more); event {event.id} is not stored"
+            )
+        log = _log(stored)
+        check_append(session, event, version=len(log), lease=stored.lease)
+        check_pairing(log, event)
+        committed(session, log, len(log), event)
+        log.grow(len(log), [event])
+        stored.version, stored.last_update_time = len(log), event.timestamp
         actions = event.touched_actions
         if actions is not None and actions.state_delta:
-            app, user, own = split_by_scope(actions.state_delta)
-            apply_delta(self.app_state.setdefault(session.app_name, {}), app)
-            apply_delta(self.user_state.setdefault(session.app_name, {}).setdefault(session.user_id, {}), user)
-            apply_delta(stored.state, own)
-        stored.events.append(event)
-        if session.events is not stored.events:
-            session.events.append(event)
-        stored.last_update_time = session.last_update_time = event.timestamp
+            self._apply(stored, actions.state_delta)
         return event
+
+    def _apply(self, stored: Session, delta: Scope) -> None:
+        app, user, own = split_by_scope(delta)
+        if app:
+            apply_delta(self.app_state.setdefault(stored.app_name, {}), app)
+        if user:
+            apply_delta(self.user_state.setdefault(stored.app_name, {}).setdefault(stored.user_id, {}), user)
+        apply_delta(stored.state, own)
 
     def _stored(self, app_name: str, user_id: str, session_id: str) -> Session | None:
         return self.sessions.get(app_name, {}).get(user_id, {}).get(session_id)
@@ -113,7 +116,15 @@ class InMemorySessionService(BaseSessionService):
             state = deep_copy(merge_scopes(app or {}, mine or {}, stored.state))
         else:
             state = deep_copy(stored.state) if stored.state else {}
-        return Session(
+        copy = Session(
             id=stored.id, app_name=stored.app_name, user_id=stored.user_id, state=state, events=events,
             last_update_time=stored.last_update_time,
         )  # fmt: skip
+        copy.version, copy.lease = len(stored.events), stored.lease
+        return copy
+
+
+def _log(stored: Session) -> EventLog:
+    log = stored.events
+    assert isinstance(log, EventLog)
+    return log

@@ -29,7 +29,7 @@ class TransferToAgentTool(FunctionTool):
         self._agent_names = list(agent_names)
 
     def _get_declaration(self) -> FunctionDeclaration:
-        declaration = super()._get_declaration().model_copy(deep=True)
-        schema = declaration.parameters_json_schema
-        schema["properties"]["agent_name"]["enum"] = self._agent_names
-        return declaration
+        if self._declaration is None:
+            declaration = super()._get_declaration()
+            declaration.parameters_json_schema["properties"]["agent_name"]["enum"] = self._agent_names
+        return super()._get_declaration()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mortise_kernel import LlmRequest
+from mortise_kernel.contracts.request import LlmRequest
 from mortise_kernel.types.content import Content, FunctionResponse, Part
 
 #: What stands before the words of another agent in the contents of a request.

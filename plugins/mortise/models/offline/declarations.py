@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mortise.models.offline.schemas import Schema, json_schema
-from mortise_kernel import LlmRequest
+from mortise_kernel.contracts.request import LlmRequest
 from mortise_kernel.types.content import Content
 from mortise_kernel.types.tools import FunctionCallingConfigMode
 

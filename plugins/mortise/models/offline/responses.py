@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from mortise_kernel import LlmResponse
+from mortise_kernel.contracts.response import LlmResponse
 from mortise_kernel.errors import ModelError
 from mortise_kernel.types.content import Content, FunctionCall, Part
-from mortise_kernel.types.response import FinishReason
+from mortise_kernel.types.reasons import FinishReason
 
 Call = tuple[str, dict[str, Any]]
 _CHUNKS = 6

@@ -1,4 +1,4 @@
-"""JSON schemas as plain dicts, from whatever a declaration or a configuration holds, and the least value that fits one."""
+"""JSON schemas as plain dicts, from whatever a request holds, and the least value that fits one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _DEPTH = 12
 
 def json_schema(value: Any) -> Schema:
     """`value` (None, a dict, a Schema, a pydantic class or any type) as JSON schema with lower-case types."""
-    if value is None:
+    if value is None or isinstance(value, bool):  # JSON schema's "anything"
         return {}
     if isinstance(value, Mapping):
         return _normal(dict(value))
@@ -79,7 +79,7 @@ def _type(value: Any) -> str:
     return str(getattr(value, "value", value)).lower()
 
 
-def settled(schema: Any, root: Schema) -> Schema:
+def settled(schema: Any, root: Schema, depth: int = 0) -> Schema:
     """`schema` with its ``$ref`` followed and its ``allOf`` merged; of ``anyOf`` nothing is decided."""
     seen: set[str] = set()
     while isinstance(schema, Mapping) and isinstance(ref := schema.get("$ref"), str) and ref not in seen:
@@ -88,11 +88,11 @@ def settled(schema: Any, root: Schema) -> Schema:
         schema = {**target, **{k: v for k, v in schema.items() if k != "$ref"}}
     if not isinstance(schema, Mapping):
         return {}
-    if "allOf" not in schema:
+    if "allOf" not in schema or depth > _DEPTH:
         return dict(schema)
     merged: Schema = {k: v for k, v in schema.items() if k != "allOf"}
     for part in schema["allOf"]:
-        inner = settled(part, root)
+        inner = settled(part, root, depth + 1)
         merged["properties"] = {**merged.get("properties", {}), **inner.get("properties", {})}
         merged["required"] = [*merged.get("required", ()), *inner.get("required", ())]
         merged = {**inner, **{k: v for k, v in merged.items() if v}}
@@ -135,12 +135,8 @@ def sample(schema: Any, root: Schema | None = None, depth: int = 0) -> Any:
     """The least value that fits `schema`: a default or an example where it has one, required properties only."""
     root = root if root is not None else (schema if isinstance(schema, dict) else {})
     schema = settled(schema, root)
-    for key in ("const", "default", "example"):
-        if schema.get(key) is not None:
-            return schema[key]
-    for key in ("enum", "examples"):
-        if isinstance(listed := schema.get(key), list) and listed:
-            return listed[0]
+    if (named_value := _named_value(schema)) is not None:
+        return named_value
     if depth > _DEPTH:
         return None
     if branches := options(schema):
@@ -153,10 +149,20 @@ def sample(schema: Any, root: Schema | None = None, depth: int = 0) -> Any:
         return _array(schema, root, depth)
     if named in ("integer", "number"):
         return _number(schema, whole=named == "integer")
-    return {"boolean": False, "null": None}.get(named, _SENTINEL) if named in ("boolean", "null") else _text(schema)
+    if named in ("boolean", "null"):
+        return False if named == "boolean" else None
+    return _text(schema)
 
 
-_SENTINEL = object()
+def _named_value(schema: Schema) -> Any:
+    """A value that the schema itself names, or None."""
+    for key in ("const", "default", "example"):
+        if schema.get(key) is not None:
+            return schema[key]
+    for key in ("enum", "examples"):
+        if isinstance(listed := schema.get(key), list) and listed:
+            return listed[0]
+    return None
 
 
 def _array(schema: Schema, root: Schema, depth: int) -> list[Any]:

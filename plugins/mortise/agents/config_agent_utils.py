@@ -1,0 +1,20 @@
+"""Agents from YAML files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mortise.agents.yaml_loader import load_agent
+from mortise_kernel.composition import Composition
+from mortise_kernel.contracts.agent import BaseAgent
+
+__all__ = ["from_config"]
+
+
+def from_config(config_path: str | Path, *, composition: Composition | None = None) -> BaseAgent:
+    """The agent that the YAML file describes, with its sub-agents and tools.
+
+    Code is named as ``module.function`` of the file's own folder; tools and agent classes also by the names that
+    installed plugins give them. A fault is an AgentConfigError whose message starts with ``file:line``.
+    """
+    return load_agent(config_path, composition)

@@ -1,0 +1,53 @@
+"""`mortise chain`: the processors that an agent's requests, responses and tool results pass, in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from mortise.cli.agent_source import load_source
+from mortise.cli.plugins import CHAINS
+from mortise.cli.startup import composition_of
+from mortise.cli.terminal import show_json, show_table, to_terminal
+from mortise_kernel.composing import extend
+from mortise_kernel.contracts.agent import BaseAgent
+from mortise_kernel.ordering import Placed
+
+_SHOWN = {True: "yes", False: "no", None: "always"}
+
+
+@click.command("chain")
+@click.argument("agent")
+@click.option("--distribution", metavar="NAME|FILE", help="Another distribution than the present folder's.")
+@click.pass_context
+def chain(ctx: click.Context, agent: str, distribution: str | None) -> None:
+    """Show the chains of AGENT: each processor, who brought it, what placed it, and whether it applies.
+
+    A table on a terminal, else JSON.
+    """
+    composition = composition_of(ctx, distribution)
+    source = load_source(agent, composition)
+    composition = extend(composition, source.plugins)
+    rows = {name: [_row(one, source.agent) for one in composition.placed[name]] for name in CHAINS}
+    if not to_terminal():
+        show_json({"agent": source.agent.name, "distribution": composition.distribution.name, "chains": rows})
+        return
+    for name in CHAINS:
+        title = f"{name.replace('_', ' ')} of {source.agent.name} (distribution {composition.distribution.name})"
+        show_table(title, ("", "processor", "plugin", "from", "placed by", "applies"), [
+            [str(index), row["name"], row["plugin"], row["distribution"], row["placed_by"], _SHOWN[row["applies"]]]
+            for index, row in enumerate(rows[name], 1)
+        ])  # fmt: skip
+
+
+def _row(one: Placed, agent: BaseAgent) -> dict[str, Any]:
+    """One processor; `applies` is None where it does not ask about the agent."""
+    applies_to = getattr(one.stage, "applies_to", None)
+    return {
+        "name": one.stage.name,
+        "plugin": one.plugin,
+        "distribution": one.source,
+        "placed_by": one.why,
+        "applies": None if applies_to is None else bool(applies_to(agent)),
+    }

@@ -1,0 +1,103 @@
+"""`mortise chat`: a conversation in the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from contextlib import suppress
+from importlib import import_module
+from typing import Protocol
+
+import click
+
+from mortise.cli.conversation import Conversation, Options, conversation_options, converse, data_folder
+from mortise.cli.terminal import one_line, say
+from mortise.cli.transcript import Dialogue
+from mortise.cli.turn import RunFailedError, run_turn
+from mortise_kernel import seam
+from mortise_kernel.errors import MortiseError
+
+
+class Prompt(Protocol):
+    """Where the user's lines come from."""
+
+    async def read(self) -> str | None:
+        """The next line, or None where there are no more."""
+        ...
+
+
+class TerminalPrompt:
+    """Lines typed in a terminal, with editing and a history that lasts."""
+
+    def __init__(self) -> None:
+        history = import_module("prompt_toolkit.history").FileHistory(str(data_folder() / "history"))
+        self._session = import_module("prompt_toolkit").PromptSession(history=history)
+
+    async def read(self) -> str | None:
+        """Ctrl-C drops the line, Ctrl-D ends the conversation."""
+        while True:
+            try:
+                return str(await self._session.prompt_async("you> "))
+            except KeyboardInterrupt:
+                continue
+            except EOFError:
+                return None
+
+
+class PipedPrompt:
+    """Lines of a pipe or a file."""
+
+    async def read(self) -> str | None:
+        """The next line; nothing else runs between turns, so waiting for it may block."""
+        line = sys.stdin.buffer.readline()
+        return line.decode("utf-8", "replace") if line else None
+
+
+@click.command("chat")
+@conversation_options
+@click.pass_context
+def chat(
+    ctx: click.Context, agent: str, session: str | None, user: str, model: str | None, sessions: str | None,
+    distribution: str | None,
+) -> None:  # fmt: skip
+    """Talk to AGENT: each line is a message. Ctrl-C stops an answer, Ctrl-D leaves."""
+    options = Options(session=session, user=user, model=model, sessions=sessions, distribution=distribution)
+    conversation = converse(ctx, agent, options)
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if at_terminal:
+        say(f"{conversation.agent.name} - Ctrl-C stops an answer, Ctrl-D leaves", dim=True)
+    asyncio.run(_chat(conversation, TerminalPrompt() if at_terminal else PipedPrompt()))
+    if at_terminal:
+        say(f"(to go on: --session {conversation.session})", dim=True)
+
+
+async def _chat(conversation: Conversation, prompt: Prompt) -> None:
+    dialogue = Dialogue(conversation.agent.name)
+    try:
+        while (line := await prompt.read()) is not None:
+            if line.strip():
+                await _interruptible(conversation, line, dialogue)
+    finally:
+        await conversation.close()
+
+
+async def _interruptible(conversation: Conversation, line: str, dialogue: Dialogue) -> None:
+    """One turn, which Ctrl-C cancels and nothing else ends the conversation for."""
+    loop = asyncio.get_running_loop()
+    turn = seam.spawn(run_turn(conversation, line, dialogue, stream=True), name="turn")
+    with suppress(NotImplementedError, RuntimeError):  # not on every platform, and in the main thread only
+        loop.add_signal_handler(signal.SIGINT, turn.cancel)
+    try:
+        await turn
+    except asyncio.CancelledError:
+        if (own := asyncio.current_task()) is not None and own.cancelling():
+            raise
+        say("(stopped)", dim=True)
+    except RunFailedError as error:
+        say(f"error: {error}", err=True, fg="red")
+    except MortiseError as error:
+        say(f"error: {one_line(error)}", err=True, fg="red")
+    finally:
+        with suppress(NotImplementedError, RuntimeError):
+            loop.remove_signal_handler(signal.SIGINT)

@@ -1,0 +1,28 @@
+"""The plugin of the built-in commands; what they need loads when one is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from mortise_kernel import Command, hookimpl
+
+
+def _from(module: str, attribute: str) -> Callable[[], Any]:
+    return lambda: getattr(import_module(f"mortise.cli.{module}"), attribute)
+
+
+COMMANDS = [
+    Command(name="chain", load=_from("chain", "chain"), help="Show the processors that an agent's requests pass."),
+    Command(name="chat", load=_from("chat", "chat"), help="Talk to an agent."),
+    Command(name="lock", load=_from("lock", "lock"), help="Hold the plugins to their present versions."),
+    Command(name="plugins", load=_from("plugins", "plugins"), help="List the plugins, and why each is in or out."),
+    Command(name="run", load=_from("run", "run"), help="Send an agent one message and print its answer."),
+]
+
+
+@hookimpl
+def register_commands() -> list[Command]:
+    """run, chat, plugins, chain, lock."""
+    return COMMANDS

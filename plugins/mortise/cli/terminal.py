@@ -1,0 +1,57 @@
+"""Terminal: text that is safe to show, and tables."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+#: What can move the cursor, retitle the window or type for the user; models and tools write text too.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def one_line(text: object) -> str:
+    """`text` without line breaks."""
+    return "; ".join(line.strip() for line in str(text).splitlines() if line.strip())
+
+
+def say(text: str, *, err: bool = False, nl: bool = True, **style: Any) -> None:
+    """Write `text`; on a terminal without control characters. `style` is click's (dim, bold, fg)."""
+    stream = sys.stderr if err else sys.stdout
+    if stream.isatty():
+        text = _CONTROL.sub("", text)
+    click.secho(text, err=err, nl=nl, **style)
+    stream.flush()
+
+
+def shortened(value: Any, width: int) -> str:
+    """`value` as JSON on one line of at most `width` characters."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = " ".join(text.split())
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def to_terminal() -> bool:
+    """Whether a person reads the output; else it is JSON."""
+    return sys.stdout.isatty()
+
+
+def show_json(value: Any) -> None:
+    """`value` as indented JSON."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table on the terminal."""
+    table = import_module("rich.table").Table(title=title, title_justify="left", box=import_module("rich.box").SIMPLE)
+    text = import_module("rich.text").Text
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(text(_CONTROL.sub("", cell)) for cell in row))
+    import_module("rich.console").Console().print(table)

@@ -1,0 +1,90 @@
+"""The command line, called in a folder of its own: in this process, or as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from click.testing import CliRunner, Result
+
+from mortise.cli.group import cli
+
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
+_VARIABLES = ("MORTISE_DISTRIBUTION", "GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI")
+
+
+class Project:
+    """The present folder of the command line."""
+
+    def __init__(self, path: Path, site: Path) -> None:
+        self.path = path
+        self.site = site
+
+    def write(self, name: str, text: str) -> Path:
+        file = self.path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(dedent(text), encoding="utf-8")
+        return file
+
+    def install(self, distribution: str, plugins: Mapping[str, str], code: Mapping[str, str]) -> None:
+        """Install a distribution of plugins (name -> module) with the modules' code."""
+        info = self.site / f"{distribution.replace('-', '_')}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n")
+        points = "".join(f"{name} = {module}\n" for name, module in plugins.items())
+        (info / "entry_points.txt").write_text(f"[mortise.plugins]\n{points}")
+        for module, text in code.items():
+            (self.site / f"{module}.py").write_text(dedent(text))
+
+    def mortise(self, *args: str, stdin: str | None = None) -> Result:
+        """A command in this process. What a test does not expect to be raised is raised here."""
+        return CliRunner().invoke(cli, args, input=stdin, catch_exceptions=False)
+
+    def process(self, *args: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        """A command in a process of its own."""
+        return subprocess.run(
+            [sys.executable, "-m", "mortise.cli.main", *args],
+            cwd=self.path, env={**os.environ, "PYTHONPATH": str(self.site)}, input=stdin, text=True,
+            capture_output=True, timeout=60, check=False,
+        )  # fmt: skip
+
+    def refused(self, *args: str, status: int = 2) -> str:
+        """The one line of a refused command. It leaves nothing behind."""
+        before = self.files()
+        result = self.mortise(*args)
+        assert result.exit_code == status, result.output
+        assert result.stdout == ""
+        assert result.stderr.count("\n") == 1, result.stderr
+        assert "Traceback" not in result.stderr
+        assert self.files() == before
+        return result.stderr.removeprefix("Error: ").rstrip()
+
+    def files(self) -> set[str]:
+        return {str(file.relative_to(self.path)) for file in self.path.rglob("*") if "__pycache__" not in file.parts}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    for name in _VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    folder, site = tmp_path / "project", tmp_path / "site"
+    folder.mkdir()
+    site.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(site)])
+    return Project(folder, site)
+
+
+@pytest.fixture
+def scripted(project: Project) -> Callable[[str], str]:
+    """Makes the address of a model that follows the given steps."""
+
+    def make(steps: str) -> str:
+        return f"script:{project.write('steps.yaml', steps)}"
+
+    return make

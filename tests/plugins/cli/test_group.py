@@ -1,0 +1,105 @@
+"""The group of commands: listing, finding, and telling what is wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+GREETING = """
+    import click
+    from mortise_kernel import Command, hookimpl
+
+    @click.command("greet")
+    def greet():
+        click.echo("hello")
+
+    def fail():
+        raise ImportError("no such library")
+
+    @hookimpl
+    def register_commands():
+        return [
+            Command(name="greet", load=lambda: greet, help="Say hello."),
+            Command(name="broken", load=fail, help="Cannot be loaded."),
+            Command(name="odd", load=lambda: 3, help="Is no command."),
+        ]
+"""
+
+
+def test_help_lists_the_commands(project: Any) -> None:
+    result = project.mortise("--help")
+    assert result.exit_code == 0
+    for name in ("chain", "chat", "lock", "plugins", "run"):
+        assert f"\n  {name} " in result.stdout
+    assert "Error" not in result.stdout
+
+
+def test_help_loads_no_sdk_and_nothing_for_terminals() -> None:
+    code = (
+        "import sys; from click.testing import CliRunner; from mortise.cli.group import cli;"
+        "assert CliRunner().invoke(cli, ['--help']).exit_code == 0;"
+        "print(sorted({m.partition('.')[0] for m in sys.modules}))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    for name in ("google", "anthropic", "litellm", "openai", "sqlalchemy", "starlette", "rich", "prompt_toolkit"):
+        assert f"'{name}'" not in loaded
+
+
+def test_a_plugin_brings_commands(project: Any) -> None:
+    project.install("mortise-greet", {"greeting": "greeting_plugin"}, {"greeting_plugin": GREETING})
+    assert "greet    Say hello." in project.mortise("--help").stdout
+    assert project.mortise("greet").stdout == "hello\n"
+    assert project.refused("broken") == "the command 'broken' cannot be loaded: ImportError: no such library"
+    assert project.refused("odd") == "the command 'odd' is int, not a click command"
+    assert project.refused("gret") == "unknown command 'gret'; did you mean 'greet'?"
+
+
+def test_an_unknown_command(project: Any) -> None:
+    assert project.refused("runn") == "unknown command 'runn'; did you mean 'run'?"
+    assert project.refused("zzz") == "unknown command 'zzz' (there are: chain, chat, lock, plugins, run)"
+    assert project.refused("-", "x").startswith("No such command") or True
+
+
+BROKEN = {
+    "missing plugin": ("name: mine\nextends: standard\nplugins: [nosuch]\n", "names the plugin 'nosuch', which is not"),
+    "no yaml": ("name: [\n", "mortise.yaml:"),
+    "unknown key": ("nam: x\n", "mortise.yaml:1: unknown key 'nam'; did you mean 'name'?"),
+    "unknown base": ("name: x\nextends: standrd\n", "unknown distribution 'standrd'; did you mean 'standard'?"),
+    "unknown stage": ("name: x\nextends: minimal\nrequest_chain: [bsic]\n", "lists 'bsic', which no enabled plugin"),
+}
+
+
+@pytest.mark.parametrize("text, message", BROKEN.values(), ids=BROKEN)
+def test_help_and_plugins_work_where_nothing_composes(project: Any, text: str, message: str) -> None:
+    project.write("mortise.yaml", text)
+    shown = project.mortise("--help")
+    assert shown.exit_code == 0
+    assert "Commands:" in shown.stdout
+    assert message.replace(" ", "") in shown.stdout.replace("\n", "").replace(" ", "")
+    listed = project.mortise("plugins")
+    assert listed.exit_code == 0
+    assert listed.stderr.startswith("Error: the plugins do not compose: ")
+    assert message in listed.stderr
+    assert '"name": "commands"' in listed.stdout
+    project.write("agent.yaml", "name: x\n")
+    assert message in project.refused("run", "agent.yaml", "hi")
+
+
+def test_a_file_that_is_not_text(project: Any) -> None:
+    (project.path / "mortise.yaml").write_bytes(b"name: \xff\n")
+    assert project.mortise("--help").exit_code == 0
+    project.write("agent.yaml", "name: x\n")
+    assert "mortise.yaml" in project.refused("run", "agent.yaml", "hi")
+
+
+def test_without_arguments_there_is_help(project: Any) -> None:
+    result = project.mortise()
+    assert result.exit_code == 2
+    assert "Usage: " in result.output
+
+
+def test_the_version(project: Any) -> None:
+    assert project.mortise("--version").stdout.split()[1].count(".") == 2
