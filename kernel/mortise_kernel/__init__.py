@@ -5,7 +5,34 @@ A plugin needs only these names. They load when first used.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from mortise_kernel.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from mortise_kernel.context import Context as Context
+    from mortise_kernel.context import ReadonlyContext as ReadonlyContext
+    from mortise_kernel.contracts.agent import BaseAgent as BaseAgent
+    from mortise_kernel.contracts.agent import BaseAgentState as BaseAgentState
+    from mortise_kernel.contracts.descriptors import *  # noqa: F403
+    from mortise_kernel.contracts.model import BaseLlm as BaseLlm
+    from mortise_kernel.contracts.model import BaseLlmConnection as BaseLlmConnection
+    from mortise_kernel.contracts.model import ModelCapabilities as ModelCapabilities
+    from mortise_kernel.contracts.request import LlmRequest as LlmRequest
+    from mortise_kernel.contracts.response import LlmResponse as LlmResponse
+    from mortise_kernel.contracts.tool import BaseTool as BaseTool
+    from mortise_kernel.contracts.tool import BaseToolset as BaseToolset
+    from mortise_kernel.contracts.tool import Effect as Effect
+    from mortise_kernel.events import Event as Event
+    from mortise_kernel.events import EventActions as EventActions
+    from mortise_kernel.hookspecs import hookimpl as hookimpl
+    from mortise_kernel.hookspecs import hookspec as hookspec
+    from mortise_kernel.host import compose as compose
+    from mortise_kernel.host import extend as extend
+    from mortise_kernel.invocation import InvocationContext as InvocationContext
+    from mortise_kernel.runner import Runner as Runner
+    from mortise_kernel.session import Session as Session
+    from mortise_kernel.state import State as State
 
 _WHERE = {
     **dict.fromkeys(

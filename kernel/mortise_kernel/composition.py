@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from mortise_kernel.contracts.descriptors import RequestProcessor, ResponseProcessor, ResultProcessor
+from mortise_kernel.contracts.descriptors import ModelProvider, RequestProcessor, ResponseProcessor, ResultProcessor
 from mortise_kernel.contracts.model import BaseLlm
 from mortise_kernel.distribution import Distribution
 from mortise_kernel.errors import ConfigurationError, FeatureUnavailableError, ModelError, did_you_mean
@@ -49,6 +49,8 @@ class Composition:
     plugins: tuple[PluginRecord, ...]
     #: Plugin name -> its validated settings.
     settings: Mapping[str, BaseModel] = field(default_factory=dict)
+    #: The plugin objects that were handed in directly.
+    given: tuple[Any, ...] = ()
     request_chain: tuple[RequestProcessor, ...] = ()
     response_chain: tuple[ResponseProcessor, ...] = ()
     result_chain: tuple[ResultProcessor, ...] = ()
@@ -78,34 +80,34 @@ class Composition:
         return [owned.item for owned in self.registry.get(kind, {}).values()]
 
     def model(self, address: str) -> BaseLlm:
-        """The model of an address, made once: ``provider:rest`` or a name that a provider's pattern matches.
+        """The model of an address: ``provider:rest`` or a name that a provider's pattern matches.
 
-        An empty address is the first default that a provider offers.
+        An empty address is the first default that a provider offers. One model serves an address.
         """
         if address not in self._models:
-            self._models[address] = self._make_model(address)
+            wanted = address or self.default_model()
+            self._models[address] = self._provider(wanted).create(wanted)
         return self._models[address]
 
-    def _make_model(self, address: str) -> BaseLlm:
+    def _provider(self, address: str) -> ModelProvider:
         providers = self.registry.get("ModelProvider", {})
-        if not address:
-            address = self.default_model()
         scheme, colon, _ = address.partition(":")
         if colon and scheme in providers:
-            return providers[scheme].item.create(address)  # type: ignore[no-any-return]
+            return providers[scheme].item  # type: ignore[no-any-return]
         for owned in providers.values():
             if any(re.fullmatch(pattern, address) for pattern in owned.item.patterns):
-                return owned.item.create(address)  # type: ignore[no-any-return]
+                return owned.item  # type: ignore[no-any-return]
         schemes = [f"{name}:" for name in providers]
         hint = did_you_mean(f"{scheme}:", schemes) or did_you_mean(address, providers)
         raise ModelError(
-            f"unknown model {address!r}{hint} (providers: {', '.join(sorted(schemes)) or 'none'}){self._disabled_hint()}"
+            f"unknown model {address!r}{hint} (providers: {', '.join(sorted(schemes)) or 'none'})"
+            f"{self._disabled_hint()}"
         )
 
     def default_model(self) -> str:
-        """The address used where an agent names no model."""
-        for owned in self.registry.get("ModelProvider", {}).values():
-            if owned.item.default is not None and (address := owned.item.default()):
+        """The address used where an agent names no model; fallbacks are asked last."""
+        for provider in sorted(self.all("ModelProvider"), key=lambda p: p.fallback):
+            if provider.default is not None and (address := provider.default()):
                 return str(address)
         raise ModelError(f"no model is set and no provider offers a default{self._disabled_hint()}")
 

@@ -204,4 +204,5 @@ class Context(ReadonlyContext):
         return {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
 
 
-ToolContext = CallbackContext = Context
+ToolContext = Context
+CallbackContext = Context

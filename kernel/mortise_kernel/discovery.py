@@ -57,21 +57,43 @@ def _version(point: EntryPoint) -> str:
 def distribution_files() -> dict[str, Path]:
     """The distributions that installed packages ship: name -> file."""
     files: dict[str, Path] = {}
-    for point in entry_points(group=DISTRIBUTION_GROUP):
-        spec = find_spec(point.value)
-        for folder in (spec.submodule_search_locations or ()) if spec else ():
-            file = Path(folder) / f"{point.name}.yaml"
-            if file.is_file():
-                files[point.name] = file
+    problems = []
+    for point in sorted(entry_points(group=DISTRIBUTION_GROUP), key=lambda p: (p.name, p.value)):
+        for file in _files(point):
+            other = files.setdefault(point.name, file)
+            if other != file:
+                problems.append(f"the distribution {point.name!r} is installed twice, as {other} and as {file}")
+    if problems:
+        raise CompositionError(problems)
     return files
 
 
-class FreshManager(NamedExtensionManager):  # type: ignore[misc]
+def _files(point: EntryPoint) -> list[Path]:
+    try:
+        spec = find_spec(point.value)
+    except ImportError:  # its package is broken; whoever asks for the distribution is told that it is unknown
+        spec = None
+    folders = (spec.submodule_search_locations or ()) if spec else ()
+    return [file for folder in folders if (file := Path(folder) / f"{point.name}.yaml").is_file()]
+
+
+class _Guarded(EntryPoint):
+    """An entry point whose failure is always an Exception that stevedore hands to the failure callback."""
+
+    def load(self) -> Any:
+        """The object it points to."""
+        try:
+            return super().load()
+        except (AssertionError, SystemExit) as error:  # stevedore lets these through
+            raise ImportError(f"{type(error).__name__}: {error}") from error
+
+
+class FreshManager(NamedExtensionManager):  # type: ignore[type-arg] # older releases are not generic
     """Stevedore without its disk cache, which hides a plugin installed in the last two minutes."""
 
     def list_entry_points(self) -> list[EntryPoint]:
         """The entry points of the group, as they are installed now."""
-        return list(entry_points(group=self.namespace))
+        return [_Guarded(p.name, p.value, p.group) for p in entry_points(group=self.namespace)]
 
 
 def load(names: Sequence[str]) -> tuple[dict[str, Any], dict[str, BaseException]]:

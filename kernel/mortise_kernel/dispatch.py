@@ -49,7 +49,7 @@ async def _execute(
     name = call.name or ""
     tool = tools.get(name)
     if tool is None:
-        tool = BaseTool(name=name, description="Tool not found")  # type: ignore[abstract]
+        tool = BaseTool(name=name, description="Tool not found")
         error = ValueError(f"Tool '{name}' not found.\nAvailable tools: {', '.join(tools)}")
         result = await tool_round("on_tool_error_callback", tool, args, context, error)
         if result is None:
@@ -84,7 +84,7 @@ def _result_event(
         author=ctx.agent.name,
         branch=ctx.branch,
         content=Content(role="user", parts=[Part(function_response=response)]),
-        actions=actions,
+        actions=actions,  # type: ignore[arg-type] # None: made when touched
     )
 
 
@@ -100,7 +100,7 @@ def merge(events: Sequence[Event]) -> Event:
         author=first.author,
         branch=first.branch,
         content=Content(role="user", parts=parts),
-        actions=_merge_actions(touched) if touched else None,
+        actions=_merge_actions(touched) if touched else None,  # type: ignore[arg-type] # as above
         timestamp=first.timestamp,
     )
 

@@ -46,7 +46,7 @@ class _StrictLoader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()
+            event = self.peek_event()  # type: ignore[no-untyped-call]
             raise yaml.MarkedYAMLError(problem="aliases are not allowed", problem_mark=event.start_mark)
         return super().compose_node(parent, index)
 
@@ -149,7 +149,9 @@ def _merge(base: Distribution, child: Distribution) -> Distribution:
     update: dict[str, Any] = {name: getattr(child, name) for name in given if name != "extends"}
     update["plugins"] = tuple(dict.fromkeys((*base.plugins, *child.plugins)))
     update["disable"] = tuple(dict.fromkeys((*base.disable, *child.disable)))
-    for name in ("replace", "services", "settings"):
+    for name in ("replace", "services"):
         update[name] = {**getattr(base, name), **getattr(child, name)}
+    plugins = dict.fromkeys((*base.settings, *child.settings))
+    update["settings"] = {name: {**base.settings.get(name, {}), **child.settings.get(name, {})} for name in plugins}
     update["extends"] = child.extends
     return base.model_copy(update=update)

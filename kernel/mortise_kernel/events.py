@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import InitVar, field
-from typing import Any
+from typing import Any, Literal
 
 from mortise_kernel import seam
 from mortise_kernel.contracts.response import LlmResponse
@@ -144,7 +144,7 @@ class Event(LlmResponse):
             setattr(new, name, value)
         return new
 
-    def model_dump(self, *, mode: str = "python", **options: Any) -> dict[str, Any]:
+    def model_dump(self, *, mode: Literal["python", "json"] = "python", **options: Any) -> dict[str, Any]:
         """A dict, as pydantic's ``model_dump``; dumping does not count as touching the actions."""
         with _Untouched(self):
             return Hot.model_dump(self, mode=mode, **options)
@@ -217,8 +217,8 @@ _EMPTY = EventActions(
     requested_tool_confirmations=_NoEntries(),
 )
 _EMPTY.__class__ = _FrozenActions
-Event.actions = _lazy(_ACTIONS, EventActions, _EMPTY)  # type: ignore[method-assign,assignment]
-Event.node_info = _lazy(_NODE_INFO, NodeInfo, NodeInfo())  # type: ignore[method-assign,assignment]
+Event.actions = _lazy(_ACTIONS, EventActions, _EMPTY)
+Event.node_info = _lazy(_NODE_INFO, NodeInfo, NodeInfo())
 
 
 def freeze_event(event: Event) -> Event:

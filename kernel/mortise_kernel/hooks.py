@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+
+from pydantic import BaseModel, ValidationError
 
 from mortise_kernel.contracts.response import LlmResponse
 from mortise_kernel.errors import HookSignatureError, PluginError
@@ -74,7 +77,7 @@ LIFECYCLE: dict[str, HookSpec] = {
 
 
 async def first_answer(bound: Callbacks, returns: type[Any] | None, keywords: Mapping[str, Any]) -> Any:
-    """Call `bound` in order; the first result that is not None ends the round and is returned."""
+    """Call `bound` in order; the first result that is not None ends the round, where a result is asked for."""
     for one in bound:
         try:
             answer = one.call(**keywords)
@@ -84,16 +87,17 @@ async def first_answer(bound: Callbacks, returns: type[Any] | None, keywords: Ma
             if one.plugin and not isinstance(error, PluginError):
                 raise PluginHookError(f"{one.owner} failed in {one.hook}: {error}") from error
             raise
-        if answer is not None:
+        if answer is not None and returns is not None:  # an observer's answer is nothing to anybody
             return _checked(answer, returns, one)
     return None
 
 
-def _checked(answer: Any, returns: type[Any] | None, one: Bound) -> Any:
-    if returns is None or isinstance(answer, returns):
+def _checked(answer: Any, returns: type[Any], one: Bound) -> Any:
+    if isinstance(answer, returns):
         return answer
-    if issubclass(returns, Hot) and hasattr(answer, "model_dump"):
-        return returns.model_validate(answer)
+    if issubclass(returns, Hot) and isinstance(answer, BaseModel):  # another library's class of that name
+        with suppress(ValidationError):
+            return returns.model_validate(answer)
     raise HookSignatureError(
         f"{one.owner}: {one.hook} returned {type(answer).__name__}; it must return {returns.__name__} or None"
     )

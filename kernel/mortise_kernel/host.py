@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from mortise_kernel import discovery, hookspecs
 from mortise_kernel.composition import Composition, PluginRecord
 from mortise_kernel.distribution import Distribution
-from mortise_kernel.errors import CompositionError, ConfigurationError, did_you_mean
+from mortise_kernel.errors import CompositionError, ConfigurationError, HookSignatureError, did_you_mean
 from mortise_kernel.hooks import LIFECYCLE
 from mortise_kernel.manager import Manager
 from mortise_kernel.ordering import Owned, Placed, order_chain
@@ -44,10 +44,10 @@ def compose(
     """
     chosen, found_lock = select_distribution(distribution)
     found = discovery.installed()
-    _check_mentions(chosen, found)
+    given = [_given(plugin, index) for index, plugin in enumerate(plugins)]
+    _check_mentions(chosen, found, [one.name for one in given])
     loaded, records = _load(chosen, found)
     manager = Manager()
-    given = [_given(plugin, index) for index, plugin in enumerate(plugins)]
     for one in (*given, *loaded):
         manager.add(one.name, one.plugin)
     manager.check()
@@ -62,7 +62,8 @@ def compose(
         registry=registry,
         plugins=tuple(records),
         settings=settings,
-        **{chain: tuple(p.stage for p in placed[chain]) for chain in _CHAINS},
+        given=tuple(plugins),
+        **{chain: tuple(p.stage for p in placed[chain]) for chain in _CHAINS},  # type: ignore[arg-type]
     )
     if lock is not None or found_lock is not None:
         check_lock(composition, lock or found_lock)  # type: ignore[arg-type]
@@ -92,21 +93,24 @@ def extend(composition: Composition, plugins: Sequence[Any]) -> Composition:
         manager.add(one.name, one.plugin)
     manager.check()
     if any(manager.implements(name) for name in hookspecs.REGISTRATION):
-        return compose(composition.distribution, plugins=plugins)
+        return compose(composition.distribution, plugins=(*plugins, *composition.given))
     names = [one.name for one in given]
-    return composition.with_hooks(manager.lifecycle(names, {one.name: one.record.source for one in given}))
+    hooks = manager.lifecycle(names, {one.name: one.record.source for one in given})
+    return replace(composition.with_hooks(hooks), given=(*plugins, *composition.given))
 
 
-def _check_mentions(chosen: Distribution, found: dict[str, discovery.Found]) -> None:
+def _check_mentions(chosen: Distribution, found: dict[str, discovery.Found], given: Sequence[str]) -> None:
     """Refuse names under `disable`, `settings` and `replace` that no plugin has: a typo must not pass."""
+    known = [*found, *given]
     problems = [
         f"{chosen.source or chosen.name}: `{key}` names the plugin {name!r}, which is not installed"
-        f"{did_you_mean(name, found)}"
-        for key, names in (
-            ("disable", chosen.disable), ("settings", chosen.settings), ("replace", chosen.replace.values()),
+        f"{did_you_mean(name, known)}"
+        for key, names, there_are in (
+            ("disable", chosen.disable, found), ("settings", chosen.settings, known),
+            ("replace", chosen.replace.values(), known),
         )
         for name in names
-        if name not in found
+        if name not in there_are
     ]  # fmt: skip
     if problems:
         raise CompositionError(problems)
@@ -199,12 +203,16 @@ def _unique(kind: str, owned: Iterable[Owned], problems: list[str]) -> dict[str,
 
 def _settings(chosen: Distribution, manager: Manager, sources: dict[str, str]) -> dict[str, BaseModel]:
     """Each plugin's settings, validated by the model it declares."""
-    models = dict(manager.call("register_settings"))
+    models = {name: model for name, model in manager.call("register_settings") if model is not None}
     settings: dict[str, BaseModel] = {}
-    for name, values in chosen.settings.items():
+    for name in chosen.settings:
         if name in sources and name not in models:
             raise ConfigurationError(f"{chosen.source}: the plugin {name!r} ({sources[name]}) has no settings")
     for name, model in models.items():
+        if not isinstance(model, type) or not issubclass(model, BaseModel):
+            raise HookSignatureError(
+                f"the plugin {name!r}: register_settings returned {model!r}, which is no pydantic model class"
+            )
         try:
             settings[name] = model.model_validate(chosen.settings.get(name, {}))
         except ValidationError as error:

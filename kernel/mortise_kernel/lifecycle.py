@@ -82,8 +82,9 @@ async def around_agent(ctx: InvocationContext, hook: str, found: Found) -> Event
     if content is not None and hook == "before_agent_callback":
         ctx.end_invocation = True
     return Event(
-        invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, content=content, actions=actions
-    )
+        invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, content=content,
+        actions=actions,  # type: ignore[arg-type] # None: made when touched
+    )  # fmt: skip
 
 
 async def model_round(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing
+from operator import attrgetter
 from typing import Any
 
 from mortise_kernel import seam
@@ -124,28 +125,29 @@ async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft)
             if response.__class__ is not LlmResponse:
                 response = LlmResponse.model_validate(response)
             if response.content.__class__ is FrozenContent:  # the same object was yielded, and committed, before
-                response = response.model_copy(update={"content": thaw(response.content)})
+                response = response.model_copy(update={"content": thaw(response.content)})  # type: ignore[arg-type]
             if (found := implemented(ctx, "after_model_callback")) is not None:
                 replaced = await model_round(ctx, draft, "after_model_callback", found, {"llm_response": response})
                 response = response if replaced is None else replaced
             yield response
 
 
+_RARE = tuple(name for name in LlmResponse.field_names if name not in ("content", "partial"))
+_rare_values = attrgetter(*_RARE)
+_NOTHING_RARE = (None,) * len(_RARE)
+
+
 def _as_event(ctx: InvocationContext, response: LlmResponse, draft: Draft) -> Event:
-    return Event(
-        invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch,
-        isolation_scope=ctx.isolation_scope, content=response.content, partial=response.partial,
-        model_version=response.model_version, grounding_metadata=response.grounding_metadata,
-        turn_complete=response.turn_complete, finish_reason=response.finish_reason,
-        error_code=response.error_code, error_message=response.error_message, interrupted=response.interrupted,
-        custom_metadata=response.custom_metadata, usage_metadata=response.usage_metadata,
-        live_session_resumption_update=response.live_session_resumption_update,
-        live_session_id=response.live_session_id, go_away=response.go_away,
-        input_transcription=response.input_transcription, output_transcription=response.output_transcription,
-        avg_logprobs=response.avg_logprobs, logprobs_result=response.logprobs_result,
-        cache_metadata=response.cache_metadata, citation_metadata=response.citation_metadata,
-        interaction_id=response.interaction_id, actions=draft.take(),
+    event = Event(
+        invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, content=response.content,
+        partial=response.partial, actions=draft.take(),
     )  # fmt: skip
+    event.isolation_scope = ctx.isolation_scope
+    rare = _rare_values(response)
+    if rare != _NOTHING_RARE:
+        for name, value in zip(_RARE, rare, strict=True):
+            setattr(event, name, value)
+    return event
 
 
 def _identify(event: Event, calls: Sequence[FunctionCall], request: LlmRequest) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pluggy
 
-from mortise_kernel import hookspecs
 from mortise_kernel.errors import CompositionError, HookSignatureError, PluginError, did_you_mean
 from mortise_kernel.hooks import LIFECYCLE, Bound, Callbacks, bind
+from mortise_kernel.hookspecs import lifecycle, registration
 
 
 class _Pluggy(pluggy.PluginManager):
@@ -32,10 +32,13 @@ class Manager:
 
     def __init__(self) -> None:
         self._pluggy = _Pluggy("mortise")
-        self._pluggy.add_hookspecs(hookspecs)
+        self._rank: dict[str, int] = {}
+        self._pluggy.add_hookspecs(registration)
+        self._pluggy.add_hookspecs(lifecycle)
 
     def add(self, name: str, plugin: Any) -> None:
         """Register a plugin under its name."""
+        self._rank.setdefault(name, len(self._rank))
         try:
             self._pluggy.register(plugin, name=name)
         except pluggy.PluginValidationError as error:
@@ -50,7 +53,7 @@ class Manager:
             if isinstance(caller, pluggy.HookCaller) and not caller.has_spec():
                 for impl in caller.get_hookimpls():
                     if not impl.optionalhook:
-                        known = [*hookspecs.REGISTRATION, *LIFECYCLE]
+                        known = [*registration.REGISTRATION, *LIFECYCLE]
                         raise CompositionError(
                             f"the plugin {impl.plugin_name!r} implements {name!r}, which is no hook"
                             f"{did_you_mean(name, known)}"
@@ -67,8 +70,9 @@ class Manager:
         return tuple(sorted(caller.name for caller in callers or ()))
 
     def call(self, hook: str, **available: Any) -> Iterator[tuple[str, Any]]:
-        """Call a registration hook; each plugin's name with its result."""
-        for impl in reversed(getattr(self._pluggy.hook, hook).get_hookimpls()):
+        """Call a registration hook, in the order in which the plugins were added; each one's name with its result."""
+        impls = getattr(self._pluggy.hook, hook).get_hookimpls()
+        for impl in sorted(impls, key=lambda i: (not i.tryfirst, i.trylast, self._rank[i.plugin_name])):
             try:
                 yield impl.plugin_name, impl.function(*(available[name] for name in impl.argnames))
             except PluginError:
@@ -78,7 +82,7 @@ class Manager:
 
     def collect(self, hook: str, settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         """The descriptors that plugins return from a registration hook, each with its plugin's name."""
-        kind = hookspecs.REGISTRATION[hook]
+        kind = registration.REGISTRATION[hook]
         for name, result in self.call(hook, settings=settings):
             if not isinstance(result, (list, tuple)):
                 raise HookSignatureError(

@@ -6,7 +6,7 @@ stages give the same order whatever the order in which plugins were found.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
@@ -52,15 +52,11 @@ def order_chain(
     by_name = {owned.item.name: owned for owned in stages}
     spine = [name for name in spine if name not in disabled or name in by_name]
     problems = _problems(chain, spine, stages, by_name, disabled)
+    problems += _contradictions(chain, spine, by_name)
     if problems:
         raise CompositionError(problems)
     graph = _graph(spine, by_name)
-    try:
-        topological = tuple(TopologicalSorter(graph).static_order())
-    except CycleError as error:
-        cycle = " -> ".join(reversed(error.args[1]))
-        sources = ", ".join(sorted({by_name[n].label for n in error.args[1] if n not in spine}))
-        raise CompositionError(f"{chain}: contradictory order {cycle} (placed by {sources or 'the spine'})") from None
+    topological = tuple(TopologicalSorter(graph).static_order())
     slots = _slots(spine, by_name, graph, topological)
     ordered = _pop_in_order(graph, slots)
     return tuple(
@@ -88,19 +84,40 @@ def _problems(
                 f"{did_you_mean(name, by_name)}"
             )
     for owned in sorted(stages, key=lambda o: str(o.item.name)):
-        stage: Stage = owned.item
-        for anchor in (*stage.after, *stage.before):
-            if anchor in disabled and anchor not in by_name:
-                problems.append(f"{chain}: {owned.label} is anchored to {anchor!r}, but {disabled[anchor]}")
-            elif anchor not in by_name:
-                hint = did_you_mean(anchor, by_name)
-                problems.append(f"{chain}: {owned.label} is anchored to {anchor!r}, which does not exist{hint}")
-        if not stage.after and not stage.before and stage.name not in spine:
-            problems.append(
-                f"{chain}: {owned.label} has no place: it is not in the distribution's chain and has no anchor "
-                f"(after= or before=)"
-            )
+        problems.extend(f"{chain}: {owned.label} {problem}" for problem in _misplaced(owned, spine, by_name, disabled))
     return list(dict.fromkeys(problems))
+
+
+def _misplaced(
+    owned: Owned, spine: Sequence[str], by_name: Mapping[str, Owned], disabled: Mapping[str, str]
+) -> Iterator[str]:
+    stage: Stage = owned.item
+    for anchor in (*stage.after, *stage.before):
+        if anchor in by_name:
+            continue
+        if anchor in disabled:
+            yield f"is anchored to {anchor!r}, but {disabled[anchor]}"
+        else:
+            yield f"is anchored to {anchor!r}, which does not exist{did_you_mean(anchor, by_name)}"
+    if not stage.after and not stage.before and stage.name not in spine:
+        yield "has no place: it is not in the distribution's chain and has no anchor (after= or before=)"
+
+
+def _contradictions(chain: str, spine: Sequence[str], by_name: Mapping[str, Owned]) -> list[str]:
+    """Every circle; who made one is left out before the next is looked for."""
+    spine = [name for name in dict.fromkeys(spine) if name in by_name]
+    left = dict(by_name)
+    problems: list[str] = []
+    while True:
+        try:
+            TopologicalSorter(_graph([name for name in spine if name in left], left)).prepare()
+        except CycleError as error:
+            circle = error.args[1]
+            makers = {name for name in circle if left[name].item.after or left[name].item.before}
+            sources = ", ".join(sorted(left.pop(name).label for name in makers))
+            problems.append(f"{chain}: contradictory order {' -> '.join(circle)} (placed by {sources})")
+        else:
+            return problems
 
 
 def _graph(spine: Sequence[str], by_name: Mapping[str, Owned]) -> dict[str, set[str]]:
@@ -109,9 +126,10 @@ def _graph(spine: Sequence[str], by_name: Mapping[str, Owned]) -> dict[str, set[
     for earlier, later in pairwise(spine):
         graph[later].add(earlier)
     for name, owned in by_name.items():
-        graph[name].update(owned.item.after)
+        graph[name].update(anchor for anchor in owned.item.after if anchor in graph)
         for later in owned.item.before:
-            graph[later].add(name)
+            if later in graph:
+                graph[later].add(name)
     return graph
 
 
@@ -123,16 +141,21 @@ def _slots(
 ) -> dict[str, Slot]:
     """Where each stage sits: (index in the spine, -1 before it, 0 itself, 1 after it)."""
     slots: dict[str, Slot] = {name: (i, 0) for i, name in enumerate(spine)}
-    for name in topological:
-        near = [slots[earlier] for earlier in graph[name] if earlier in slots]
-        if name not in slots and near:
-            slots[name] = (max(near)[0], 1)
-    for name in reversed(topological):
-        if name not in slots:
+    placed = 0
+    while placed != len(slots):  # an anchor may get its own place in the second half of a round
+        placed = len(slots)
+        for name in topological:
+            near = [slots[earlier] for earlier in graph[name] if earlier in slots]
+            if name not in slots and near:
+                index, side = max(near)
+                slots[name] = (index, side or 1)
+        for name in reversed(topological):
             near = [slots[later] for later in by_name[name].item.before if later in slots]
-            # Anchored only to stages that hang on nothing themselves: the end of the chain.
-            slots[name] = (min(near)[0], -1) if near else (len(spine), 1)
-    return slots
+            if name not in slots and near:
+                index, side = min(near)
+                slots[name] = (index, side or -1)
+    # Anchored only to stages that hang on nothing themselves: the end of the chain.
+    return {name: slots.get(name, (len(spine), 1)) for name in topological}
 
 
 def _pop_in_order(graph: Mapping[str, set[str]], slots: Mapping[str, Slot]) -> list[str]:

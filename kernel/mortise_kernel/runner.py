@@ -26,6 +26,7 @@ from mortise_kernel.run_config import RunConfig
 from mortise_kernel.session import Session
 
 Events = AsyncGenerator[Event, None]
+_DEFAULTS = RunConfig()
 _KEPT = ("id", "timestamp", "invocation_id", "author")
 
 
@@ -97,7 +98,7 @@ class Runner:
         """
         if new_message is None and invocation_id is None:
             raise ConfigurationError("run_async needs a `new_message` or the `invocation_id` of a run to resume")
-        config = run_config if run_config is not None else RunConfig()
+        config = run_config if run_config is not None else _DEFAULTS.__copy__()
         session = await self._open(user_id, session_id, config)
         ctx = self._context(session, new_message, invocation_id, config)
         if ctx.end_of_agents.get(self.agent.name):
@@ -146,7 +147,7 @@ class Runner:
         )
         if session is not None:
             return session
-        where = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
+        where: dict[str, Any] = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
         if not self.auto_create_session:
             raise SessionNotFoundError(
                 f"Session not found: {session_id} (app {self.app_name!r}, user {user_id!r}); create it with "

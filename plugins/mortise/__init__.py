@@ -5,6 +5,7 @@ The names everybody uses; they load when first used. The rest is in the sub-pack
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from mortise_kernel.lazy import lazy_exports
@@ -13,23 +14,28 @@ if TYPE_CHECKING:
     from mortise import types as types
     from mortise.agents import Agent as Agent
     from mortise.agents import Context as Context
+    from mortise.apps import App as App
     from mortise.events import Event as Event
     from mortise.runners import Runner as Runner
+    from mortise.shortcuts import run as run
+    from mortise.shortcuts import tool as tool
 
 _WHERE = {
     "Agent": "mortise.agents.llm_agent",
+    "App": "mortise.apps.app",
     "Context": "mortise_kernel.context",
     "Event": "mortise_kernel.events",
     "Runner": "mortise.runners",
-    "types": "mortise.types",
+    "run": "mortise.shortcuts",
+    "tool": "mortise.shortcuts",
 }
 
-_lazy, __dir__ = lazy_exports(__name__, _WHERE)
+_name, _names = lazy_exports(__name__, _WHERE)
 
 
 def __getattr__(name: str) -> object:
-    if name == "types":  # a module, not a name in one
-        from importlib import import_module
+    return import_module("mortise.types") if name == "types" else _name(name)
 
-        return import_module("mortise.types")
-    return _lazy(name)
+
+def __dir__() -> list[str]:
+    return [*_names(), "types"]

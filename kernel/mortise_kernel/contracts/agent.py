@@ -147,8 +147,8 @@ class BaseAgent(BaseModel):
             while running:
                 async for event in running[-1]:
                     if event.__class__ is Handover:
-                        handovers.append((event, latest))  # type: ignore[arg-type]
-                        running.append(event.target._enter(event.context))  # type: ignore[attr-defined]
+                        handovers.append((event, latest))
+                        running.append(event.target._enter(event.context))
                         break
                     latest = event
                     yield event
@@ -161,9 +161,19 @@ class BaseAgent(BaseModel):
             for generator in reversed(running):
                 await generator.aclose()
 
-    async def _enter(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
-        """The agent between its callbacks (S0 §2.1)."""
+    def _enter(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
+        """The agent in its context, between its callbacks where there are any."""
         ctx = parent_context.for_agent(self)
+        if (
+            ctx.end_invocation
+            or implemented(ctx, "before_agent_callback") is not None
+            or implemented(ctx, "after_agent_callback") is not None
+        ):
+            return self._between_callbacks(ctx)
+        return self._run_async_impl(ctx)
+
+    async def _between_callbacks(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        """The agent's events with what the callbacks answer before and after it (S0 §2.1)."""
         if (found := implemented(ctx, "before_agent_callback")) is not None:
             early = await around_agent(ctx, "before_agent_callback", found)
             if early is not None:

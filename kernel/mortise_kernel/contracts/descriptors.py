@@ -14,12 +14,6 @@ if TYPE_CHECKING:
     from mortise_kernel.contracts.model import BaseLlm
     from mortise_kernel.contracts.request import LlmRequest
     from mortise_kernel.contracts.response import LlmResponse
-    from mortise_kernel.contracts.services import (
-        BaseArtifactService,
-        BaseCredentialService,
-        BaseMemoryService,
-        BaseSessionService,
-    )
     from mortise_kernel.contracts.tool import BaseTool
     from mortise_kernel.events import Event
     from mortise_kernel.invocation import InvocationContext
@@ -73,71 +67,65 @@ class ModelProvider:
     #: The address to use where an agent names no model, or None (no key is set, say).
     default: Callable[[], str | None] | None = None
     description: str = ""
+    #: Asked for a default only after every provider that is none.
+    fallback: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionBackend:
-    """Opens a session store from a URI of the scheme `name`."""
+class Backend:
+    """Opens a store from a URI of the scheme `name`."""
 
     name: str
-    open: Callable[[str], BaseSessionService]
+    open: Callable[[str], Any]
+
+
+class SessionBackend(Backend):
+    """`open` gives a BaseSessionService."""
+
+
+class ArtifactBackend(Backend):
+    """`open` gives a BaseArtifactService."""
+
+
+class MemoryBackend(Backend):
+    """`open` gives a BaseMemoryService."""
+
+
+class CredentialBackend(Backend):
+    """`open` gives a BaseCredentialService."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArtifactBackend:
-    """Opens an artifact store from a URI of the scheme `name`."""
-
-    name: str
-    open: Callable[[str], BaseArtifactService]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryBackend:
-    """Opens a memory service from a URI of the scheme `name`."""
-
-    name: str
-    open: Callable[[str], BaseMemoryService]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CredentialBackend:
-    """Opens a credential store from a URI of the scheme `name`."""
-
-    name: str
-    open: Callable[[str], BaseCredentialService]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuthProvider:
-    """Makes a provider of credentials for one kind of auth scheme."""
-
-    name: str
-    create: Callable[[], Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeExecutor:
-    """Makes a code executor."""
-
-    name: str
-    create: Callable[..., Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planner:
-    """Makes a planner."""
-
-    name: str
-    create: Callable[..., Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolFactory:
-    """Makes a tool that an agent file names; keyword arguments come from the file."""
+class Factory:
+    """Makes something when asked; keyword arguments come from an agent file or a caller."""
 
     name: str
     create: Callable[..., Any]
     description: str = ""
+
+
+class AuthProvider(Factory):
+    """`create` gives a provider of credentials for one kind of auth scheme."""
+
+
+class CodeExecutor(Factory):
+    """`create` gives a BaseCodeExecutor."""
+
+
+class Planner(Factory):
+    """`create` gives a BasePlanner."""
+
+
+class ToolFactory(Factory):
+    """`create` gives a tool, which an agent file can name."""
+
+
+class Engine(Factory):
+    """`create` gives a BaseEngine: it dispatches and recovers invocations."""
+
+
+class Metric(Factory):
+    """`create` gives an evaluation metric."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,51 +138,33 @@ class ToolAdapter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentType:
-    """An agent class that an agent file may name; `load` imports and returns it."""
-
-    name: str
-    load: Callable[[], type[BaseAgent]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Engine:
-    """Dispatches and recovers invocations (contracts.engine)."""
-
-    name: str
-    create: Callable[..., Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
-    """An evaluation metric."""
-
-    name: str
-    create: Callable[..., Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
-    """A command of the command line; `load` imports and returns the click command."""
+class Loader:
+    """Imports and returns something when it is needed."""
 
     name: str
     load: Callable[[], Any]
+
+
+class AgentType(Loader):
+    """An agent class that an agent file can name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command(Loader):
+    """A click command of the command line."""
+
     help: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
-    """An ASGI route of the server."""
+class Route(Loader):
+    """An ASGI application of the server, under `path`."""
 
-    name: str
     path: str
-    load: Callable[[], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WebPanel:
+class WebPanel(Loader):
     """A panel of the web UI."""
 
-    name: str
     title: str
-    load: Callable[[], Any]

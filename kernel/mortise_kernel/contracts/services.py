@@ -89,7 +89,7 @@ class BaseSessionService(ABC):
         session.last_update_time = event.timestamp
         return event
 
-    async def close(self) -> None:
+    async def close(self) -> None:  # noqa: B027 - a store in memory holds nothing
         """Release what the store holds."""
 
 
@@ -116,8 +116,10 @@ def check_pairing(events: Sequence[Event], event: Event) -> None:
     """
     if event.content is None or event.author == "user":
         return
-    wanted = {p.function_response.id for p in event.content.parts or () if p.function_response is not None}
-    wanted.discard(None)
+    wanted = set()
+    for part in event.content.parts or ():
+        if part.function_response is not None and part.function_response.id is not None:
+            wanted.add(part.function_response.id)
     if not wanted:
         return
     for past in reversed(events):
@@ -141,7 +143,7 @@ class ArtifactVersion:
 
 
 class BaseArtifactService(ABC):
-    """A store of versioned binary artifacts. A file name that starts with ``user:`` is shared by the user's sessions."""
+    """A store of versioned binary artifacts. A name that starts with ``user:`` is shared by the user's sessions."""
 
     @abstractmethod
     async def save_artifact(

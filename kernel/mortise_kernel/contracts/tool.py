@@ -87,14 +87,16 @@ class BaseToolset(ABC):
         prefix = self.tool_name_prefix
         return [_prefixed(tool, prefix) for tool in tools] if prefix else tools
 
-    async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:
+    async def process_llm_request(  # noqa: B027 - most have nothing to do
+        self, *, tool_context: Context, llm_request: LlmRequest
+    ) -> None:
         """Prepare a model request before the tools do."""
 
     def get_auth_config(self) -> Any:
         """The AuthConfig that `get_tools` needs, if any."""
         return None
 
-    async def close(self) -> None:
+    async def close(self) -> None:  # noqa: B027 - most hold nothing
         """Release what the toolset holds."""
 
     def _is_tool_selected(self, tool: BaseTool, readonly_context: ReadonlyContext | None) -> bool:
@@ -123,7 +125,7 @@ async def close_toolset(toolset: BaseToolset, seconds: float) -> BaseException |
     """Close `toolset` within `seconds`; what went wrong is returned, for closing goes on with the next one."""
     try:
         await asyncio.wait_for(toolset.close(), seconds)
-    except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - a plugin boundary
+    except (Exception, asyncio.CancelledError) as error:  # a plugin boundary
         if isinstance(error, asyncio.CancelledError) and (task := asyncio.current_task()) and task.cancelling():
             raise
         return error

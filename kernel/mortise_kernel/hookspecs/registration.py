@@ -40,7 +40,9 @@ def register_settings() -> type[BaseModel] | None:
 
 @hookspec
 def register_request_processors(settings: Settings) -> Sequence[d.RequestProcessor]:
-    """Processors of the request chain. A step that edits every model request. Its place is in the distribution's `request_chain`, or beside an anchor.
+    """Processors of the request chain. A step that edits every model request.
+
+    Its place is in the distribution's `request_chain`, or beside an anchor.
 
     >>> async def shout(ctx, request):
     ...     request.append_instructions(["Answer in capitals."])
@@ -74,7 +76,9 @@ def register_response_processors(settings: Settings) -> Sequence[d.ResponseProce
 
 @hookspec
 def register_result_processors(settings: Settings) -> Sequence[d.ResultProcessor]:
-    """Processors of the result chain. A step that sees the event of tool results, and may add events before or after it.
+    """Processors of the result chain. A step that sees the event of tool results.
+
+    It may add events before or after that event.
 
     >>> async def audit(ctx, call_event, result_event):
     ...     return None
@@ -91,7 +95,9 @@ def register_result_processors(settings: Settings) -> Sequence[d.ResultProcessor
 
 @hookspec
 def register_model_providers(settings: Settings) -> Sequence[d.ModelProvider]:
-    """Providers of models. Makes a model from an address such as ``parrot:loud``; the SDK is imported in `create`, never in the plugin.
+    """Providers of models. Makes a model from an address such as ``parrot:loud``.
+
+    The SDK is imported in `create`, never in the plugin.
 
     >>> def parrot(address):
     ...     return ScriptedModel([address])

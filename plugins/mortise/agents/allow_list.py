@@ -25,8 +25,8 @@ _INIT = "__init__.py"
 class AppCode:
     """The Python modules of an app's folder.
 
-    The folder is a package under its own name, or under another where that one is taken, so sys.path stays as it
-    is and two apps never see each other's modules.
+    sys.path stays as it is. The folder is a package under its own name where Python finds it there anyway, else
+    under one that no other folder has: two apps of one name never see each other's modules.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -65,11 +65,13 @@ class AppCode:
             ) from error
 
     def _sibling_hint(self, error: Exception) -> str:
-        """For ``import helpers``, which would need the folder on sys.path."""
-        name = error.name if isinstance(error, ModuleNotFoundError) else None
-        if name is None or "." in name or not self.has(name):
+        """For ``import helpers`` or ``import weather.helpers``, which would need the folder on sys.path."""
+        name = (error.name if isinstance(error, ModuleNotFoundError) else None) or ""
+        absolute = name.partition(".")[0] == self.folder.name
+        if not absolute and ("." in name or not name or not self.has(name)):
             return ""
-        return f"; a module of the same folder is imported with `from . import {name}`"
+        shown = "..." if absolute else name
+        return f"; a module of the app's own folder is imported with `from . import {shown}`"
 
     def has(self, *parts: str) -> bool:
         """Whether the folder has that module."""
@@ -114,12 +116,12 @@ class AppCode:
         return f"{re.sub(r'[^0-9A-Za-z]', '_', plain) or 'app'}_{digest}"
 
     def _is_ours(self, name: str) -> bool:
-        """Whether the top-level name is free, or already this very folder."""
+        """Whether Python finds this very folder under the top-level name."""
         module = sys.modules.get(name)
         if module is not None:
             return _is_folder(getattr(module, "__path__", None), self.folder)
         spec = find_spec(name)
-        return spec is None or _is_folder(spec.submodule_search_locations, self.folder)
+        return spec is not None and _is_folder(spec.submodule_search_locations, self.folder)
 
     def _attribute(self, module: ModuleType, attributes: tuple[str, ...], name: str) -> Any:
         value: Any = module

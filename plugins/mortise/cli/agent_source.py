@@ -37,8 +37,10 @@ def load_source(reference: str, composition: Composition) -> AgentSource:
     """The agent of a YAML file, a folder or ``module:attribute``; a ConfigurationError says what is wrong."""
     path = Path(reference)
     if path.is_dir():
+        _make_importable(path)
         return _from_folder(path, composition)
     if path.suffix in _SUFFIXES and path.is_file():
+        _make_importable(path.parent)
         return AgentSource(load_agent(path, composition))
     module, colon, attribute = reference.partition(":")
     if colon and path.suffix not in _SUFFIXES:
@@ -49,6 +51,13 @@ def load_source(reference: str, composition: Composition) -> AgentSource:
         f"there is no agent {reference!r}{did_you_mean(reference, _nearby(path))}; "
         f"give a YAML file, a folder with root_agent.yaml or agent.py, or module:attribute"
     )
+
+
+def _make_importable(folder: Path) -> None:
+    """Let the folder's modules import each other by its name; this process runs one app."""
+    parent = str(folder.resolve().parent)
+    if parent not in sys.path:  # at the end, where it hides nothing
+        sys.path.append(parent)
 
 
 def _nearby(path: Path) -> list[str]:

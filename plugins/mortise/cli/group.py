@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -71,12 +73,29 @@ class PluginGroup(click.Group):
                 formatter.write_text(f"The plugins do not compose: {one_line(error)}")
                 formatter.write_text("`mortise plugins` lists them.")
 
+    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
+        """Read the group's own options."""
+        with _refusals():
+            return super().make_context(info_name, args, *rest, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; an error of ours is one line and status 2."""
-        try:
+        """Run the command; what is wrong with it is one line and status 2."""
+        with _refusals():
             return super().invoke(ctx)
-        except MortiseError as error:
-            raise Refusal(one_line(error)) from error
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn our errors, and click's page about a wrong usage, into a Refusal."""
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        where = f" (see `{error.ctx.command_path} --help`)" if error.ctx is not None else ""
+        raise Refusal(one_line(error.format_message()) + where) from error
+    except MortiseError as error:
+        raise Refusal(one_line(error)) from error
 
 
 def _commands(startup: Startup) -> dict[str, Command]:

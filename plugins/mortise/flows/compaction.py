@@ -9,7 +9,10 @@ from mortise_kernel.errors import FeatureUnavailableError
 async def run(ctx: InvocationContext, request: LlmRequest) -> None:
     """Refuse where the app or the agent asks for it: it must not seem to work."""
     if getattr(ctx.app, "events_compaction_config", None) is not None:
-        raise FeatureUnavailableError("this version of mortise cannot compact a session yet; remove events_compaction_config from the App")
+        raise FeatureUnavailableError(
+            "this version of mortise cannot compact a session yet; "
+            "remove events_compaction_config from the App"
+        )
 
 
 @hookimpl

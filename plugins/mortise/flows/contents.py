@@ -32,7 +32,7 @@ def _history(ctx: InvocationContext) -> History:
     history = cache.get(key)
     if history is None:
         history = cache[key] = History(ctx.agent.name, ctx.branch, ctx.isolation_scope)
-    return history  # type: ignore[no-any-return]
+    return history
 
 
 def _current_turn(ctx: InvocationContext) -> list[Content]:

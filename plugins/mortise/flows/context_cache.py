@@ -9,7 +9,10 @@ from mortise_kernel.errors import FeatureUnavailableError
 async def run(ctx: InvocationContext, request: LlmRequest) -> None:
     """Refuse where the app or the agent asks for it: it must not seem to work."""
     if getattr(ctx.app, "context_cache_config", None) is not None:
-        raise FeatureUnavailableError("this version of mortise has no context caching yet; remove context_cache_config from the App")
+        raise FeatureUnavailableError(
+            "this version of mortise has no context caching yet; "
+            "remove context_cache_config from the App"
+        )
 
 
 @hookimpl

@@ -127,7 +127,8 @@ def compacted(events: Sequence[Event]) -> list[Event]:
             kept.append(
                 Event(
                     author="model", content=thaw(compaction.compacted_content), branch=event.branch,
-                    invocation_id=event.invocation_id, timestamp=compaction.end_timestamp, actions=actions,
+                    invocation_id=event.invocation_id, timestamp=compaction.end_timestamp,
+                    actions=actions,  # type: ignore[arg-type] # None: made when touched
                 )
             )  # fmt: skip
             covered_from = min(covered_from, compaction.start_timestamp)
@@ -157,7 +158,9 @@ def transcribed(events: Iterable[Event]) -> list[Event]:
 
     for event in events:
         heard, said = event.input_transcription, event.output_transcription
-        now = "" if event.content is not None else "input" if heard is not None else "output" if said is not None else ""
+        now = ""
+        if event.content is None:
+            now = "input" if heard is not None else "output" if said is not None else ""
         if now != kind:
             flush()
             kind = now

@@ -41,8 +41,10 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
     static = agent.static_instruction
     if static is not None:
         request.append_instructions(static_content(static))
-    if agent.instruction:
-        text = await _resolved(agent.instruction, ctx)
+    instruction = agent.instruction
+    if instruction:
+        plain = isinstance(instruction, str) and "{" not in instruction
+        text = instruction if plain else await _resolved(instruction, ctx)
         if static is None:
             request.append_instructions([text])
         else:

@@ -42,10 +42,7 @@ def is_empty(event: Event) -> bool:
     content = event.content
     if content is None or not content.role or not content.parts:
         return True
-    for part in content.parts:
-        if not is_invisible(part):
-            return False
-    return True
+    return all(map(is_invisible, content.parts))
 
 
 def is_invisible(part: Part) -> bool:

@@ -52,7 +52,8 @@ class Connection:
         """
         opened: list[Any] = []
         try:
-            stream = await self.sdk.aio.models.generate_content_stream(**arguments)
+            with _noting(opened):
+                stream = await self.sdk.aio.models.generate_content_stream(**arguments)
             async with aclosing(stream), aclosing(_chunks(stream, opened)) as chunks:
                 yield chunks
         finally:
@@ -157,17 +158,24 @@ async def _note(response: Any) -> None:
         opened.append(response)
 
 
+@contextmanager
+def _noting(opened: list[Any]) -> Iterator[None]:
+    """Note the responses that are opened meanwhile. Never across a yield to the caller: there, other calls may run."""
+    token = _opened.set(opened)
+    try:
+        yield
+    finally:
+        _opened.reset(token)
+
+
 async def _chunks(stream: Any, opened: list[Any]) -> AsyncGenerator[Any, None]:
     """The chunks of `stream`; the responses that it opens are noted in `opened`."""
     while True:
-        # Set around each step, never across a yield: between two steps, other calls may run in this context.
-        token = _opened.set(opened)
         try:
-            chunk = await anext(stream)
+            with _noting(opened):  # some releases of the SDK send the request at the first step
+                chunk = await anext(stream)
         except StopAsyncIteration:
             return
-        finally:
-            _opened.reset(token)
         yield chunk
 
 

@@ -24,7 +24,7 @@ def default(method: Method) -> Method:
 
 
 class BasePlugin:
-    """Subclass it and override the hooks you need; `mortise_kernel.hookspecs` says when each runs and what to return."""
+    """Subclass it and override hooks; `mortise_kernel.hookspecs` says when each runs and what to return."""
 
     #: The host takes the methods of such a class for hooks, unmarked.
     implements_hooks: ClassVar[bool] = True

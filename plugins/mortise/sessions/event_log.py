@@ -54,6 +54,16 @@ class EventLog(list[Event]):
         with _lock:
             list.extend(self, events[len(self) - first :] if first <= len(self) else ())
 
+    def take(self, event: Event) -> None:
+        """Take the one event that comes next."""
+        list.append(self, event)
+
+    def __delitem__(self, index: Any) -> None:
+        """Cut events off the end, as a store does that takes back what it had; nothing else can be deleted."""
+        if not isinstance(index, slice) or index.step is not None or index.indices(len(self))[1] < len(self):
+            self._refuse()
+        list.__delitem__(self, index)
+
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise FrozenError(
             "the events of a live session cannot be changed: add with session_service.append_event(session, event), "
@@ -61,7 +71,7 @@ class EventLog(list[Event]):
         )
 
     append = clear = extend = insert = pop = remove = reverse = sort = _refuse
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    __setitem__ = __iadd__ = __imul__ = _refuse
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return list, (list(self),)  # a copy is an ordinary list
@@ -110,7 +120,7 @@ def check_append(session: Session, event: Event, *, version: int, lease: int) ->
             f"({session.version} events then, {version} now): get it again; event {event.id} is not stored"
         )
     actions = event.touched_actions
-    if actions is not None:
+    if actions is not None and actions.state_delta:
         check_keys(actions.state_delta, f"event {event.id} of {event.author!r}")
 
 
@@ -154,7 +164,8 @@ def catch_up(session: Session, log: EventLog, version: int | None = None) -> Non
 def committed(session: Session, log: EventLog, sequence: int, event: Event) -> None:
     """Apply `event`, which the store committed with the number `sequence`, to the view it was appended through."""
     if session.version <= sequence:
-        catch_up(session, log, sequence)
+        if session.version < sequence:
+            catch_up(session, log, sequence)
         apply_to_state(session.state, event)
         if session.events is not log:
             _own(session).append(event)

@@ -42,6 +42,8 @@ class InMemorySessionService(BaseSessionService):
         stored = Session(id=key, app_name=app_name, user_id=user_id, events=EventLog(), last_update_time=seam.clock())
         if state:
             self._apply(stored, deep_copy(state))
+            # Only a delta removes: an initial None is a value.
+            stored.state.update({key: value for key, value in split_by_scope(state)[2].items() if value is None})
         users[key] = stored
         return self._copy(stored, [])
 
@@ -88,11 +90,12 @@ class InMemorySessionService(BaseSessionService):
                 f"the session {session.id!r} does not exist (any more); event {event.id} is not stored"
             )
         log = _log(stored)
-        check_append(session, event, version=len(log), lease=stored.lease)
+        version = len(log)
+        check_append(session, event, version=version, lease=stored.lease)
         check_pairing(log, event)
-        committed(session, log, len(log), event)
-        log.grow(len(log), [event])
-        stored.version, stored.last_update_time = len(log), event.timestamp
+        committed(session, log, version, event)
+        log.take(event)
+        stored.version, stored.last_update_time = version + 1, event.timestamp
         actions = event.touched_actions
         if actions is not None and actions.state_delta:
             self._apply(stored, actions.state_delta)
@@ -110,12 +113,11 @@ class InMemorySessionService(BaseSessionService):
         return self.sessions.get(app_name, {}).get(user_id, {}).get(session_id)
 
     def _copy(self, stored: Session, events: list[Event]) -> Session:
-        app, user = self.app_state.get(stored.app_name), self.user_state.get(stored.app_name)
-        mine = user.get(stored.user_id) if user else None
-        if app or mine:
-            state = deep_copy(merge_scopes(app or {}, mine or {}, stored.state))
-        else:
-            state = deep_copy(stored.state) if stored.state else {}
+        state = deep_copy(stored.state) if stored.state else {}
+        if self.app_state or self.user_state:
+            app = self.app_state.get(stored.app_name, {})
+            mine = self.user_state.get(stored.app_name, {}).get(stored.user_id, {})
+            state = merge_scopes(deep_copy(app), deep_copy(mine), state)
         copy = Session(
             id=stored.id, app_name=stored.app_name, user_id=stored.user_id, state=state, events=events,
             last_update_time=stored.last_update_time,

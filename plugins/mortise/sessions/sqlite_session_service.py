@@ -119,7 +119,7 @@ class SqliteSessionService(BaseSessionService):
             return event
         key = Key(session.app_name, session.user_id, session.id)
         log = self._logs.get(key)
-        if log is None:
+        if log is None or session.version > len(log):  # read by another service, or listed: it may know more
             log = await self._loaded(key)
         check_append(session, event, version=len(log), lease=session.lease)
         stored = encode_event(event)

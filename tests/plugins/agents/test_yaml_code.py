@@ -66,7 +66,7 @@ def mine(): ...
 
 
 @pytest.mark.parametrize(
-    "name, message",
+    ("name", "message"),
     [
         ("tools.system", "'system' comes from 'posix', not from the app; wrap it in a function of your own"),
         ("tools.partial", "'partial' comes from 'functools'"),
@@ -89,7 +89,7 @@ def test_what_a_module_merely_imports_is_not_the_apps(folder: Any, name: str, me
 
 def test_what_is_the_apps(folder: Any) -> None:
     folder.write("tools.py", IMPORTED)
-    folder.write("deep/er/more.py", "from ...tools import mine\nfrom weather.tools import Box\ndef own(): ...\n")
+    folder.write("deep/er/more.py", "from ...tools import mine\ndef own(): ...\n")
     folder.write("__init__.py", "def top(): ...\n")
     names = ["tools.mine", "weather.tools.mine", "tools.Box.inside", "tools.kept", "deep.er.more.own", "weather.top"]
     agent = folder.load("name: x\ntools:\n" + "".join(f"  - {name}\n" for name in names))
@@ -138,12 +138,14 @@ def test_a_module_that_cannot_be_imported(folder: Any) -> None:
     folder.write("broken.py", "def f(:\n")
     message = folder.refused(tool("tools.f"))
     assert message.startswith("root_agent.yaml:4: the module 'tools' (")
-    assert message.endswith("a module of the same folder is imported with `from . import helpers`")
+    assert message.endswith("a module of the app's own folder is imported with `from . import helpers`")
+    folder.write("absolute.py", "from weather.helpers import x\n")
+    assert folder.refused(tool("absolute.f")).endswith("is imported with `from . import ...`")
     assert "cannot be imported: SyntaxError" in folder.refused(tool("broken.f"))
 
 
 @pytest.mark.parametrize(
-    "text, message",
+    ("text", "message"),
     [
         ("tools: [tools.number]", "int is no tool"),
         ("tools: [{name: tools.number, args: {}}]", "'tools.number' takes no args: it is not callable"),

@@ -9,7 +9,7 @@ from mortise.agents.common_configs import AgentRefConfig, ArgumentConfig, CodeCo
 
 
 @pytest.mark.parametrize(
-    "given, message",
+    ("given", "message"),
     [
         ({"code": "m.a", "config_path": "x.yaml"}, "Only one of `code` or `config_path` should be provided"),
         ({}, "Exactly one of `code` or `config_path` must be provided"),

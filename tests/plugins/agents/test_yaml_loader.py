@@ -132,13 +132,13 @@ WRONG = {
     "parent": ("name: x\nparent_agent: y\n", "2: unknown key 'parent_agent'"),
     "no name": ("model: x\n", "1: name is missing; add a line `name: ...`"),
     "bad name": ("description: d\nname: 1x\n", "2: name: invalid agent name '1x'"),
-    "unknown class": ("name: x\nagent_class: LmAgent\n", "2: no plugin provides the agent type 'LmAgent'; did you mean"),
+    "unknown class": ("name: x\nagent_class: LmAgent\n", "2: no plugin provides the agent type 'LmAgent'; did you"),
     "class is no text": ("name: x\nagent_class: 3\n", "2: agent_class: a name is wanted, not int"),
-    "unknown tool": ("name: x\ntools:\n  - clock\n  - clok\n", "4: no plugin provides the tool factory 'clok'; did you"),
+    "unknown tool": ("name: x\ntools:\n  - clock\n  - clok\n", "4: no plugin provides the tool factory 'clok'; did"),
     "tools no list": ("name: x\ntools: clock\n", "2: tools: a list is wanted, not str"),
     "tool no name": ("name: x\ntools:\n  - nam: clock\n", "3: tools.0.name is missing; "),
     "bad tool args": (
-        "name: x\ntools:\n  - name: clock\n    args: {zon: X}\n", "4: 'clock' cannot be made of these args: TypeError: ",
+        "name: x\ntools:\n  - name: clock\n    args: {zon: X}\n", "4: 'clock' cannot be made of these args: TypeError",
     ),
     "text wanted": ("name: x\ninstruction:\n  a: b\n", "2: instruction: a text is wanted, not dict"),
     "model wanted": ("name: x\nmodel: [a]\n", "2: model: a text is wanted, not list"),
@@ -173,7 +173,7 @@ WRONG = {
         "name: x\nsub_agents:\n  - {}\n", "3: sub_agents.0: Exactly one of `code` or `config_path` must be provided",
     ),
     "ref text": ("name: x\nsub_agents: [a.yaml]\n", "2: a sub-agent is written `config_path: file.yaml` or"),
-    "ref absolute": ("name: x\nsub_agents:\n  - config_path: /etc/passwd.yaml\n", "3: config_path '/etc/passwd.yaml' l"),
+    "ref absolute": ("name: x\nsub_agents:\n  - config_path: /etc/passwd.yaml\n", "3: config_path '/etc/passwd.yaml'"),
     "ref above": ("name: x\nsub_agents:\n  - config_path: ../a.yaml\n", "3: config_path '../a.yaml' leaves the app's"),
     "ref missing": ("name: x\nsub_agents:\n  - config_path: no.yaml\n", "3: config_path 'no.yaml': there is no such"),
     "ref no yaml": ("name: x\nsub_agents:\n  - config_path: tools.py\n", "3: config_path 'tools.py': there is no such"),
@@ -184,7 +184,7 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text, message", WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
 def test_what_is_wrong_is_named_with_file_and_line(folder: Any, text: str, message: str) -> None:
     folder.write("tools.py", TOOLS)
     assert folder.refused(text).startswith(f"root_agent.yaml:{message}")
@@ -235,7 +235,7 @@ def test_two_agents_of_one_name(folder: Any, second: str) -> None:
 
 
 def test_a_file_that_cannot_be_read(folder: Any) -> None:
-    with pytest.raises(AgentConfigError, match="ends in .yaml"):
+    with pytest.raises(AgentConfigError, match=r"ends in \.yaml"):
         from_config(folder.path / "agent.txt", composition=folder.composition)
     with pytest.raises(AgentConfigError, match=r"none\.yaml:1: the file cannot be read: No such file"):
         from_config(folder.path / "none.yaml", composition=folder.composition)

@@ -56,7 +56,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("text, message", WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
 def test_what_is_wrong_is_named_with_file_and_line(tmp_path: Path, text: str | bytes, message: str) -> None:
     assert refused(tmp_path, text).startswith(f"a.yaml:{message}")
 

@@ -14,7 +14,6 @@ from click.testing import CliRunner, Result
 
 from mortise.cli.group import cli
 
-EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 _VARIABLES = ("MORTISE_DISTRIBUTION", "GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI")
 
 

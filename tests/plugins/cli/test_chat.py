@@ -12,13 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .conftest import EXAMPLES
-
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 WEATHER = str(EXAMPLES / "weather")
 
 
 def test_a_conversation_through_a_pipe(project: Any) -> None:
-    result = project.mortise("chat", WEATHER, stdin="my name is Ada\n\nwhat is my name?\nWhat is the weather in Paris?\n")
+    result = project.mortise("chat", WEATHER, stdin="my name is Ada\n\nwhat is my name?\nThe weather in Paris?\n")
     assert result.exit_code == 0
     assert 'You said earlier: "my name is Ada"' in result.stdout
     assert "  → get_weather(city=Paris)\n  ← get_weather: {" in result.stdout
@@ -37,11 +36,12 @@ def test_streamed_text_is_shown_once(project: Any, scripted: Callable[[str], str
 
 
 def test_a_failed_turn_does_not_end_the_conversation(project: Any, scripted: Callable[[str], str]) -> None:
-    model = scripted("- chunks: [begun]\n  raise: OSError\n  message: away\n- error: SAFETY\n  message: no\n- text: fine\n")
+    steps = "- chunks: [begun]\n  raise: 'OSError: away'\n- error: SAFETY\n  message: blocked\n- text: fine\n"
+    model = scripted(steps)
     project.write("a.yaml", "name: a\n")
     result = project.mortise("chat", "a.yaml", "--model", model, stdin="x\ny\nz\n")
     assert result.exit_code == 0
-    assert result.stdout == "begun\nerror: SAFETY: no\nfine\n"
+    assert result.stdout == "begun\nerror: SAFETY: blocked\nfine\n"
     assert "away" in result.stderr
 
 
@@ -110,29 +110,30 @@ def test_control_c_stops_the_answer_and_control_d_leaves(project: Any, scripted:
     model = scripted("- call: wait\n- delay: 60\n  text: late\n- text: usable again\n- text: and once more\n")
     terminal = Terminal(project.path, "app", "--model", model, "--session", "s")
     for _ in range(2):  # a tool that waits, then a model that does
-        terminal.expect("you> ")
+        terminal.expect("you>")
         terminal.send("go\r")
         terminal.expect("go")
         time.sleep(0.7)
         terminal.interrupt()
         terminal.expect("(stopped)")
-    terminal.expect("you> ")
+    terminal.expect("you>")
     terminal.send("again\r")
     terminal.expect("usable again")
-    terminal.expect("you> ")
+    terminal.expect("you>")
     terminal.send("half a line\x03")
-    terminal.expect("you> ")
+    terminal.expect("you>")
     terminal.send("\x04")
     terminal.expect("--session s")
     assert terminal.close() == 0
     assert "+again" in (project.path / ".mortise" / "history").read_text()
-    assert project.mortise("run", "app", "x", "--session", "s", "--model", scripted("- text: later\n")).stdout == "later\n"
+    later = project.mortise("run", "app", "x", "--session", "s", "--model", scripted("- text: later\n"))
+    assert later.stdout == "later\n"
 
 
 def test_a_terminal_is_not_moved_by_what_a_model_writes(project: Any, scripted: Callable[[str], str]) -> None:
     project.write("a.yaml", "name: a\n")
     terminal = Terminal(project.path, "a.yaml", "--model", scripted('- text: "before\\e]0;owned\\a\\rafter"\n'))
-    terminal.expect("you> ")
+    terminal.expect("you>")
     terminal.send("go\r")
     terminal.expect("before]0;ownedafter")
     terminal.send("\x04")

@@ -60,7 +60,6 @@ def test_a_plugin_brings_commands(project: Any) -> None:
 def test_an_unknown_command(project: Any) -> None:
     assert project.refused("runn") == "unknown command 'runn'; did you mean 'run'?"
     assert project.refused("zzz") == "unknown command 'zzz' (there are: chain, chat, lock, plugins, run)"
-    assert project.refused("-", "x").startswith("No such command") or True
 
 
 BROKEN = {
@@ -72,7 +71,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("text, message", BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize(("text", "message"), BROKEN.values(), ids=BROKEN)
 def test_help_and_plugins_work_where_nothing_composes(project: Any, text: str, message: str) -> None:
     project.write("mortise.yaml", text)
     shown = project.mortise("--help")
@@ -92,7 +91,7 @@ def test_a_file_that_is_not_text(project: Any) -> None:
     (project.path / "mortise.yaml").write_bytes(b"name: \xff\n")
     assert project.mortise("--help").exit_code == 0
     project.write("agent.yaml", "name: x\n")
-    assert "mortise.yaml" in project.refused("run", "agent.yaml", "hi")
+    assert project.refused("run", "agent.yaml", "hi").startswith("the distribution cannot be read: ")
 
 
 def test_without_arguments_there_is_help(project: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +12,7 @@ from click.testing import CliRunner
 from mortise.cli import chain, plugins
 from mortise.cli.group import cli
 
-from .conftest import EXAMPLES
-
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 WEATHER = str(EXAMPLES / "weather")
 STAGE = """
     from mortise_kernel import RequestProcessor, hookimpl
@@ -94,16 +94,18 @@ def test_the_chain_of_an_agent(project: Any) -> None:
         "name": "mask", "plugin": "mask", "distribution": "mortise-mask 1.0", "placed_by": "after contents",
         "applies": False,
     }  # fmt: skip
-    assert rows["agent_transfer"]["applies"] is False
+    assert (rows["planning"]["applies"], rows["agent_transfer"]["applies"]) == (False, True)
+    assert rows["basic"]["applies"] is None
     assert [row["name"] for row in found["chains"]["response_chain"]] == ["planning", "code_execution"]
-    travel = json.loads(project.mortise("chain", str(EXAMPLES / "travel")).stdout)
-    assert travel["chains"]["request_chain"][-1]["applies"] is True
+    project.write("alone.yaml", "name: x\ndisallow_transfer_to_parent: true\ndisallow_transfer_to_peers: true\n")
+    alone = json.loads(project.mortise("chain", "alone.yaml").stdout)["chains"]["request_chain"]
+    assert {row["name"]: row["applies"] for row in alone}.items() >= {"mask": True, "agent_transfer": False}.items()
 
 
 def test_the_chain_as_tables(project: Any, terminal: None) -> None:
     shown = project.mortise("chain", WEATHER).stdout
     assert "request chain of weather (distribution standard)" in shown
-    assert any("agent_transfer" in line and line.rstrip().endswith("no") for line in shown.splitlines())
+    assert any("planning" in line and line.rstrip().endswith("no") for line in shown.splitlines())
 
 
 def test_a_lock_holds_until_it_is_renewed(project: Any) -> None:

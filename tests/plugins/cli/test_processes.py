@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
-from .conftest import EXAMPLES
-
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 WEATHER = str(EXAMPLES / "weather")
 
 

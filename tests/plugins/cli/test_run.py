@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .conftest import EXAMPLES
-
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 WEATHER = str(EXAMPLES / "weather")
-AGENT = "name: helper\nmodel: {model}\n"
+AGENT = "name: helper\nmodel: '{model}'\n"
 
 
 def test_the_demo_model_answers_through_a_tool(project: Any) -> None:
@@ -35,7 +35,8 @@ def test_events_as_json_lines(project: Any) -> None:
     lines = project.mortise("run", WEATHER, "What is the weather in Paris?", "--json").stdout.splitlines()
     events = [json.loads(line) for line in lines]
     assert len({event["invocationId"] for event in events}) == 1
-    assert [part for event in events for part in event["content"]["parts"][0]] == ["functionCall", "functionResponse", "text"]
+    kinds = [part for event in events for part in event["content"]["parts"][0]]
+    assert kinds == ["functionCall", "functionResponse", "text"]
     assert None not in events[0].values()
 
 
@@ -61,7 +62,7 @@ def test_streaming(project: Any, scripted: Callable[[str], str]) -> None:
 def test_a_failed_run_is_one_line_and_status_one(
     project: Any, scripted: Callable[[str], str], flags: tuple[str, ...]
 ) -> None:
-    project.write("a.yaml", AGENT.format(model=scripted("- raise: ConnectionError\n  message: the service is away\n")))
+    project.write("a.yaml", AGENT.format(model=scripted("- raise: 'ConnectionError: the service is away'\n")))
     result = project.mortise("run", "a.yaml", "hi", *flags)
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: the run failed: ")
@@ -99,7 +100,7 @@ def test_a_session_goes_on(project: Any) -> None:
         assert project.mortise("run", WEATHER, message, "--session", "s", "--user", user).exit_code == 0
     assert "Ada" in project.mortise("run", WEATHER, "what is my name?", "--session", "s", "--user", "ada").stdout
     assert "Ada" not in project.mortise("run", WEATHER, "what is my name?", "--user", "ada").stdout
-    assert project.files() == {".mortise/.gitignore", ".mortise/sessions.db"}
+    assert project.files() == {".mortise", ".mortise/.gitignore", ".mortise/sessions.db"}
 
 
 def test_sessions_elsewhere(project: Any) -> None:
@@ -120,19 +121,21 @@ def test_a_distribution_that_sets_the_sessions(project: Any) -> None:
     assert ".mortise/sessions.db" in project.files()
 
 
+APP = "from mortise.apps import App\napp = App(name='a', root_agent=root_agent)\n"
 SOURCES = {
     "a package with agent.py": ("pack", {"pack/__init__.py": "from . import agent\n", "pack/agent.py": "CODE"}),
     "agent.py alone": ("pack", {"pack/agent.py": "CODE"}),
     "a package": ("pack", {"pack/__init__.py": "CODE"}),
     "module and attribute": ("somewhere:root_agent", {"somewhere.py": "CODE"}),
     "module alone": ("somewhere2:", {"somewhere2.py": "CODE"}),
-    "an app": ("somewhere3:app", {"somewhere3.py": "CODE\nfrom mortise.apps import App\napp = App(name='a', root_agent=root_agent)\n"}),
+    "an app": ("somewhere3:app", {"somewhere3.py": f"CODE\n{APP}"}),
+    "its own name": ("pack4", {"pack4/words.py": "", "pack4/agent.py": "from pack4 import words\nCODE"}),
     "agent.yaml": ("pack", {"pack/agent.yaml": "name: found\nmodel: 'MODEL'\n"}),
     "a file": ("pack/x.yml", {"pack/x.yml": "name: found\nmodel: 'MODEL'\n"}),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("reference, files", SOURCES.values(), ids=SOURCES)
+@pytest.mark.parametrize(("reference", "files"), SOURCES.values(), ids=SOURCES)
 def test_what_an_agent_may_be(
     project: Any, scripted: Callable[[str], str], reference: str, files: dict[str, str]
 ) -> None:
@@ -145,7 +148,7 @@ def test_what_an_agent_may_be(
 
 TWINS = "name: root\nsub_agents: [{config_path: one.yaml}, {config_path: two.yaml}]\n"
 WRONG = {
-    "unknown model": (("run", "a.yaml", "hi", "--model", "gemni:x"), "unknown model 'gemni:x'; did you mean 'gemini:'?"),
+    "unknown model": (("run", "a.yaml", "hi", "--model", "gemni:x"), "unknown model 'gemni:x'; did you mean 'gemini:'"),
     "unknown model of the file": (("run", "model.yaml", "hi"), "unknown model 'gemma-nope'"),
     "missing key": (("run", "a.yaml", "hi", "--model", "gemini-2.5-flash"), "needs an API key: set GOOGLE_API_KEY"),
     "missing key below": (("run", "below.yaml", "hi"), "needs an API key: set GOOGLE_API_KEY"),
@@ -160,6 +163,10 @@ WRONG = {
     "unknown sub-agent": (("run", "sub.yaml", "hi"), "sub.yaml:2: config_path 'nope.yaml': there is no such YAML file"),
     "twins": (("run", "twins.yaml", "hi"), "two.yaml:1: two agents of the app are named 'child'"),
     "twins in code": (("run", "twins:root", "hi"), "are named 'child'"),
+    "no message at all": (("run", "a.yaml"), "Missing argument 'MESSAGE'. (see `mortise run --help`)"),
+    "unknown option": (("run", "a.yaml", "hi", "--modle", "x"), "No such option '--modle'"),
+    "unknown option of all": (("--nope",), "No such option '--nope'"),
+    "unknown subcommand": (("plugins", "whi"), "No such command 'whi'"),
     "no message": (("run", "a.yaml", " "), "the message is empty"),
     "empty folder": (("run", "empty", "hi"), "the folder empty holds no agent; it needs root_agent.yaml"),
     "a module's file": (("run", "twins.py", "hi"), "twins.py is a module; give its folder, or twins:root_agent"),
@@ -168,7 +175,7 @@ WRONG = {
     "no agent": (("run", "twins:LlmAgent", "hi"), "twins:LlmAgent is of type ModelMetaclass, neither an agent nor"),
     "a broken module": (("run", "broken", "hi"), "cannot be imported: NameError: name 'nonsense' is not defined"),
     "unknown distribution": (("run", "a.yaml", "hi", "--distribution", "standrd"), "did you mean 'standard'?"),
-    "unknown store": (("run", "a.yaml", "hi", "--sessions", "bogus:x"), "no plugin provides a session store for 'bogus"),
+    "unknown store": (("run", "a.yaml", "hi", "--sessions", "bogus:x"), "no plugin provides a session store for 'bo"),
     "no database": (("run", "a.yaml", "hi", "--sessions", "sqlite:///a.yaml"), "cannot be opened"),
     "empty session": (("run", "a.yaml", "hi", "--session", ""), "--session '' is empty"),
     "blank session": (("run", "a.yaml", "hi", "--session", " x"), "--session ' x' is empty or has spaces around it"),
@@ -208,7 +215,7 @@ def wrong(project: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return project
 
 
-@pytest.mark.parametrize("args, message", WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize(("args", "message"), WRONG.values(), ids=WRONG)
 def test_a_wrong_command_is_one_line_and_leaves_nothing(wrong: Any, args: tuple[str, ...], message: str) -> None:
     assert message in wrong.refused(*args)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any, Literal
 
 import pytest
@@ -307,6 +308,24 @@ def test_wording(response: dict[str, Any] | None, words: str) -> None:
 )
 def test_forms_of_a_word_have_one_stem(forms: tuple[str, ...]) -> None:
     assert len(set(map(stem, forms))) == 1
+
+
+def test_a_schema_that_contains_itself_is_filled(kit: Any) -> None:
+    node = {"type": "object", "properties": {"label": STRING, "next": {"$ref": "#/$defs/N"}}, "required": ["next"]}
+    tool = declared("build_tree", "Builds a tree.", tree={"$ref": "#/$defs/N"})
+    tool["parameters_json_schema"]["$defs"] = {"N": node}
+    (response,) = kit.ask(DemoModel(), kit.request("build a tree", tools=[tool]))
+    assert kit.called(response)[0][0] == "build_tree"
+
+
+@pytest.mark.parametrize(
+    "text", ["(" * 50_000, "1" * 50_000, "1 2 " * 10_000, "weather in Paris and " * 2_000, "'a' " * 9_000]
+)
+def test_a_long_message_is_read_at_once(kit: Any, text: str) -> None:
+    tool = declared("get_weather", "The weather of a city.", city=STRING, expression=STRING, days={"type": "number"})
+    start = time.perf_counter()
+    kit.ask(DemoModel(), kit.request(f"weather {text}", tools=[tool]))
+    assert time.perf_counter() - start < 3
 
 
 def test_stop_words_say_nothing() -> None:

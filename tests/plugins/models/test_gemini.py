@@ -363,7 +363,7 @@ def test_an_error_in_the_middle_of_a_stream(gemini_server: GeminiServer) -> None
 @BOTH
 def test_a_dropped_connection_is_raised(gemini_server: GeminiServer, stream: bool) -> None:
     gemini_server.stream("Hel", "lo", then="drop")
-    with pytest.raises(Exception, match="peer closed|incomplete|disconnected") as caught:
+    with pytest.raises(Exception, match=r"peer closed|incomplete|disconnected") as caught:
         ask(Gemini(), request(user("hi")), stream=stream)
     assert not _tells_the_key(caught.value)
 
@@ -371,7 +371,7 @@ def test_a_dropped_connection_is_raised(gemini_server: GeminiServer, stream: boo
 @BOTH
 def test_malformed_json_is_raised(gemini_server: GeminiServer, stream: bool) -> None:
     gemini_server.raw('{"candidates": [')
-    with pytest.raises(Exception, match="JSON|Expecting"):
+    with pytest.raises(Exception, match=r"JSON|Expecting"):
         ask(Gemini(), request(user("hi")), stream=stream)
 
 
@@ -394,9 +394,9 @@ def test_retry_options(gemini_server: GeminiServer) -> None:
 
 def test_without_the_sdk(gemini_server: GeminiServer, monkeypatch: pytest.MonkeyPatch, composed: Any) -> None:
     monkeypatch.setitem(sys.modules, "google.genai", None)
-    with pytest.raises(ModelError, match="(?m)^pip install 'mortise\\[gemini\\]'$"):
+    with pytest.raises(ModelError, match=r"(?m)^pip install 'mortise\[gemini\]'$"):
         composed("adk").model("gemini-2.5-flash")
-    with pytest.raises(ModelError, match="(?m)^pip install 'mortise\\[gemini\\]'$"):
+    with pytest.raises(ModelError, match=r"(?m)^pip install 'mortise\[gemini\]'$"):
         ask(Gemini(), request(user("hi")))
 
 

@@ -25,8 +25,8 @@ from mortise_kernel.session import Session
 from mortise_kernel.types import Content, FrozenError, FunctionCall, FunctionResponse, Part
 
 OpenStore = Callable[[], AbstractAsyncContextManager[BaseSessionService]]
-WHERE = {"app_name": "app", "user_id": "u"}
-AT = {**WHERE, "session_id": "s"}
+WHERE: dict[str, Any] = {"app_name": "app", "user_id": "u"}
+AT: dict[str, Any] = {**WHERE, "session_id": "s"}
 
 
 def said(text: str, author: str = "user", **fields: Any) -> Event:

@@ -34,8 +34,8 @@ from mortise_kernel.events import Event, EventActions
 from mortise_kernel.session import Session
 from mortise_kernel.types import Content, FunctionResponse, Part
 
-WHERE = {"app_name": "app", "user_id": "u"}
-AT = {**WHERE, "session_id": "s"}
+WHERE: dict[str, Any] = {"app_name": "app", "user_id": "u"}
+AT: dict[str, Any] = {**WHERE, "session_id": "s"}
 
 
 def said(text: str, **fields: Any) -> Event:
@@ -65,7 +65,7 @@ def python(script: str, *arguments: str | Path) -> subprocess.Popen[str]:
     )
     path = os.pathsep.join(p for p in sys.path if p)
     return subprocess.Popen(
-        [sys.executable, "-X", "dev", "-W", "error", "-c", prelude + script, *map(str, arguments)],
+        [sys.executable, "-W", "error", "-c", prelude + script, *map(str, arguments)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path},
     )  # fmt: skip
 
@@ -151,6 +151,32 @@ def test_another_process_may_delete_recreate_and_take_over(tmp_path: Path) -> No
         assert again.lease == 1
         await store.append_event(again, said("ours"))
         assert texts(await store.get_session(**AT)) == ["new", "ours"]
+
+    run(tmp_path, scenario)
+
+
+def test_a_copy_may_know_more_than_the_live_log(tmp_path: Path) -> None:
+    async def scenario(store: SqliteSessionService) -> None:
+        await store.create_session(**AT)
+        async with SqliteSessionService(tmp_path / "s.db") as other:
+            theirs = await other.get_session(**AT)
+            assert theirs is not None
+            await other.append_event(theirs, said("theirs"))
+        (listed,) = (await store.list_sessions(**WHERE)).sessions
+        await store.append_event(listed, said("ours"))
+        await store.append_event(theirs, said("again"))
+        assert texts(theirs) == texts(await store.get_session(**AT)) == ["theirs", "ours", "again"]
+
+    run(tmp_path, scenario)
+
+
+def test_a_live_log_is_not_taken_for_a_session_created_anew(tmp_path: Path) -> None:
+    async def scenario(store: SqliteSessionService) -> None:
+        await store.append_event(await store.create_session(**AT), said("old"))
+        async with SqliteSessionService(tmp_path / "s.db") as other:
+            await other.delete_session(**AT)
+            await other.append_event(await other.create_session(**AT), said("new"))
+        assert texts(await store.open(**AT)) == texts(await store.get_session(**AT)) == ["new"]
 
     run(tmp_path, scenario)
 
@@ -480,7 +506,7 @@ def test_few_logs_stay_live_and_a_view_keeps_its_own(tmp_path: Path) -> None:
                 await store.append_event(session, said(f"{i}"))
                 view = await store.open(**WHERE, session_id=f"s{i}")
                 assert view is not None
-                logs.append(weakref.ref(view.events))  # type: ignore[type-var]
+                logs.append(weakref.ref(view.events))
                 if i == 0:
                     first = view
             del view, session
@@ -522,15 +548,24 @@ def test_a_closed_service_says_so(tmp_path: Path) -> None:
 # --- fork ------------------------------------------------------------------------------------------
 
 
+def open_files(folder: Path) -> list[str]:
+    """The files of `folder` that this process has open, where the system tells."""
+    handles = Path("/proc/self/fd")
+    links = [os.path.realpath(handle) for handle in handles.iterdir()] if handles.exists() else []
+    return [link for link in links if link.startswith(f"{folder}/")]
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_both_sides_of_a_fork_go_on(tmp_path: Path) -> None:
     store = SqliteSessionService(tmp_path / "s.db")
     session = asyncio.run(store.create_session(**AT))
     asyncio.run(store.append_event(session, said("before")))
+    asyncio.run(store.open(**AT))
     child = os.fork()
     if child == 0:
         code = 1
         try:
+            assert open_files(tmp_path) == []  # SQLite's locks do not cross a fork
             asyncio.run(store.append_event(session, said("child")))
             code = 0 if texts(asyncio.run(store.get_session(**AT))) == ["before", "child"] else 2
         finally:

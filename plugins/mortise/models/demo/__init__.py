@@ -21,6 +21,7 @@ def register_model_providers() -> list[ModelProvider]:
             name="demo",
             create=create,
             default=lambda: "demo:",
+            fallback=True,
             description="Picks tools by their words and fills in their arguments (offline, no key needed).",
         )
     ]

@@ -29,6 +29,7 @@ _ARTICLES = word_set("the a an my your our this that some")
 _JOINTS = frozenset(("and", "or"))
 _DAYS = word_set("today tomorrow tonight yesterday monday tuesday wednesday thursday friday saturday sunday now")
 _RUN = 4
+_NEAR = 40
 
 
 @dataclass(slots=True)
@@ -116,15 +117,19 @@ def _given(text: str) -> dict[str, Any]:
 def _numbers(text: str) -> list[Number]:
     found: list[tuple[int, Number]] = []
     for match in _NUMBER.finditer(_NO_NUMBER.sub(lambda m: " " * len(m[0]), text)):
-        beside = words(text[: match.start()])[-1:] + words(text[match.end() :])[:1]
         value = float(match[0].replace(",", ""))
         if math.isfinite(value):
-            found.append((match.start(), Number(value, frozenset(map(stem, beside)))))
+            found.append((match.start(), Number(value, _beside(text, match))))
     for match in _TOKEN.finditer(text):
         if (numeral := _NUMERALS.get(match[0].lower())) is not None:
-            beside = words(text[: match.start()])[-1:] + words(text[match.end() :])[:1]
-            found.append((match.start(), Number(float(numeral), frozenset(map(stem, beside)))))
+            found.append((match.start(), Number(float(numeral), _beside(text, match))))
     return [number for _, number in sorted(found, key=lambda pair: pair[0])]
+
+
+def _beside(text: str, match: re.Match[str]) -> frozenset[str]:
+    """The stems of the word before and the word after."""
+    before = words(text[max(0, match.start() - _NEAR) : match.start()])[-1:]
+    return frozenset(map(stem, before + words(text[match.end() : match.end() + _NEAR])[:1]))
 
 
 def _quoted(text: str) -> list[Phrase]:
@@ -132,7 +137,7 @@ def _quoted(text: str) -> list[Phrase]:
     made: list[Phrase] = []
     for form in (_QUOTED, _ADDRESS):
         for match in form.finditer(text):
-            before = words(text[: match.start()])[-1:]
+            before = words(text[max(0, match.start() - _NEAR) : match.start()])[-1:]
             lead = before[0] if before and before[0] in LEADS else ""
             said = next(filter(None, match.groups()), match[0])
             made.append(Phrase(said, lead, -1 - len(made), quoted=form is _QUOTED, address=form is _ADDRESS))

@@ -24,6 +24,7 @@ _FREE = word_set(
     answer reply response expression formula"""
 )
 _WHOLE = word_set("request question prompt goal message instruction instructions")
+_SUM = re.compile(r"(?<!\d)[-(]{0,9}\d[\d.\s()+*/^%×÷-]{0,200}[\d)]")
 _FORMS: tuple[tuple[frozenset[str], re.Pattern[str]], ...] = (
     (frozenset(("email", "mail")), re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")),
     (frozenset(("url", "uri", "link", "website")), re.compile(r"https?://[^\s\"'<>]+[^\s\"'<>.,;!?)]")),
@@ -31,7 +32,7 @@ _FORMS: tuple[tuple[frozenset[str], re.Pattern[str]], ...] = (
      re.compile(r"\d{4}-\d{2}-\d{2}|\b(?:(?:next )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|"
                 r"today|tomorrow|tonight|yesterday)\b", re.I)),
     (frozenset(("time", "hour")), re.compile(r"\b\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]m)?\b|\b\d{1,2}\s?[ap]m\b", re.I)),
-    (frozenset(("expression", "formula", "calculation", "equation")), re.compile(r"(?<!\d)[-(]{0,9}\d[\d.\s()+*/^%×÷-]{0,200}[\d)]")),
+    (frozenset(("expression", "formula", "calculation", "equation")), _SUM),
     (frozenset(("phone",)), re.compile(r"\+?\d[\d ()-]{5,}\d")),
 )  # fmt: skip
 _FORMATS = {"email": "email", "uri": "url", "url": "url", "date": "date", "date-time": "date", "time": "time"}

@@ -1,0 +1,138 @@
+"""A conversation with an agent over a fresh composition; every test makes its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mortise.sessions import InMemorySessionService
+from mortise_kernel import BaseAgent, Event, Runner, Session, compose, seam
+from mortise_kernel.composition import Composition
+from mortise_kernel.contracts.services import BaseSessionService
+from mortise_kernel.types.content import Content, FunctionCall, Part
+
+WHERE = {"app_name": "tearoom", "user_id": "ada", "session_id": "s1"}
+
+
+class Talk:
+    """One session with one agent."""
+
+    def __init__(
+        self,
+        agent: BaseAgent,
+        *,
+        distribution: Any = "adk",
+        composition: Composition | None = None,
+        plugins: Sequence[Any] = (),
+        service: BaseSessionService | None = None,
+        resumable: bool = False,
+        **runner: Any,
+    ) -> None:
+        app = None
+        if resumable:
+            config = SimpleNamespace(is_resumable=True)
+            app = SimpleNamespace(name="tearoom", root_agent=agent, plugins=list(plugins), resumability_config=config)
+        self.service = service or InMemorySessionService()
+        self.runner = Runner(
+            app=app, app_name="tearoom", agent=None if app else agent, plugins=None if app else plugins,
+            session_service=self.service, auto_create_session=True,
+            composition=composition or compose(distribution), **runner,
+        )  # fmt: skip
+
+    async def send(self, message: Any = "tea", **options: Any) -> list[Event]:
+        """The events of one invocation."""
+        where = {"user_id": "ada", "session_id": "s1", **options}
+        return [event async for event in self.runner.run_async(new_message=message, **where)]
+
+    async def stored(self) -> Session:
+        """The session as the store has it."""
+        session = await self.service.get_session(**WHERE)
+        assert session is not None
+        return session
+
+    def say(self, *messages: Any, **options: Any) -> list[Event]:
+        """The events of the last of the invocations that `messages` start."""
+
+        async def run() -> list[Event]:
+            for message in messages:
+                events = await self.send(message, **options)
+            return events
+
+        return asyncio.run(run())
+
+    @property
+    def session(self) -> Session:
+        """The stored session, for synchronous tests."""
+        return asyncio.run(self.stored())
+
+
+@pytest.fixture
+def talk() -> type[Talk]:
+    """Starts a conversation: ``talk(agent, plugins=[...]).say("tea")``."""
+    return Talk
+
+
+@pytest.fixture
+def shown() -> Callable[[Sequence[Event]], list[Any]]:
+    """Events in short: ``(author, text)``, ``(author, "call", name)``, ``(author, "result", name, response)``."""
+
+    def show(events: Sequence[Event]) -> list[Any]:
+        return [entry for event in events for entry in _shown(event)]
+
+    return show
+
+
+def _shown(event: Event) -> Iterator[Any]:
+    for part in (event.content.parts or ()) if event.content else ():
+        if part.function_call is not None:
+            yield event.author, "call", part.function_call.name
+        elif part.function_response is not None:
+            yield event.author, "result", part.function_response.name, part.function_response.response
+        else:
+            yield event.author, part.text
+
+
+@pytest.fixture
+def call() -> Callable[..., Part]:
+    """A part that calls a tool."""
+
+    def make(name: str, id: str | None = None, **args: Any) -> Part:
+        return Part(function_call=FunctionCall(name=name, args=args, id=id))
+
+    return make
+
+
+@pytest.fixture
+def text() -> Callable[..., Content]:
+    """A content of one text."""
+
+    def make(words: str, role: str = "model") -> Content:
+        return Content(role=role, parts=[Part(text=words)])
+
+    return make
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids and times that count up, in place of random ones and the clock."""
+    numbers = iter(range(1, 1_000_000))
+    monkeypatch.setattr(seam, "new_id", lambda: f"id-{next(numbers)}")
+    monkeypatch.setattr(seam, "clock", lambda: 1000.0 + next(numbers))
+
+
+@pytest.fixture
+def extending(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a distribution that extends another: ``extending("adk", "disable: [auth]")``."""
+
+    def write(base: str | None, body: str = "", name: str = "house") -> Path:
+        path = tmp_path / f"{name}.yaml"
+        head = f"extends: {base}\n" if base else ""
+        path.write_text(f"{head}{body}\n", encoding="utf-8")
+        return path
+
+    return write
