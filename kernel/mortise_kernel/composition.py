@@ -54,7 +54,12 @@ class Composition:
     request_chain: tuple[RequestProcessor, ...] = ()
     response_chain: tuple[ResponseProcessor, ...] = ()
     result_chain: tuple[ResultProcessor, ...] = ()
+    #: The request chain as the loop walks it: what to run, and for which agents.
+    request_steps: tuple[tuple[Any, Any], ...] = field(init=False)
     _models: dict[str, BaseLlm] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "request_steps", tuple((one.run, one.applies_to) for one in self.request_chain))
 
     def with_hooks(self, first: Hooks) -> Composition:
         """The same composition with the hooks of further plugins before its own."""

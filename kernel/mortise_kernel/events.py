@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import InitVar, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, NoReturn
 
 from mortise_kernel import seam
 from mortise_kernel.contracts.response import LlmResponse
@@ -75,6 +75,8 @@ class Event(LlmResponse):
     isolation_scope: str | None = None
     id: str = ""
     timestamp: float = None  # type: ignore[assignment]  # now, where none is given
+    #: The actions where something has touched them, else None; reading this creates nothing.
+    touched_actions: ClassVar[EventActions | None]
     message: InitVar[Any] = None
     state: InitVar[dict[str, Any] | None] = None
     route: InitVar[Any] = None
@@ -95,11 +97,6 @@ class Event(LlmResponse):
             self.actions.state_delta.update(state)
         if route is not None:
             self.actions.route = route
-
-    @property
-    def touched_actions(self) -> EventActions | None:
-        """The actions where something has touched them, else None; reading this creates nothing."""
-        return _ACTIONS.__get__(self)  # type: ignore[no-any-return]
 
     def get_function_calls(self) -> list[FunctionCall]:
         """The tool calls in the content, in order."""
@@ -200,10 +197,10 @@ def _lazy(slot: Any, make: Callable[[], Any], empty: Any) -> Any:
 class _NoEntries(dict[str, Any]):
     """The empty containers of a committed event without actions."""
 
-    def __setitem__(self, key: str, value: Any) -> None:
-        raise FrozenError(f"{key!r} cannot be set: the event is committed; work on event.model_copy()")
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise FrozenError("the event is committed, its actions cannot be changed; work on event.model_copy()")
 
-    update = setdefault = __setitem__  # type: ignore[assignment]
+    __setitem__ = __delitem__ = update = setdefault = _refuse  # type: ignore[assignment]
 
 
 _ACTIONS: Any = Event.__dict__["actions"]
@@ -217,6 +214,7 @@ _EMPTY = EventActions(
     requested_tool_confirmations=_NoEntries(),
 )
 _EMPTY.__class__ = _FrozenActions
+Event.touched_actions = _ACTIONS  # the slot itself, under another name: no call is made to read it
 Event.actions = _lazy(_ACTIONS, EventActions, _EMPTY)
 Event.node_info = _lazy(_NODE_INFO, NodeInfo, NodeInfo())
 

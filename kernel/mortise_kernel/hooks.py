@@ -117,8 +117,9 @@ def bind(function: Callable[..., Any], names: tuple[str, ...], hook: str, owner:
     if any(p.kind is kinds.VAR_KEYWORD for p in parameters):
         return function
     wanted = [p for p in parameters if p.kind is not kinds.VAR_POSITIONAL]
-    if all(p.name in names or p.default is not kinds.empty for p in wanted):
-        taken = tuple(p.name for p in wanted if p.name in names)
+    known = [p.name for p in wanted if p.name in names and p.kind is not kinds.POSITIONAL_ONLY]
+    if all(p.name in known or p.default is not kinds.empty for p in wanted):
+        taken = tuple(known)
         if taken == names or set(taken) == set(names):
             return function
         if taken or not wanted:

@@ -157,14 +157,19 @@ def _provide(
     settings: dict[str, BaseModel],
 ) -> tuple[dict[str, dict[str, Owned]], dict[str, tuple[Placed, ...]]]:  # fmt: skip
     by_kind: dict[str, list[Owned]] = {}
+    vain = dict(chosen.replace)
     for hook in hookspecs.REGISTRATION:
         for plugin, item in manager.collect(hook, settings):
             owned = Owned(item, plugin, sources[plugin])
             wanted = chosen.replace.get(item.name)
             if wanted is None or wanted == plugin:
+                vain.pop(item.name, None)
                 by_kind.setdefault(type(item).__name__, []).append(owned)
     disabled = _disabled_stages(chosen, found)
-    problems: list[str] = []
+    problems = [
+        f"{chosen.source or chosen.name}: `replace` takes {name!r} from {plugin!r}, a plugin that does not provide it"
+        for name, plugin in vain.items()
+    ]
     placed: dict[str, tuple[Placed, ...]] = {}
     for chain, kind in _CHAINS.items():
         try:

@@ -47,9 +47,12 @@ async def ask(ctx: InvocationContext, hook: str, keywords: Mapping[str, Any]) ->
 
 def implemented(ctx: InvocationContext, hook: str) -> Found | None:
     """The implementations of `hook`, or None where there are none: then nothing is paid for it."""
-    own = ctx.agent.callbacks(hook) if getattr(ctx.agent, hook, None) else _NONE
-    plugins, fallbacks = ctx.composition.hooks.get(hook, _NO_PLUGINS)
-    return (plugins, own, fallbacks) if own or plugins or fallbacks else None
+    own = getattr(ctx.agent, hook, None)
+    shared = ctx.composition.hooks.get(hook)
+    if shared is None and not own:
+        return None
+    plugins, fallbacks = shared or _NO_PLUGINS
+    return plugins, ctx.agent.callbacks(hook) if own else _NONE, fallbacks
 
 
 async def run_round(

@@ -19,8 +19,10 @@ from mortise_kernel.lifecycle import Draft, implemented, model_round, on_model_e
 from mortise_kernel.preparation import DONE, prepare
 from mortise_kernel.run_config import StreamingMode
 from mortise_kernel.types.content import FrozenContent, FunctionCall, thaw
+from mortise_kernel.types.hot import deep_copy
 
 Events = AsyncGenerator[Event, None]
+Responses = AsyncGenerator[LlmResponse, None]
 
 
 async def reason_and_act(ctx: InvocationContext) -> Events:
@@ -43,15 +45,15 @@ async def reason_and_act(ctx: InvocationContext) -> Events:
             if last is None:
                 return
             continue
-        async with aclosing(_call_model(ctx, request, draft)) as responses:
+        async with aclosing(await _call_model(ctx, request, draft)) as responses:
             async for response in responses:
-                for event in await _react(ctx, request, response, draft):
+                said = await _react(ctx, request, _own(response), draft)
+                for event in said:
                     yield event
                     last = event
-                if last is not None and not last.partial and (calls := last.get_function_calls()):
-                    for event in await _run_tools(ctx, request, last, calls):
-                        yield event
-                        last = _latest(event, last)
+                for event in await _tool_events(ctx, request, said):
+                    yield event
+                    last = _latest(event, last)
         if last is None:
             return
 
@@ -74,9 +76,17 @@ async def _react(
     event = _as_event(ctx, response, draft)
     calls = event.get_function_calls()
     if calls:
-        _identify(event, calls, request)
+        _identify(event, request)
     events.append(event)
     return events
+
+
+async def _tool_events(ctx: InvocationContext, request: LlmRequest, said: Sequence[Event]) -> Iterable[Event]:
+    """What the calls in the last thing said lead to; nothing for a chunk, whose calls are not complete."""
+    if not said or said[-1].partial:
+        return ()
+    calls = said[-1].get_function_calls()
+    return await _run_tools(ctx, request, said[-1], calls) if calls else ()
 
 
 async def _resume(ctx: InvocationContext, request: LlmRequest, waiting: Sequence[Event]) -> Iterable[Event]:
@@ -89,27 +99,49 @@ async def _resume(ctx: InvocationContext, request: LlmRequest, waiting: Sequence
 def _waiting(ctx: InvocationContext) -> list[Event]:
     """The last events of a resumed invocation on this branch, where they hold calls without results."""
     events = ctx.get_events(current_invocation=True, current_branch=True)[-2:]
+    if events and events[-1].author == "user":  # what was waited for came, or part of it
+        answered = {response.id for response in events[-1].get_function_responses()}
+        waiting = events[0].long_running_tool_ids or set()
+        return events if waiting - answered else []
     pending = events and (events[-1].get_function_calls() or any(map(ctx.should_pause_invocation, events)))
     return events if pending else []
 
 
-async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft) -> AsyncGenerator[LlmResponse, None]:
-    """The model's responses, each after the hooks have seen it (S0 §5)."""
+async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft) -> Responses:
+    """The model's responses, each after the hooks have seen it (S0 §5); without hooks the model's own generator."""
     if (found := implemented(ctx, "before_model_callback")) is not None:
+        if request.config.tools:  # a tool's declaration is made once; what a hook does to it is for this request
+            request.config.tools = deep_copy(request.config.tools)
         early = await model_round(ctx, draft, "before_model_callback", found, {"llm_request": request})
         if early is not None:
-            yield early
-            return
+            return _only(early)
     agent: Any = ctx.agent
-    labels = request.config.labels
-    if labels is None:
-        request.config.labels = {"adk_agent_name": agent.name}
-    else:
-        labels.setdefault("adk_agent_name", agent.name)
+    request.set_default_label("adk_agent_name", agent.name)
     model = agent.model_for(ctx)
     ctx.increment_llm_call_count()
     streaming = ctx.run_config.streaming_mode is StreamingMode.SSE
-    async with aclosing(model.generate_content_async(request, stream=streaming)) as responses:
+    answers: Responses = model.generate_content_async(request, stream=streaming)
+    if implemented(ctx, "on_model_error_callback") is None and implemented(ctx, "after_model_callback") is None:
+        return answers
+    return _hooked(ctx, request, answers, draft)
+
+
+async def _only(response: LlmResponse) -> Responses:
+    yield response
+
+
+def _own(response: Any) -> LlmResponse:
+    """`response` as one of ours, and not an object that was yielded, and committed, before."""
+    if response.__class__ is not LlmResponse:
+        response = LlmResponse.model_validate(response)
+    if response.content.__class__ is FrozenContent:
+        response = response.model_copy(update={"content": thaw(response.content)})
+    return response  # type: ignore[no-any-return]
+
+
+async def _hooked(ctx: InvocationContext, request: LlmRequest, answers: Responses, draft: Draft) -> Responses:
+    """The model's `answers` after the hooks have seen them, or an answer in place of its failure."""
+    async with aclosing(answers) as responses:
         failed = False
         while not failed:
             try:
@@ -122,14 +154,12 @@ async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft)
                 if answer is None:
                     raise
                 response = answer
-            if response.__class__ is not LlmResponse:
-                response = LlmResponse.model_validate(response)
-            if response.content.__class__ is FrozenContent:  # the same object was yielded, and committed, before
-                response = response.model_copy(update={"content": thaw(response.content)})  # type: ignore[arg-type]
+            response = _own(response)
             if (found := implemented(ctx, "after_model_callback")) is not None:
                 replaced = await model_round(ctx, draft, "after_model_callback", found, {"llm_response": response})
                 response = response if replaced is None else replaced
             yield response
+
 
 
 _RARE = tuple(name for name in LlmResponse.field_names if name not in ("content", "partial"))
@@ -140,7 +170,8 @@ _NOTHING_RARE = (None,) * len(_RARE)
 def _as_event(ctx: InvocationContext, response: LlmResponse, draft: Draft) -> Event:
     event = Event(
         invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, content=response.content,
-        partial=response.partial, actions=draft.take(),
+        partial=response.partial,
+        actions=draft.take(),  # type: ignore[arg-type] # None: made when touched
     )  # fmt: skip
     event.isolation_scope = ctx.isolation_scope
     rare = _rare_values(response)
@@ -150,10 +181,12 @@ def _as_event(ctx: InvocationContext, response: LlmResponse, draft: Draft) -> Ev
     return event
 
 
-def _identify(event: Event, calls: Sequence[FunctionCall], request: LlmRequest) -> None:
+def _identify(event: Event, request: LlmRequest) -> None:
     """Give each call an id, and note which calls are of long-running tools."""
     long_running = set()
-    for call in calls:
+    if event.content is not None and not all(call.id for call in event.get_function_calls()):
+        event.content = event.content.model_copy(deep=True)  # the model may give the same object again
+    for call in event.get_function_calls():
         if not call.id:
             call.id = new_call_id()
         tool = request.tools_dict.get(call.name or "")
@@ -177,9 +210,6 @@ async def _run_tools(
 
 async def with_results(ctx: InvocationContext, call_event: Event, results: Event) -> Iterable[Event]:
     """The event of tool results among what the result chain adds, and the transfer that a tool asked for."""
-    actions = results.touched_actions
-    if actions is None:  # nothing for the chain to act on
-        return (results,)
     before: list[Event] = []
     after: list[Event] = []
     for processor in ctx.composition.result_chain:

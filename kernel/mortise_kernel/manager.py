@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -85,6 +86,8 @@ class Manager:
         kind = registration.REGISTRATION[hook]
         for name, result in self.call(hook, settings=settings):
             if not isinstance(result, (list, tuple)):
+                if inspect.iscoroutine(result):
+                    result.close()  # nobody will await it
                 raise HookSignatureError(
                     f"the plugin {name!r}: {hook} returned {type(result).__name__}, not a list of {kind.__name__}"
                 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
 from mortise_kernel.context import Context
@@ -21,16 +22,16 @@ async def prepare(ctx: InvocationContext, request: LlmRequest, position: int = 0
     position that is returned. DONE says that the request is prepared, or the invocation over.
     """
     agent = ctx.agent
-    chain = ctx.composition.request_chain
-    for index in range(position, len(chain)):
-        processor = chain[index]
-        if processor.applies_to is not None and not processor.applies_to(agent):
+    steps = ctx.composition.request_steps
+    for run, applies_to in steps[position:] if position else steps:
+        position += 1
+        if applies_to is not None and not applies_to(agent):
             continue
-        events = await processor.run(ctx, request)
+        events = await run(ctx, request)
         if ctx.end_invocation:
             return DONE, events or ()
         if events:
-            return index + 1, events
+            return position, events
     await _declare_tools(ctx, request)
     return DONE, ()
 
@@ -38,9 +39,11 @@ async def prepare(ctx: InvocationContext, request: LlmRequest, position: int = 0
 async def _declare_tools(ctx: InvocationContext, request: LlmRequest) -> None:
     """Let each toolset and tool of the agent prepare the request, in order."""
     owner: Any = ctx.agent
+    if not owner.tools:
+        return
     plain: list[BaseTool] = []
     for entry in owner.tools:
-        if isinstance(entry, BaseToolset):
+        if type(entry) is not FunctionType and isinstance(entry, BaseToolset):
             context = Context(ctx)
             await entry.process_llm_request(tool_context=context, llm_request=request)
             tools = await entry.get_tools_with_prefix(context)

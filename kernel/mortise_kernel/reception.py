@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 from mortise_kernel.errors import ConfigurationError
@@ -11,6 +12,7 @@ from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.lifecycle import ask
 from mortise_kernel.routing import find_call_event
 from mortise_kernel.types.content import Content, Part
+from mortise_kernel.types.hot import deep_copy
 
 
 def received(message: Any) -> Content:
@@ -25,9 +27,13 @@ def received(message: Any) -> Content:
     return Content(role=content.role or "user", parts=[_own(part) for part in parts])
 
 
+#: Everything in a part but the text and what says how it was meant.
+_beside_text = attrgetter(*(n for n in Part.field_names if n not in ("text", "thought", "thought_signature")))
+
+
 def _own(part: Part) -> Part:
     text = part.text
-    if text is not None and part.function_response is None and part.inline_data is None and part.file_data is None:
+    if text is not None and not any(value is not None for value in _beside_text(part)):
         if type(text) is not str:
             raise ConfigurationError(f"a message part's text must be a string, not {type(text).__name__}")
         return Part(text=text, thought=part.thought, thought_signature=part.thought_signature)
@@ -50,7 +56,7 @@ async def receive(ctx: InvocationContext, state_delta: dict[str, Any] | None) ->
             ctx.user_content = changed
     event = Event(invocation_id=ctx.invocation_id, author="user", content=ctx.user_content)
     if state_delta:
-        event.actions = EventActions(state_delta=dict(state_delta))
+        event.actions = EventActions(state_delta=deep_copy(state_delta))
     if ids := response_ids(ctx.user_content):
         asked = find_call_event(ctx.session.events, ids)
         if asked is None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from asyncio import CancelledError
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mortise_kernel import composing
-from mortise_kernel.composition import Composition
 from mortise_kernel.contracts.agent import BaseAgent, check_tree
 from mortise_kernel.contracts.services import (
     BaseArtifactService,
@@ -24,6 +24,9 @@ from mortise_kernel.reception import receive, received, response_ids, restore
 from mortise_kernel.routing import choose_agent, find_call_event
 from mortise_kernel.run_config import RunConfig
 from mortise_kernel.session import Session
+
+if TYPE_CHECKING:  # brings yaml and the descriptors, which composing needs and importing does not
+    from mortise_kernel.composition import Composition
 
 Events = AsyncGenerator[Event, None]
 _DEFAULTS = RunConfig()
@@ -107,14 +110,20 @@ class Runner:
             await receive(ctx, state_delta)
         ctx.agent = choose_agent(self.agent, session.events)
         hooks = self.composition.hooks
+        plain = not config.custom_metadata and "on_event_callback" not in hooks
+        append = ctx.session_service.append_event
         try:
             if "before_run_callback" in hooks and (answer := await self._before_run(ctx)) is not None:
                 yield answer
                 return
             async with aclosing(ctx.agent.run_async(ctx)) as events:
                 async for event in events:
-                    yield await self._commit(ctx, event)
-        except Exception as error:
+                    if not plain:
+                        event = await self._commit(ctx, event)
+                    elif not event.partial:
+                        await append(session, event)
+                    yield event
+        except (Exception, CancelledError) as error:
             if "on_run_error_callback" in hooks:
                 await ask(ctx, "on_run_error_callback", {"invocation_context": ctx, "error": error})
             raise
@@ -131,12 +140,12 @@ class Runner:
 
     async def _commit(self, ctx: InvocationContext, event: Event) -> Event:
         """The event as plugins leave it, in the session unless it is partial."""
-        if ctx.run_config.custom_metadata:
-            event.custom_metadata = {**ctx.run_config.custom_metadata, **(event.custom_metadata or {})}
+        _stamp(event, ctx.run_config)
         if "on_event_callback" in self.composition.hooks:
             changed = await ask(ctx, "on_event_callback", {"invocation_context": ctx, "event": event})
             if changed is not None and changed is not event:
                 event = _merged(event, changed)
+                _stamp(event, ctx.run_config)
         if not event.partial:
             await ctx.session_service.append_event(ctx.session, event)
         return event
@@ -185,13 +194,11 @@ class Runner:
 
     async def close(self, seconds: float = 10.0) -> None:
         """Close the tree's toolsets and the plugins; one that hangs is left after its time-out."""
-        failures: Mapping[str, BaseException | None] = {
-            type(toolset).__name__: await close_toolset(toolset, seconds) for toolset in _closables(self.agent)
-        }
+        closed = [(type(one).__name__, await close_toolset(one, seconds)) for one in _closables(self.agent)]
         for plugin in self.plugins:
             if hasattr(plugin, "close"):
-                failures = {**failures, str(plugin): await close_toolset(plugin, seconds)}
-        problems = [f"{name}: {type(error).__name__}: {error}" for name, error in failures.items() if error is not None]
+                closed.append((str(plugin), await close_toolset(plugin, seconds)))
+        problems = [f"{name}: {type(error).__name__}: {error}" for name, error in closed if error is not None]
         if problems:
             raise RuntimeError(f"not everything closed: {'; '.join(problems)}")
 
@@ -200,6 +207,11 @@ class Runner:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+
+def _stamp(event: Event, config: RunConfig) -> None:
+    if config.custom_metadata:
+        event.custom_metadata = {**config.custom_metadata, **(event.custom_metadata or {})}
 
 
 def _merged(event: Event, changed: Event) -> Event:

@@ -17,8 +17,8 @@ T = TypeVar("T")
 
 _BATCH = 64
 _ready: list[str] = []
-# A forked child must not hand out the ids that its parent holds ready.
-os.register_at_fork(after_in_child=_ready.clear)
+if hasattr(os, "register_at_fork"):  # a forked child must not hand out the ids that its parent holds ready
+    os.register_at_fork(after_in_child=_ready.clear)
 
 
 def random_uuid() -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from textwrap import dedent
 from types import SimpleNamespace
 from typing import Any
 
@@ -136,3 +139,63 @@ def extending(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+class Site:
+    """A folder of installed distributions: modules, and ``.dist-info`` folders with entry points."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def install(
+        self,
+        distribution: str,
+        version: str = "1.0",
+        *,
+        plugins: Mapping[str, str] | None = None,
+        distributions: Mapping[str, str] | None = None,
+        **modules: str,
+    ) -> None:
+        """Install `modules` (name -> source) and the entry points of a distribution."""
+        for name, source in modules.items():
+            (self.path / f"{name}.py").write_text(dedent(source), encoding="utf-8")
+        info = self.path / f"{distribution.replace('-', '_')}-{version}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n")
+        groups = {"mortise.plugins": plugins, "mortise.distributions": distributions}
+        lines = [
+            line for group, points in groups.items() if points
+            for line in (f"[{group}]", *(f"{name} = {value}" for name, value in points.items()))
+        ]  # fmt: skip
+        (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+        importlib.invalidate_caches()
+
+    def stage(self, plugin: str, distribution: str = "mortise-extra", **anchors: Any) -> None:
+        """Install a plugin with one request processor that has its name."""
+        given = ", ".join(f"{key}={value!r}" for key, value in anchors.items())
+        source = f"""
+            from mortise_kernel import RequestProcessor, hookimpl
+
+            async def run(ctx, request):
+                request.append_instructions(["{plugin} was here"])
+
+            @hookimpl
+            def register_request_processors():
+                return [RequestProcessor(name={plugin!r}, run=run, {given})]
+            """
+        module = f"fake_{plugin}"
+        self.install(distribution, plugins={plugin: module}, **{module: source})
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """An empty folder of installed distributions, on sys.path."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    before = set(sys.modules)
+    yield Site(folder)
+    for name in set(sys.modules) - before:
+        if str(folder) in (getattr(sys.modules[name], "__file__", None) or ""):
+            del sys.modules[name]
+    importlib.invalidate_caches()

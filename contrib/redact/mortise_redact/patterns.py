@@ -91,7 +91,7 @@ def _is_address(match: re.Match[str], _: str) -> bool:
 PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         "private_key",
-        re.compile(r"-----BEGIN (?P<name>[A-Z ]{0,30}PRIVATE KEY)-----.{0,20000}?-----END (?P=name)-----", re.DOTALL),
+        re.compile(r"-----BEGIN (?P<name>[A-Z ]{0,30}PRIVATE KEY)-----.{0,10000}?-----END (?P=name)-----", re.DOTALL),
         needs=("PRIVATE KEY-----",),
     ),
     Pattern(

@@ -7,12 +7,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from mortise_kernel.context import Context
-from mortise_kernel.contracts.descriptors import RequestProcessor
-from mortise_kernel.contracts.request import LlmRequest
-from mortise_kernel.events import Event
-from mortise_kernel.hookspecs import hookimpl
-from mortise_kernel.invocation import InvocationContext
+from mortise_kernel import Context, Event, InvocationContext, LlmRequest, RequestProcessor, hookimpl
 from mortise_kernel.types.content import Content, FrozenContent
 from mortise_redact.masking import Masker, Tally
 from mortise_redact.patterns import Kind

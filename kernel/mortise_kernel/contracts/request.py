@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mortise_kernel.errors import ConfigurationError
 from mortise_kernel.types.config import GenerateContentConfig
 from mortise_kernel.types.content import Content, Part, SharedContents
-from mortise_kernel.types.tools import Tool
+from mortise_kernel.types.tools import FunctionDeclaration, Tool
 
 if TYPE_CHECKING:
     from mortise_kernel.contracts.tool import BaseTool
@@ -22,8 +22,8 @@ class LlmRequest:
     """
 
     __slots__ = (
-        "_config", "_live", "cache_config", "cache_metadata", "cacheable_contents_token_count",
-        "contents", "model", "previous_interaction_id", "tools_dict",
+        "_config", "_declarations", "_instructions", "_labels", "_live", "cache_config", "cache_metadata",
+        "cacheable_contents_token_count", "contents", "model", "previous_interaction_id", "tools_dict",
     )  # fmt: skip
 
     def __init__(
@@ -34,26 +34,37 @@ class LlmRequest:
         config: GenerateContentConfig | None = None,
         live_connect_config: Any = None,
         tools_dict: dict[str, BaseTool] | None = None,
-        **rest: Any,
+        cache_config: Any = None,
+        cache_metadata: Any = None,
+        cacheable_contents_token_count: int | None = None,
+        previous_interaction_id: str | None = None,
     ) -> None:
         self.model = model
         self.contents: list[Content] = contents if contents is not None else SharedContents()
         self._config = config
+        #: What the configuration will hold, until it is put together.
+        self._instructions: list[str] = []
+        self._declarations: list[FunctionDeclaration] = []
+        self._labels: dict[str, str] | None = None
         self.tools_dict: dict[str, BaseTool] = tools_dict if tools_dict is not None else {}
         self._live = live_connect_config
-        self.cache_config: Any = rest.pop("cache_config", None)
-        self.cache_metadata: Any = rest.pop("cache_metadata", None)
-        self.cacheable_contents_token_count: int | None = rest.pop("cacheable_contents_token_count", None)
-        self.previous_interaction_id: str | None = rest.pop("previous_interaction_id", None)
-        if rest:
-            raise TypeError(f"LlmRequest has no field {next(iter(rest))!r}")
+        self.cache_config = cache_config
+        self.cache_metadata = cache_metadata
+        self.cacheable_contents_token_count = cacheable_contents_token_count
+        self.previous_interaction_id = previous_interaction_id
 
     @property
     def config(self) -> GenerateContentConfig:
-        """The configuration of the call."""
+        """The configuration of the call; put together when it is first read."""
         config = self._config
         if config is None:
-            config = self._config = blank_config()
+            config = self._config = _BLANK.__copy__()
+            if self._instructions:
+                config.system_instruction = "\n\n".join(self._instructions)
+            if self._declarations:
+                config.tools = [_declaring(self._declarations)]
+            if self._labels:
+                config.labels = self._labels
         return config
 
     @config.setter
@@ -73,6 +84,15 @@ class LlmRequest:
     def live_connect_config(self, value: Any) -> None:
         self._live = value
 
+    def set_default_label(self, name: str, value: str) -> None:
+        """Label the call, unless it has that label."""
+        if self._config is None:
+            self._labels = {name: value, **(self._labels or {})}
+        elif self._config.labels is None:
+            self._config.labels = {name: value}
+        else:
+            self._config.labels.setdefault(name, value)
+
     def append_instructions(self, instructions: Sequence[str] | Content) -> list[Content]:
         """Add to the system instruction, a blank line between.
 
@@ -80,7 +100,8 @@ class LlmRequest:
         instruction refers. Those contents are appended to `contents` and returned.
         """
         if not isinstance(instructions, Content):
-            self._append_text([text for text in instructions if text])
+            for text in instructions:
+                self._append_text(text)
             return []
         texts: list[str] = []
         references: list[Content] = []
@@ -90,18 +111,19 @@ class LlmRequest:
             elif part.inline_data is not None or part.file_data is not None:
                 reference, described = _reference(part, len(references))
                 texts.append(f"[Reference to {described}: {reference}]")
-                references.append(
-                    Content(role="user", parts=[Part(text=f"Referenced {described}: {reference}"), part])
-                )
-        self._append_text(["".join(texts)] if not references else ["\n\n".join(texts)])
+                words = Part(text=f"Referenced {described}: {reference}")
+                references.append(Content(role="user", parts=[words, part.model_copy(deep=True)]))
+        self._append_text(("\n\n" if references else "").join(texts))
         self.contents.extend(references)
         return references
 
-    def _append_text(self, texts: list[str]) -> None:
-        if not texts:
+    def _append_text(self, text: str) -> None:
+        if not text:
             return
-        text = "\n\n".join(texts) if len(texts) > 1 else texts[0]
-        config = self.config
+        config = self._config
+        if config is None:
+            self._instructions.append(text)
+            return
         present = config.system_instruction
         if not present:
             config.system_instruction = text
@@ -124,15 +146,21 @@ class LlmRequest:
                 )
             self.tools_dict[tool.name] = tool
             declarations.append(declaration)
+        config = self._config
+        if config is None:
+            self._declarations.extend(declarations)
+            return
         if not declarations:
             return
-        if self.config.tools is None:
-            self.config.tools = []
-        for present in self.config.tools:
-            if isinstance(present, Tool) and present.function_declarations:
-                present.function_declarations.extend(declarations)
+        present = config.tools
+        if present is None:
+            config.tools = [_declaring(declarations)]
+            return
+        for entry in present:
+            if isinstance(entry, Tool) and entry.function_declarations:
+                entry.function_declarations.extend(declarations)
                 return
-        self.config.tools.append(Tool(function_declarations=declarations))
+        present.append(_declaring(declarations))
 
     def set_output_schema(self, base_model: Any) -> None:
         """Ask for JSON of the given schema (a pydantic class, a type or a schema)."""
@@ -160,18 +188,15 @@ class LlmRequest:
         return {"model": self.model, "contents": contents, "config": config}
 
 
-_BLANK = GenerateContentConfig()
-_set = object.__setattr__
+#: Copying an empty one costs half of making one; constructed, for nothing is built for it at import.
+_BLANK = GenerateContentConfig.model_construct()
+_BLANK_TOOL = Tool.model_construct()
 
 
-def blank_config() -> GenerateContentConfig:
-    """``GenerateContentConfig()`` at a third of its cost; each model call needs one."""
-    new: GenerateContentConfig = object.__new__(GenerateContentConfig)
-    _set(new, "__dict__", _BLANK.__dict__.copy())
-    _set(new, "__pydantic_fields_set__", set())
-    _set(new, "__pydantic_extra__", None)
-    _set(new, "__pydantic_private__", None)
-    return new
+def _declaring(declarations: list[FunctionDeclaration]) -> Tool:
+    tool = _BLANK_TOOL.__copy__()
+    tool.function_declarations = declarations
+    return tool
 
 
 def _reference(part: Part, index: int) -> tuple[str, str]:

@@ -55,6 +55,10 @@ class LlmResponse(Hot):
     def __post_init__(self) -> None:
         if self.content is not None and not isinstance(self.content, Content):
             self.content = coerce(Content, self.content)
+        if self.finish_reason is not None and not isinstance(self.finish_reason, FinishReason):
+            self.finish_reason = FinishReason(self.finish_reason)
+        if self.usage_metadata is not None and not isinstance(self.usage_metadata, GenerateContentResponseUsageMetadata):
+            self.usage_metadata = GenerateContentResponseUsageMetadata.model_validate(self.usage_metadata)
 
     @classmethod
     def create(cls, generate_content_response: Any) -> LlmResponse:

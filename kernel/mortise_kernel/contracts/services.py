@@ -116,10 +116,11 @@ def check_pairing(events: Sequence[Event], event: Event) -> None:
     """
     if event.content is None or event.author == "user":
         return
-    wanted = set()
-    for part in event.content.parts or ():
-        if part.function_response is not None and part.function_response.id is not None:
-            wanted.add(part.function_response.id)
+    responses = [p.function_response for p in event.content.parts or () if p.function_response is not None]
+    if not responses:
+        return
+    wanted = {response.id for response in responses}
+    wanted.discard(None)
     if not wanted:
         return
     for past in reversed(events):

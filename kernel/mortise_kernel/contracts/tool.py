@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ class Effect(StrEnum):
     AT_MOST_ONCE = "at_most_once"
 
 
-class BaseTool(ABC):
+class BaseTool:
     """Something a model can call. Subclass it, or pass a plain function as an agent's tool."""
 
     name: str
@@ -70,16 +69,16 @@ class BaseTool(ABC):
 ToolFilter = Callable[[BaseTool, Any], bool] | Sequence[str] | None
 
 
-class BaseToolset(ABC):
+class BaseToolset:
     """A provider of tools, asked anew for each model request."""
 
     def __init__(self, *, tool_filter: ToolFilter = None, tool_name_prefix: str | None = None) -> None:
         self.tool_filter = tool_filter
         self.tool_name_prefix = tool_name_prefix
 
-    @abstractmethod
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """The tools, as this context may see them."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement get_tools")
 
     async def get_tools_with_prefix(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """The tools, each named ``{tool_name_prefix}_{name}`` where a prefix is set."""
@@ -87,7 +86,7 @@ class BaseToolset(ABC):
         prefix = self.tool_name_prefix
         return [_prefixed(tool, prefix) for tool in tools] if prefix else tools
 
-    async def process_llm_request(  # noqa: B027 - most have nothing to do
+    async def process_llm_request(
         self, *, tool_context: Context, llm_request: LlmRequest
     ) -> None:
         """Prepare a model request before the tools do."""
@@ -96,7 +95,7 @@ class BaseToolset(ABC):
         """The AuthConfig that `get_tools` needs, if any."""
         return None
 
-    async def close(self) -> None:  # noqa: B027 - most hold nothing
+    async def close(self) -> None:
         """Release what the toolset holds."""
 
     def _is_tool_selected(self, tool: BaseTool, readonly_context: ReadonlyContext | None) -> bool:

@@ -91,7 +91,7 @@ class Part(Hot):
         self.code_execution_result = code_execution_result
         self.video_metadata = video_metadata
         self.media_resolution = media_resolution
-        if text is None:
+        if text is None and function_call.__class__ not in _CALLS and function_response.__class__ not in _RESPONSES:
             self._coerce()
 
     def _coerce(self) -> None:
@@ -197,6 +197,7 @@ _PART_FIELDS: dict[str, Any] = {
 }
 FrozenContent, FrozenPart = Content._frozen, Part._frozen
 _FrozenCall, _FrozenResponse = FunctionCall._frozen, FunctionResponse._frozen
+_CALLS, _RESPONSES = frozenset((FunctionCall, _FrozenCall)), frozenset((FunctionResponse, _FrozenResponse))
 
 
 def freeze(content: Content) -> Content:
@@ -225,6 +226,18 @@ def _thawed(part: Part) -> Part:
     if part.text is not None and part.video_metadata is None and part.part_metadata is None:
         # Nearly every part: nothing in it could be changed through the copy.
         return Part(text=part.text, thought=part.thought, thought_signature=part.thought_signature)
+    call, response = part.function_call, part.function_response
+    if Hot._extras_exist or part.part_metadata is not None:
+        return part.model_copy(deep=True)
+    if call is not None and call.partial_args is None:
+        call = FunctionCall(id=call.id, name=call.name, args=deep_copy(call.args), will_continue=call.will_continue)
+        return Part(function_call=call, thought=part.thought, thought_signature=part.thought_signature)
+    if response is not None and response.parts is None and response.scheduling is None:
+        response = FunctionResponse(
+            id=response.id, name=response.name, response=deep_copy(response.response),
+            will_continue=response.will_continue,
+        )  # fmt: skip
+        return Part(function_response=response, thought=part.thought, thought_signature=part.thought_signature)
     return part.model_copy(deep=True)
 
 

@@ -146,8 +146,12 @@ class Hot:
         """An unfrozen copy with `update` applied; `deep` copies what it holds, too."""
         plain = self._plain
         new: Self = object.__new__(plain)
-        for name, value in zip(plain.field_names, plain._values(self), strict=True):
-            setattr(new, name, deep_copy(value) if deep and value is not None else value)
+        if deep:
+            for name, value in zip(plain.field_names, plain._values(self), strict=True):
+                setattr(new, name, value if value is None else deep_copy(value))
+        else:
+            for name, value in zip(plain.field_names, plain._values(self), strict=True):
+                setattr(new, name, value)
         if Hot._extras_exist and (extra := getattr(self, "_extra", None)):
             new._extra = deep_copy(extra) if deep else dict(extra)
         if update:
@@ -228,15 +232,23 @@ def coerce(cls: type[Any], value: Any) -> Any:
     return value if value is None or isinstance(value, cls) else cls.model_validate(value)
 
 
+#: Classes whose instances hold nothing that could change.
+ATOMS = frozenset((str, int, float, bool, bytes, type(None)))
+
+
 def deep_copy(value: Any) -> Any:
     """A copy of JSON-like data and hot objects, much cheaper than ``copy.deepcopy``; other objects are shared."""
     kind = value.__class__
+    if kind in ATOMS:
+        return value
     if kind is dict:
         return {k: deep_copy(v) for k, v in value.items()}
     if kind is list:
         return [deep_copy(v) for v in value]
     if kind is set:
         return set(value)
+    if kind is tuple:
+        return tuple(deep_copy(v) for v in value)
     if isinstance(value, Hot):
         return value.model_copy(deep=True)
     if hasattr(value, "model_copy"):

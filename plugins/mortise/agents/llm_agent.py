@@ -132,12 +132,10 @@ class LlmAgent(BaseAgent):
 
     def as_tools(self, entry: Any, ctx: InvocationContext) -> list[BaseTool]:
         """The tools of one entry of `tools`; what is no tool is adapted once."""
-        if isinstance(entry, BaseTool):
-            return [entry]
         known = self._adapted.get(id(entry))
         if known is None or known[0] is not entry:
-            known = (entry, [ctx.composition.adapt_tool(entry)])
-            self._adapted[id(entry)] = known
+            made = entry if isinstance(entry, BaseTool) else ctx.composition.adapt_tool(entry)
+            known = self._adapted[id(entry)] = (entry, [made])
         return known[1]
 
     async def canonical_tools(self, ctx: Any = None) -> list[BaseTool]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import BaseModel
+
 from mortise_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
 from mortise_kernel.types.hot import deep_copy
 
@@ -24,14 +26,14 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
         request.config = config.model_copy()
         for name in config.model_fields_set:
             value = getattr(config, name)
-            if isinstance(value, (list, dict)):  # a callback may add to it, and the agent's own must stay
+            if isinstance(value, (list, dict, BaseModel)):  # a callback may edit it, and the agent's own must stay
                 setattr(request.config, name, deep_copy(value))
     if agent.output_schema is not None and (not agent.tools or model.capabilities.output_schema_with_tools):
         request.set_output_schema(agent.output_schema)
     for name in ctx.run_config.model_fields_set & _LIVE:
         value = getattr(ctx.run_config, name)
         if value is not None:
-            setattr(request.live_connect_config, name, value)
+            setattr(request.live_connect_config, name, deep_copy(value))
 
 
 @hookimpl

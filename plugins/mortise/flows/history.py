@@ -72,10 +72,10 @@ class History:
         if is_visible(event, self._branch, self._scope):
             other = is_from_other_agent(event, self._agent)
             if not other:
-                answered = rearrangement.answered_ids(event)
-                if answered and (len(answered) != len(self._calls) or set(answered) != set(self._calls)):
+                calls, answered = rearrangement.exchanged_ids(event)
+                if answered and not _same(answered, self._calls):
                     return False
-                self._calls = rearrangement.call_ids(event)
+                self._calls = calls
             content = as_quotation(event) if other else event.content
             if content is not None:
                 self._contents.append(outgoing(content))
@@ -98,6 +98,10 @@ class History:
         self._settled = last is None or not (
             last.get_function_responses() or last.input_transcription or last.output_transcription
         )
+
+
+def _same(answered: list[str | None], calls: list[str | None]) -> bool:
+    return answered == calls or (len(answered) == len(calls) and set(answered) == set(calls))
 
 
 def assemble(

@@ -19,6 +19,18 @@ def answered_ids(event: Event) -> list[str | None]:
     return [response.id for response in event.get_function_responses()]
 
 
+def exchanged_ids(event: Event) -> tuple[list[str | None], list[str | None]]:
+    """The ids of the calls in an event, and those that its responses answer."""
+    calls: list[str | None] = []
+    answered: list[str | None] = []
+    for part in (event.content.parts or ()) if event.content is not None else ():
+        if part.function_call is not None:
+            calls.append(part.function_call.id)
+        if part.function_response is not None:
+            answered.append(part.function_response.id)
+    return calls, answered
+
+
 def place_latest_response(events: list[Event]) -> list[Event]:
     """Where the last event answers an earlier call, put it right after that call and drop what lies between.
 

@@ -163,16 +163,19 @@ def catch_up(session: Session, log: EventLog, version: int | None = None) -> Non
 
 def committed(session: Session, log: EventLog, sequence: int, event: Event) -> None:
     """Apply `event`, which the store committed with the number `sequence`, to the view it was appended through."""
+    actions = event.touched_actions
     if session.version <= sequence:
         if session.version < sequence:
             catch_up(session, log, sequence)
-        apply_to_state(session.state, event)
+        if actions is not None:
+            apply_to_state(session.state, event)
         if session.events is not log:
             _own(session).append(event)
         session.version = sequence + 1
         session.last_update_time = event.timestamp
     # Else a later append through the same view was applied first and brought this event along.
-    trim_temp(event)
+    if actions is not None:
+        trim_temp(event)
     freeze_event(event)
 
 

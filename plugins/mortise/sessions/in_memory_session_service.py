@@ -35,7 +35,8 @@ class InMemorySessionService(BaseSessionService):
     ) -> Session:
         """A new session."""
         key = session_id.strip() if session_id and session_id.strip() else seam.new_id()
-        check_keys(state or {}, f"the state of session {key!r}")
+        if state:
+            check_keys(state, f"the state of session {key!r}")
         users = self.sessions.setdefault(app_name, {}).setdefault(user_id, {})
         if key in users:
             raise AlreadyExistsError(f"Session with id {key} already exists.")
@@ -66,7 +67,7 @@ class InMemorySessionService(BaseSessionService):
         if config is not None:
             return self._copy(stored, config.select(stored.events))
         view = self._copy(stored, stored.events)
-        view.cache = _log(stored).cache
+        view.cache = view.events.cache  # type: ignore[attr-defined]  # an EventLog
         return view
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
@@ -89,7 +90,7 @@ class InMemorySessionService(BaseSessionService):
             raise SessionNotFoundError(
                 f"the session {session.id!r} does not exist (any more); event {event.id} is not stored"
             )
-        log = _log(stored)
+        log: EventLog = stored.events  # type: ignore[assignment]  # create_session made it
         version = len(log)
         check_append(session, event, version=version, lease=stored.lease)
         check_pairing(log, event)
@@ -110,7 +111,10 @@ class InMemorySessionService(BaseSessionService):
         apply_delta(stored.state, own)
 
     def _stored(self, app_name: str, user_id: str, session_id: str) -> Session | None:
-        return self.sessions.get(app_name, {}).get(user_id, {}).get(session_id)
+        try:
+            return self.sessions[app_name][user_id][session_id]
+        except KeyError:
+            return None
 
     def _copy(self, stored: Session, events: list[Event]) -> Session:
         state = deep_copy(stored.state) if stored.state else {}
@@ -124,9 +128,3 @@ class InMemorySessionService(BaseSessionService):
         )  # fmt: skip
         copy.version, copy.lease = len(stored.events), stored.lease
         return copy
-
-
-def _log(stored: Session) -> EventLog:
-    log = stored.events
-    assert isinstance(log, EventLog)
-    return log

@@ -61,7 +61,7 @@ class SqliteSessionService(BaseSessionService):
         key = Key(app_name, user_id, given or seam.new_id())
         subject = f"the state of session {key.id!r}"
         check_keys(state or {}, subject)
-        change = StateChange.of(state or {}, subject)
+        change = StateChange.initial(state or {}, subject)
         row, merged = await self._writer.commit(Create(key, seam.clock(), change))
         self._logs.keep(key, EventLog((), row.number))
         return _view(key, row, merged, [])

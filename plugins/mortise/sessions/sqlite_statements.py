@@ -64,6 +64,13 @@ class StateChange:
         app, user, own = split_by_scope(delta)
         return cls(_stored(app, subject, "app:"), _stored(user, subject, "user:"), _stored(own, subject, ""))
 
+    @classmethod
+    def initial(cls, state: State, subject: str) -> StateChange:
+        """The changes of a new session's state. Only a delta removes: here None is a value of the session."""
+        change = cls.of(state, subject)
+        session = {key: b"null" if value is None else value for key, value in change.session.items()}
+        return cls(change.app, change.user, session)
+
 
 def _stored(delta: State, subject: str, prefix: str) -> Changes:
     changes: dict[str, bytes | None] = {}

@@ -11,6 +11,7 @@ from mortise.tools.function_schema import Shape, document, parameters_schema, sh
 from mortise_kernel.context import Context
 from mortise_kernel.contracts.tool import BaseTool, Effect
 from mortise_kernel.errors import ConfigurationError
+from mortise_kernel.types.hot import ATOMS
 from mortise_kernel.types.tools import FunctionDeclaration
 
 
@@ -79,7 +80,7 @@ class FunctionTool(BaseTool):
         if self.shape.context_name is not None:
             values[self.shape.context_name] = tool_context
         result = self.func(**values)
-        return await result if inspect.isawaitable(result) else result
+        return await result if result.__class__ not in ATOMS and inspect.isawaitable(result) else result
 
     async def _confirm(self, values: dict[str, Any], tool_context: Context) -> dict[str, Any] | None:
         """None where the call may go ahead, else the result that says why not (S0 §6.7)."""

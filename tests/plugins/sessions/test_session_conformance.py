@@ -175,14 +175,24 @@ def test_scopes_are_shared_by_user_and_app(open_store: OpenStore) -> None:
 
 def test_none_removes_a_key_in_every_scope(open_store: OpenStore) -> None:
     async def scenario(store: BaseSessionService) -> None:
-        session = await store.create_session(**AT, state={"a": 1, "b": None, "user:u": 1, "app:p": 1})
-        assert session.state == {"a": 1, "user:u": 1, "app:p": 1}
+        session = await store.create_session(**AT, state={"a": 1, "user:u": 1, "app:p": 1})
         event = await store.append_event(session, delta(**{"a": None, "user:u": None, "app:p": None, "no": None}))
         assert session.state == {}
         assert (await stored(store)).state == {}
         assert event.actions.state_delta == {"a": None, "user:u": None, "app:p": None, "no": None}
         again = await stored(store)
         assert again.events[0].actions.state_delta == {"a": None, "user:u": None, "app:p": None, "no": None}
+
+    run(open_store, scenario)
+
+
+def test_an_initial_none_is_a_value_of_the_session_until_a_delta_removes_it(open_store: OpenStore) -> None:
+    async def scenario(store: BaseSessionService) -> None:
+        session = await store.create_session(**AT, state={"a": None, "user:u": None, "app:p": None})
+        assert session.state == (await stored(store)).state == {"a": None}
+        assert (await store.list_sessions(**WHERE)).sessions[0].state == {"a": None}
+        await store.append_event(session, delta(a=None))
+        assert session.state == (await stored(store)).state == {}
 
     run(open_store, scenario)
 

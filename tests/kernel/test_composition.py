@@ -1,0 +1,175 @@
+"""The built-in distributions as they compose: the specified chain, in any order of discovery, without any one plugin."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from typing import Any
+
+import pytest
+
+from mortise.agents import LlmAgent
+from mortise_kernel import BaseLlm, LlmRequest, LlmResponse, compose, discovery
+from mortise_kernel.discovery import PLUGIN_GROUP
+from mortise_kernel.errors import FeatureUnavailableError, MortiseError
+from mortise_kernel.types.content import Content, Part
+
+#: RULINGS.md, "Order and flow": agent_transfer last.
+REQUEST_CHAIN = [
+    "basic", "auth", "confirmation", "instructions", "identity", "compaction", "contents", "context_cache",
+    "interactions", "planning", "code_execution", "output_schema", "agent_transfer",
+]  # fmt: skip
+RESPONSE_CHAIN = ["planning", "code_execution"]
+BUILT_IN = sorted(point.name for point in entry_points(group=PLUGIN_GROUP) if point.value.startswith("mortise."))
+
+
+def chain(composed: Any) -> list[str]:
+    return [stage.name for stage in composed.request_chain]
+
+
+@pytest.mark.parametrize("distribution", ["adk", "standard"])
+def test_the_chains_are_the_specified_ones(distribution: str) -> None:
+    composed = compose(distribution)
+    assert [name for name in chain(composed) if name in REQUEST_CHAIN] == REQUEST_CHAIN
+    assert [stage.name for stage in composed.response_chain] == RESPONSE_CHAIN
+    assert {record.name: record.why for record in composed.plugins if record.state == "failed"} == {}
+
+
+def test_adk_has_exactly_the_specified_chain() -> None:
+    assert chain(compose("adk")) == REQUEST_CHAIN
+
+
+def test_minimal_loads_nothing_that_it_does_not_name() -> None:
+    composed = compose("minimal")
+    assert chain(composed) == ["basic", "instructions", "identity", "contents"]
+    assert composed.response_chain == composed.result_chain == ()
+
+
+def test_every_stage_says_where_it_comes_from() -> None:
+    for placed in compose("adk").placed["request_chain"]:
+        assert (placed.plugin, placed.why) == (placed.stage.name, "distribution")
+        assert placed.source == "mortise 0.1.0"
+
+
+@pytest.fixture
+def shuffled(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Deals the installed entry points out in another order each time it is called."""
+    dice = random.Random(11)
+    found: dict[str, list[Any]] = {}
+
+    def dealt(group: str) -> list[Any]:
+        if group not in found:
+            found[group] = list(entry_points(group=group))
+        return found[group]
+
+    def shuffle() -> None:
+        monkeypatch.setattr(discovery, "entry_points", dealt)
+        for points in found.values():
+            dice.shuffle(points)
+
+    return shuffle
+
+
+def test_200_shuffles_of_discovery_compose_the_same_adk(shuffled: Callable[[], None]) -> None:
+    wanted = compose("adk")
+    for _ in range(200):
+        shuffled()
+        composed = compose("adk")
+        assert chain(composed) == REQUEST_CHAIN
+        assert composed.plugins == wanted.plugins
+        assert [list(kind) for kind in composed.registry.values()] == [list(kind) for kind in wanted.registry.values()]
+
+
+def test_200_shuffles_with_installed_stages_compose_the_same_standard(site: Any, shuffled: Callable[[], None]) -> None:
+    site.stage("rag", "rag", after=("contents",))
+    site.stage("fence", "fence", after=("contents",))
+    site.stage("audit", "audit", before=("rag",))
+    site.stage("greet", "greet", before=("basic",))
+    at = REQUEST_CHAIN.index("contents") + 1
+    wanted = ["greet", *REQUEST_CHAIN[:at], "audit", "fence", "rag", *REQUEST_CHAIN[at:]]
+    for _ in range(200):
+        shuffled()
+        assert [name for name in chain(compose("standard")) if name in wanted] == wanted
+
+
+@pytest.mark.parametrize("distribution", ["minimal", "adk", "standard"])
+def test_composing_imports_no_sdk(distribution: str) -> None:
+    """In a process of its own: this one may have them for other tests."""
+    code = f"""
+import sys
+from mortise_kernel import compose
+compose({distribution!r})
+heavy = ("google.genai", "anthropic", "litellm", "openai", "sqlalchemy", "starlette", "click", "prompt_toolkit", "rich")
+print(sorted(name for name in sys.modules if name.startswith(heavy)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+class Greeter(BaseLlm):
+    """Greets back, without any plugin."""
+
+    model: str = "greeter"
+
+    async def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Any:
+        yield LlmResponse(content=Content(role="model", parts=[Part(text="hello")]))
+
+
+#: What a distribution without one built-in plugin cannot do: the error of a simple turn, and a word it says.
+#: With every other one missing, the turn runs.
+NEEDED: dict[str, tuple[type[MortiseError], str]] = {
+    "memory_sessions": (FeatureUnavailableError, "no plugin provides a session store for 'memory:'"),
+}
+
+
+def turn(composed: Any, agent: LlmAgent, talk: Any, *, own_store: bool = False) -> str:
+    """The answer's text in a simple turn, with the distribution's own session store unless told otherwise."""
+    conversation = talk(agent, composition=composed, service=None if own_store else composed.service("session"))
+    return str(conversation.say("tea")[-1].content.parts[0].text)
+
+
+@pytest.mark.parametrize("distribution", ["adk", "standard"])
+@pytest.mark.parametrize("plugin", BUILT_IN)
+def test_any_single_plugin_can_be_disabled(plugin: str, distribution: str, extending: Any, talk: Any) -> None:
+    composed = compose(extending(distribution, f"disable: [{plugin}]"))
+    assert {r.name: r.state for r in composed.plugins}[plugin] == "disabled"
+    assert plugin not in chain(composed)
+    agent = LlmAgent(name="waiter", model=Greeter(), instruction="Serve tea.")
+    if plugin not in NEEDED:
+        assert turn(composed, agent, talk) == "hello"
+        return
+    error, words = NEEDED[plugin]
+    with pytest.raises(MortiseError) as caught:
+        turn(composed, agent, talk)
+    assert isinstance(caught.value, error)
+    assert words in str(caught.value)
+    assert str(caught.value).endswith(f"distribution 'house' disables {plugin}")
+    assert turn(composed, agent, talk, own_store=True) == "hello"
+
+
+#: What else says so when it is used without its plugin: an agent's fields, and what the error names.
+USES: dict[str, tuple[Callable[[], LlmAgent], str]] = {
+    "function_tools": (lambda: LlmAgent(name="waiter", model=Greeter(), tools=[len]), "no adapter accepts it"),
+    "echo": (lambda: LlmAgent(name="waiter", model="echo:"), "unknown model 'echo:'"),
+    "demo": (lambda: LlmAgent(name="waiter", model="demo:"), "unknown model 'demo:'"),
+    "gemini": (lambda: LlmAgent(name="waiter", model="gemini-2.5-flash"), "unknown model 'gemini-2.5-flash'"),
+}
+
+
+@pytest.mark.parametrize("plugin", USES)
+def test_what_needs_a_disabled_plugin_says_so(plugin: str, extending: Any, talk: Any) -> None:
+    make, words = USES[plugin]
+    composed = compose(extending("adk", f"disable: [{plugin}]"))
+    with pytest.raises(MortiseError) as caught:
+        turn(composed, make(), talk)
+    assert words in str(caught.value)
+    assert str(caught.value).endswith(f"distribution 'house' disables {plugin}")
+
+
+def test_a_turn_with_the_echo_model_runs_on_every_distribution(talk: Any) -> None:
+    for distribution in ("minimal", "adk", "standard"):
+        answer = turn(compose(distribution), LlmAgent(name="waiter", model="echo:"), talk)
+        assert '"text": "tea"' in answer

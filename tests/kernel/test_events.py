@@ -1,0 +1,241 @@
+"""Event and EventActions: what is final, what is touched, what is frozen, what travels as JSON."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mortise_kernel.events import (
+    Event,
+    EventActions,
+    EventCompaction,
+    NodeInfo,
+    ToolConfirmation,
+    as_message,
+    freeze_event,
+)
+from mortise_kernel.types import (
+    CodeExecutionResult,
+    Content,
+    ExecutableCode,
+    FinishReason,
+    FrozenError,
+    FunctionCall,
+    FunctionResponse,
+    Part,
+)
+
+TEXT = Part(text="hi")
+CALL = Part(function_call=FunctionCall(name="brew", id="c1"))
+RESULT = Part(function_response=FunctionResponse(name="brew", id="c1", response={}))
+CODE = Part(executable_code=ExecutableCode(code="1", language="PYTHON"))
+RAN = Part(code_execution_result=CodeExecutionResult(outcome="OUTCOME_OK", output="1"))
+
+
+def event(*parts: Part, **fields: Any) -> Event:
+    return Event(author="waiter", content=Content(role="model", parts=list(parts)), **fields)
+
+
+class TestFinal:
+    """S0 §2.4."""
+
+    @pytest.mark.parametrize(
+        ("made", "final"),
+        [
+            (event(TEXT), True),
+            (event(TEXT, partial=False), True),
+            (event(TEXT, partial=True), False),
+            (event(), True),
+            (Event(author="waiter"), True),
+            (Event(author="waiter", partial=True), False),
+            (Event(author="waiter", content=Content(role="model")), True),
+            (event(CALL), False),
+            (event(TEXT, CALL), False),
+            (event(CALL, TEXT), False),
+            (event(RESULT), False),
+            (event(CODE), True),
+            (event(RAN), False),
+            (event(TEXT, RAN), False),
+            (event(RAN, TEXT), True),
+            (event(Part(text="hm", thought=True)), True),
+            (event(CALL, long_running_tool_ids={"c1"}), True),
+            (event(CALL, long_running_tool_ids=set()), False),
+            (event(TEXT, partial=True, long_running_tool_ids={"c1"}), True),
+            (event(RESULT, actions=EventActions(skip_summarization=True)), True),
+            (event(RESULT, actions=EventActions(skip_summarization=False)), False),
+            (event(RESULT, actions=EventActions(transfer_to_agent="x")), False),
+            (event(TEXT, error_code="SAFETY"), True),
+            (Event(author="waiter", error_code="SAFETY"), True),
+        ],
+    )
+    def test_table(self, made: Event, final: bool) -> None:
+        assert made.is_final_response() is final
+        assert freeze_event(made).is_final_response() is final
+
+    @given(st.lists(st.sampled_from([TEXT, CALL, RESULT, CODE, RAN])), st.sampled_from([None, True, False]),
+           st.booleans(), st.booleans())  # fmt: skip
+    def test_it_is_the_predicate_of_the_specification(
+        self, parts: list[Part], partial: bool | None, skip: bool, waits: bool
+    ) -> None:
+        actions = EventActions(skip_summarization=True) if skip else None
+        made = event(*parts, partial=partial, actions=actions, long_running_tool_ids={"c1"} if waits else None)
+        expected = bool(made.actions.skip_summarization or made.long_running_tool_ids) or (
+            not made.get_function_calls()
+            and not made.get_function_responses()
+            and not made.partial
+            and not made.has_trailing_code_execution_result()
+        )
+        assert made.is_final_response() is expected
+
+
+class TestMaking:
+    def test_ids_and_times_come_by_themselves(self, counted: None) -> None:
+        first, second = Event(author="a"), Event(author="a")
+        assert (first.id, second.id) == ("id-1", "id-3")
+        assert first.timestamp < second.timestamp
+        assert Event(author="a", id="mine", timestamp=0.0).timestamp == 0.0
+
+    @pytest.mark.parametrize(
+        "message", ["hi", TEXT, ["hi"], [TEXT], Content(role="user", parts=[TEXT]), {"parts": [{"text": "hi"}]}]
+    )
+    def test_a_message_is_a_shorthand_for_content(self, message: Any) -> None:
+        made = Event(author="user", message=message)
+        assert made.content is not None
+        assert made.content.parts == [TEXT]
+        assert as_message(message).parts == [TEXT]
+
+    def test_state_and_route_are_shorthands_for_actions(self) -> None:
+        made = Event(author="a", state={"x": 1}, route="left")
+        assert made.actions.state_delta == {"x": 1}
+        assert made.actions.route == "left"
+
+    def test_content_and_message_exclude_each_other(self) -> None:
+        with pytest.raises(ValueError, match="either `content` or `message`"):
+            Event(author="a", content=Content(parts=[TEXT]), message="hi")
+
+    def test_calls_and_responses_in_order(self) -> None:
+        made = event(TEXT, CALL, RESULT, CALL)
+        assert made.get_function_calls() == [CALL.function_call, CALL.function_call]
+        assert made.get_function_responses() == [RESULT.function_response]
+        assert Event(author="a").get_function_calls() == []
+
+
+class TestTouching:
+    def test_reading_actions_makes_them_and_looking_does_not(self) -> None:
+        made = event(TEXT)
+        assert made.touched_actions is None
+        repr(made), made.model_dump(), made.model_dump_json(), made.model_copy(), made.is_final_response()
+        assert made.touched_actions is None
+        made.actions.state_delta["x"] = 1
+        assert made.touched_actions is made.actions
+
+    def test_a_copy_has_actions_of_its_own(self) -> None:
+        made = event(TEXT, actions=EventActions(state_delta={"x": [1]}))
+        shallow, deep = made.model_copy(), made.model_copy(deep=True)
+        shallow.actions.escalate = True
+        deep.actions.state_delta["x"].append(2)
+        assert made.actions == EventActions(state_delta={"x": [1]})
+
+    def test_a_copy_of_a_committed_event_can_be_changed(self) -> None:
+        frozen = freeze_event(event(TEXT, actions=EventActions(state_delta={"x": 1})))
+        for copied in (frozen.model_copy(), copy.copy(frozen), copy.deepcopy(frozen), pickle.loads(pickle.dumps(frozen))):
+            copied.author = "other"
+            copied.actions.escalate = True
+            assert copied.actions.state_delta == {"x": 1}
+        assert frozen.author == "waiter"
+        assert frozen.actions.escalate is None
+
+
+class TestFrozen:
+    @pytest.mark.parametrize("field", ["author", "content", "actions", "partial", "timestamp", "id", "nonsense"])
+    def test_no_attribute_can_be_set(self, field: str) -> None:
+        frozen = freeze_event(event(TEXT, actions=EventActions()))
+        with pytest.raises(FrozenError, match="committed event"):
+            setattr(frozen, field, None)
+
+    def test_nor_any_of_what_it_holds(self) -> None:
+        frozen = freeze_event(event(TEXT, CALL, RESULT, actions=EventActions(state_delta={"x": 1})))
+        assert frozen.content is not None
+        text, call, result = frozen.content.parts or ()
+        for holder, field in (
+            (frozen.content, "parts"), (text, "text"), (call.function_call, "args"), (result.function_response, "id"),
+            (frozen.actions, "escalate"),
+        ):  # fmt: skip
+            with pytest.raises(FrozenError):
+                setattr(holder, field, None)
+
+    def test_actions_that_nobody_touched_read_as_empty_and_take_nothing(self) -> None:
+        frozen = freeze_event(event(TEXT))
+        assert frozen.actions.state_delta == {}
+        assert frozen.actions.escalate is None
+        assert frozen.node_info.path == ""
+        for write in (
+            lambda: frozen.actions.state_delta.update(x=1),
+            lambda: frozen.actions.state_delta.__setitem__("x", 1),
+            lambda: frozen.actions.artifact_delta.setdefault("x", 1),
+            lambda: setattr(frozen.actions, "escalate", True),
+        ):
+            with pytest.raises(FrozenError):
+                write()
+        assert freeze_event(event(TEXT)).actions.state_delta == {}
+        assert frozen.touched_actions is None
+
+    def test_freezing_twice_is_freezing_once(self) -> None:
+        frozen = freeze_event(event(TEXT))
+        assert freeze_event(frozen) is frozen
+        assert isinstance(frozen, Event)
+        assert frozen == event(TEXT, id=frozen.id, timestamp=frozen.timestamp)
+
+    def test_an_event_of_a_subclass_keeps_its_class(self) -> None:
+        class Mine(Event):
+            __slots__ = ()
+
+        mine = Mine(author="a", content=Content(parts=[TEXT]))
+        assert type(freeze_event(mine)) is Mine
+
+
+class TestJson:
+    def full(self) -> Event:
+        return event(
+            TEXT, CALL, RESULT,
+            id="e1", timestamp=12.5, invocation_id="e-1", branch="a.b", partial=False, error_code="X",
+            long_running_tool_ids={"c1"}, custom_metadata={"k": [1]}, output={"o": 1}, isolation_scope="s",
+            finish_reason=FinishReason.STOP, node_info=NodeInfo(path="a/b"),
+            actions=EventActions(
+                state_delta={"x": None, "y": [1]}, artifact_delta={"f": 0}, transfer_to_agent="b", escalate=True,
+                skip_summarization=True, route=["r"], agent_state={"n": 1}, end_of_agent=True,
+                requested_tool_confirmations={"c1": ToolConfirmation(hint="h", payload=1)},
+                rewind_before_invocation_id="e-0",
+                compaction=EventCompaction(
+                    start_timestamp=1, end_timestamp=2, compacted_content=Content(role="model", parts=[TEXT])
+                ),
+            ),
+        )  # fmt: skip
+
+    def test_it_comes_back_as_it_went(self) -> None:
+        made = self.full()
+        assert Event.model_validate_json(made.model_dump_json(by_alias=True)) == made
+        assert Event.model_validate_json(made.model_dump_json()) == made
+        assert Event.model_validate(made.model_dump()) == made
+        assert Event.model_validate(freeze_event(self.full()).model_dump(mode="json")) == made
+
+    def test_the_wire_is_camel_case(self) -> None:
+        wire = json.loads(self.full().model_dump_json(by_alias=True, exclude_none=True))
+        assert wire["invocationId"] == "e-1"
+        assert wire["longRunningToolIds"] == ["c1"]
+        assert wire["actions"]["stateDelta"] == {"x": None, "y": [1]}
+        assert wire["actions"]["requestedToolConfirmations"]["c1"]["hint"] == "h"
+        assert wire["nodeInfo"] == {"path": "a/b"}
+        assert wire["content"]["parts"][1]["functionCall"] == {"id": "c1", "name": "brew"}
+
+    def test_unknown_fields_are_kept(self) -> None:
+        wire = {"author": "a", "novelty": {"x": 1}, "actions": {"stateDelta": {}, "another": [2]}}
+        back = Event.model_validate_json(json.dumps(wire)).model_dump(mode="json", by_alias=True, exclude_none=True)
+        assert back["novelty"] == {"x": 1}
+        assert back["actions"]["another"] == [2]

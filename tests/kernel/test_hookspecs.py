@@ -1,0 +1,178 @@
+"""The hookspecs: their examples run, they equal what the kernel calls, and each registration hook has its descriptor."""
+
+from __future__ import annotations
+
+import asyncio
+import doctest
+import inspect
+import types
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+import mortise_kernel
+from mortise.agents import LlmAgent
+from mortise.plugins import BasePlugin
+from mortise.sessions import InMemorySessionService
+from mortise.testing import ScriptedModel
+from mortise_kernel import BaseLlm, LlmRequest, LlmResponse, Runner, compose, hookimpl
+from mortise_kernel.contracts import descriptors
+from mortise_kernel.distribution import Distribution
+from mortise_kernel.hooks import LIFECYCLE
+from mortise_kernel.hookspecs import REGISTRATION, lifecycle, registration
+from mortise_kernel.types.content import Content, FunctionCall, Part
+
+
+class Parrot(BaseLlm):
+    """Echoes; calls a tool on "call NAME"; words a result; breaks on "fail"."""
+
+    model: str = "parrot"
+
+    async def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Any:
+        part = (llm_request.contents[-1].parts or [Part(text="")])[-1]
+        if part.function_response is not None:
+            answered = part.function_response
+            response = answered.response or {}
+            answer = Part(text=f"{answered.name} gave {response}")
+        elif part.text == "fail":
+            raise RuntimeError("the kettle is broken")
+        elif part.text and part.text.startswith("call "):
+            args = {"leaf": "oolong"} if part.text == "call brew" else {}
+            answer = Part(function_call=FunctionCall(name=part.text[5:], args=args))
+        else:
+            answer = Part(text=f"you said: {part.text}")
+        yield LlmResponse(content=Content(role="model", parts=[answer]))
+
+
+def brew(leaf: str) -> str:
+    """Brews tea."""
+    return f"a pot of {leaf}"
+
+
+def smash() -> str:
+    """Smashes the pot."""
+    raise ValueError("the pot is gone")
+
+
+def say(plugin: Any, message: str) -> str:
+    """One turn with `plugin`; the last event's text."""
+
+    async def turn() -> str:
+        runner = Runner(
+            app_name="tearoom", agent=LlmAgent(name="waiter", model=Parrot(), tools=[brew, smash]), plugins=[plugin],
+            session_service=InMemorySessionService(), auto_create_session=True, composition=compose("adk"),
+        )  # fmt: skip
+        events = [e async for e in runner.run_async(user_id="ada", session_id="s1", new_message=message)]
+        return events[-1].content.parts[-1].text or ""  # type: ignore[union-attr,index]
+
+    return asyncio.run(turn())
+
+
+def functions(module: types.ModuleType) -> dict[str, Any]:
+    """The hookspec functions that `module` defines, in order."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if inspect.isfunction(value) and value.__module__ == module.__name__ and hasattr(value, "mortise_spec")
+    }
+
+
+NAMES = {name: getattr(mortise_kernel, name) for name in dir(mortise_kernel)}
+GLOBALS = {
+    **NAMES, "BaseModel": BaseModel, "BasePlugin": BasePlugin, "Content": Content, "LlmResponse": LlmResponse,
+    "InMemorySessionService": InMemorySessionService, "Part": Part, "ScriptedModel": ScriptedModel, "say": say,
+}  # fmt: skip
+EXAMPLES = [
+    pytest.param(test, id=f"{module.__name__.rpartition('.')[2]}.{test.name.rpartition('.')[2]}")
+    for module in (registration, lifecycle)
+    for test in doctest.DocTestFinder().find(module, extraglobs=GLOBALS)
+    if test.examples
+]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_example_of_a_hookspec_runs(example: doctest.DocTest) -> None:
+    report: list[str] = []
+    outcome = doctest.DocTestRunner().run(example, out=report.append)
+    assert outcome.failed == 0, "".join(report)
+
+
+@pytest.mark.parametrize("module", [registration, lifecycle])
+def test_every_hookspec_has_an_example_and_says_what_it_is_for(module: types.ModuleType) -> None:
+    for name, spec in functions(module).items():
+        assert spec.__doc__, name
+        assert ">>> " in spec.__doc__, name
+        assert f"def {name}(" in spec.__doc__, name
+        if module is lifecycle:
+            assert spec.__doc__.startswith(("Interceptor, ", "Observer: ")), name
+
+
+def test_the_examples_of_the_other_modules_run() -> None:
+    folder = Path(mortise_kernel.__file__).parent
+    for path in sorted(folder.rglob("*.py")):
+        name = ".".join(("mortise_kernel", *path.relative_to(folder).with_suffix("").parts)).removesuffix(".__init__")
+        module = import_module(name)
+        if module not in (registration, lifecycle):
+            outcome = doctest.testmod(module, extraglobs=GLOBALS)
+            assert outcome.failed == 0, name
+
+
+def test_the_lifecycle_that_the_kernel_calls_is_the_one_that_is_specified() -> None:
+    specified = {name: tuple(inspect.signature(spec).parameters) for name, spec in functions(lifecycle).items()}
+    assert specified == {name: hook.keywords for name, hook in LIFECYCLE.items()}
+
+
+def test_the_hooks_of_a_base_plugin_are_the_specified_ones() -> None:
+    for name, hook in LIFECYCLE.items():
+        parameters = list(inspect.signature(getattr(BasePlugin, name)).parameters.values())[1:]
+        assert tuple(p.name for p in parameters) == hook.keywords, name
+        assert {p.kind for p in parameters} == {inspect.Parameter.KEYWORD_ONLY}, name
+    assert {name for name in vars(BasePlugin) if name.endswith("_callback")} == set(LIFECYCLE)
+
+
+def test_an_observer_promises_nothing_and_an_interceptor_may_answer() -> None:
+    for name, spec in functions(lifecycle).items():
+        promised = inspect.signature(spec).return_annotation
+        returns = LIFECYCLE[name].returns
+        assert (promised == "None") == (returns is None) == str(spec.__doc__).startswith("Observer"), name
+        if returns is not None:
+            assert promised.startswith((f"{returns.__name__} |", f"{returns.__name__}[str, Any] |")), name
+
+
+def test_every_registration_hook_returns_its_kind_of_descriptor() -> None:
+    specified = functions(registration)
+    assert set(REGISTRATION) | {"register_settings"} == set(specified)
+    for name, kind in REGISTRATION.items():
+        assert inspect.signature(specified[name]).return_annotation == f"Sequence[d.{kind.__name__}]"
+        assert list(inspect.signature(specified[name]).parameters) == ["settings"]
+        assert getattr(mortise_kernel, kind.__name__) is kind
+    assert len(set(REGISTRATION.values())) == len(REGISTRATION)
+
+
+@pytest.mark.parametrize("hook", REGISTRATION)
+def test_a_descriptor_from_a_hook_lands_where_it_belongs(hook: str) -> None:
+    kind = REGISTRATION[hook]
+    fields = {
+        "run": say, "open": say, "create": say, "load": say, "accepts": callable, "adapt": say, "path": "/x", "title": "X",
+        "after": ("contents",) if kind is descriptors.RequestProcessor else (),
+    }  # fmt: skip
+    wanted = inspect.signature(kind).parameters
+    made = kind(name="mine", **{name: value for name, value in fields.items() if name in wanted})
+
+    def register() -> Sequence[Any]:
+        return [made]
+
+    plugin = types.SimpleNamespace(name="mine", **{hook: hookimpl(register)})
+    chains = {"register_request_processors": "request_chain", "register_response_processors": "response_chain",
+              "register_result_processors": "result_chain"}  # fmt: skip
+    if hook in chains:
+        body = {"name": "bare", "request_chain": (), chains[hook]: ("mine",)}
+        body |= {"request_chain": ("contents", "mine"), "plugins": ("contents",)} if "request" in hook else {}
+        composed = compose(Distribution(**body), plugins=[plugin])
+        assert getattr(composed, chains[hook])[-1] is made
+    else:
+        assert compose("minimal", plugins=[plugin]).find(kind.__name__, "mine") is made

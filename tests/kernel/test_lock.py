@@ -1,0 +1,93 @@
+"""The lock: a composition is held to names, distributions and versions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mortise_kernel.errors import CompositionError, LockError
+from mortise_kernel.host import compose
+from mortise_kernel.selection import check_lock, lock_of, write_lock
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> Path:
+    path = tmp_path / "mortise.lock"
+    write_lock(compose("minimal"), path)
+    return path
+
+
+def edit(lock: Path, **plugins: Any) -> None:
+    """Set plugins in a lock file; None takes one out."""
+    data = json.loads(lock.read_text())
+    for name, entry in plugins.items():
+        data["plugins"].pop(name, None)
+        if entry is not None:
+            data["plugins"][name] = entry
+    lock.write_text(json.dumps(data))
+
+
+def test_a_lock_holds_names_distributions_and_versions(lock: Path) -> None:
+    data = json.loads(lock.read_text())
+    assert data == lock_of(compose("minimal"))
+    assert data["distribution"] == "minimal"
+    assert data["plugins"]["contents"] == {"distribution": "mortise", "version": "0.1.0"}
+    assert "planning" not in data["plugins"]  # installed, but not part of it
+
+
+def test_writing_twice_gives_the_same_bytes_and_leaves_nothing_else(lock: Path) -> None:
+    before = lock.read_bytes()
+    write_lock(compose("minimal"), lock)
+    assert lock.read_bytes() == before
+    assert list(lock.parent.iterdir()) == [lock]
+
+
+def test_what_is_locked_composes(lock: Path) -> None:
+    assert compose("minimal", lock=lock).distribution.name == "minimal"
+
+
+def test_every_difference_is_listed(lock: Path) -> None:
+    edit(lock, contents={"distribution": "mortise", "version": "9"}, echo=None,
+         rag={"distribution": "rag", "version": "1"})  # fmt: skip
+    with pytest.raises(LockError) as caught:
+        compose("minimal", lock=lock)
+    assert isinstance(caught.value, CompositionError)
+    assert caught.value.problems[:-1] == (
+        "plugin 'contents': mortise 0.1.0, locked is mortise 9",
+        "plugin 'echo': mortise 0.1.0, locked is absent",
+        "plugin 'rag': absent, locked is rag 1",
+    )
+    assert "mortise lock" in caught.value.problems[-1]
+
+
+def test_another_distribution_is_refused(lock: Path) -> None:
+    with pytest.raises(LockError, match="the distribution is 'adk', locked is 'minimal'"):
+        compose("adk", lock=lock)
+
+
+def test_a_plugin_given_directly_is_part_of_the_lock(lock: Path) -> None:
+    class Plugin:
+        name = "loud"
+
+    with pytest.raises(LockError, match="plugin 'loud': given directly, .*, locked is absent"):
+        compose("minimal", plugins=[Plugin()], lock=lock)
+
+
+@pytest.mark.parametrize("text", ["", "not json", "[]", "{}", '{"plugins": 3}', "null"])
+def test_a_damaged_lock_is_refused_with_the_remedy(lock: Path, text: str) -> None:
+    lock.write_text(text)
+    with pytest.raises(LockError, match="is not a lock file .*; write it again with `mortise lock`"):
+        check_lock(compose("minimal"), lock)
+
+
+def test_a_lock_beside_the_choice_binds_it(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(lock.parent)
+    monkeypatch.setenv("MORTISE_DISTRIBUTION", "minimal")
+    assert compose().distribution.name == "minimal"
+    edit(lock, contents=None)
+    with pytest.raises(LockError, match="plugin 'contents'"):
+        compose()
+    assert compose("minimal").distribution.name == "minimal"  # an argument is a choice of its own
