@@ -200,7 +200,7 @@ class _NoEntries(dict[str, Any]):
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise FrozenError("the event is committed, its actions cannot be changed; work on event.model_copy()")
 
-    __setitem__ = __delitem__ = update = setdefault = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = update = setdefault = _refuse
 
 
 _ACTIONS: Any = Event.__dict__["actions"]

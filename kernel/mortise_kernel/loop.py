@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from mortise_kernel import seam
-from mortise_kernel.contracts.agent import Handover
+from mortise_kernel.contracts.agent import BaseAgent, Handover
 from mortise_kernel.contracts.request import LlmRequest
 from mortise_kernel.contracts.response import LlmResponse
 from mortise_kernel.dispatch import dispatch
@@ -47,11 +47,11 @@ async def reason_and_act(ctx: InvocationContext) -> Events:
             continue
         async with aclosing(await _call_model(ctx, request, draft)) as responses:
             async for response in responses:
-                said = await _react(ctx, request, _own(response), draft)
+                said, calls = await _react(ctx, request, _own(response), draft)
                 for event in said:
                     yield event
                     last = event
-                for event in await _tool_events(ctx, request, said):
+                for event in await _run_tools(ctx, request, said[-1], calls) if calls else ():
                     yield event
                     last = _latest(event, last)
         if last is None:
@@ -65,28 +65,23 @@ def _latest(event: Event, before: Event | None) -> Event | None:
 
 async def _react(
     ctx: InvocationContext, request: LlmRequest, response: LlmResponse, draft: Draft
-) -> Sequence[Event]:
-    """The events of one response: what the response chain reports, and the response itself where it says anything."""
+) -> tuple[Sequence[Event], Sequence[FunctionCall]]:
+    """The events of one response, what the response chain reports and the response itself, and the calls to run.
+
+    A chunk has none to run: its calls are not complete.
+    """
     events: list[Event] = []
     for processor in ctx.composition.response_chain:
         if processor.applies_to is None or processor.applies_to(ctx.agent):
             events.extend(await processor.run(ctx, request, response) or ())
     if response.content is None and not response.error_code and not response.interrupted:
-        return events
+        return events, ()
     event = _as_event(ctx, response, draft)
+    events.append(event)
     calls = event.get_function_calls()
     if calls:
-        _identify(event, request)
-    events.append(event)
-    return events
-
-
-async def _tool_events(ctx: InvocationContext, request: LlmRequest, said: Sequence[Event]) -> Iterable[Event]:
-    """What the calls in the last thing said lead to; nothing for a chunk, whose calls are not complete."""
-    if not said or said[-1].partial:
-        return ()
-    calls = said[-1].get_function_calls()
-    return await _run_tools(ctx, request, said[-1], calls) if calls else ()
+        calls = _identify(event, calls, request)
+    return events, () if event.partial else calls
 
 
 async def _resume(ctx: InvocationContext, request: LlmRequest, waiting: Sequence[Event]) -> Iterable[Event]:
@@ -181,18 +176,20 @@ def _as_event(ctx: InvocationContext, response: LlmResponse, draft: Draft) -> Ev
     return event
 
 
-def _identify(event: Event, request: LlmRequest) -> None:
-    """Give each call an id, and note which calls are of long-running tools."""
-    long_running = set()
-    if event.content is not None and not all(call.id for call in event.get_function_calls()):
+def _identify(event: Event, calls: Sequence[FunctionCall], request: LlmRequest) -> Sequence[FunctionCall]:
+    """The event's calls, each with an id; those of long-running tools are noted on the event."""
+    if event.content is not None and not all(call.id for call in calls):
         event.content = event.content.model_copy(deep=True)  # the model may give the same object again
-    for call in event.get_function_calls():
+        calls = event.get_function_calls()
+    long_running = set()
+    for call in calls:
         if not call.id:
             call.id = new_call_id()
         tool = request.tools_dict.get(call.name or "")
         if tool is not None and tool.is_long_running:
             long_running.add(call.id)
     event.long_running_tool_ids = long_running or None
+    return calls
 
 
 def new_call_id() -> str:
@@ -213,9 +210,11 @@ async def with_results(ctx: InvocationContext, call_event: Event, results: Event
     before: list[Event] = []
     after: list[Event] = []
     for processor in ctx.composition.result_chain:
-        added = await processor.run(ctx, call_event, results)
-        if added:
-            (after if processor.follows else before).extend(added)
+        if processor.applies_to is None or processor.applies_to(results):
+            added = await processor.run(ctx, call_event, results)
+            (after if processor.follows else before).extend(added or ())
+    if results.touched_actions is None and not before and not after:
+        return (results,)
     return _in_order(ctx, before, results, after)
 
 
@@ -226,10 +225,12 @@ def _in_order(ctx: InvocationContext, before: list[Event], results: Event, after
     yield from after
     actions = results.touched_actions
     if actions is not None and actions.transfer_to_agent:
-        yield _transfer(ctx, actions.transfer_to_agent)
+        target = _target(ctx, actions.transfer_to_agent)
+        if target is not ctx.agent:  # one that transfers to itself just goes on
+            yield Handover(target, ctx)
 
 
-def _transfer(ctx: InvocationContext, name: str) -> Handover:
+def _target(ctx: InvocationContext, name: str) -> BaseAgent:
     root = ctx.agent.root_agent
     target = root.find_agent(name)
     if target is None:
@@ -237,7 +238,7 @@ def _transfer(ctx: InvocationContext, name: str) -> Handover:
         raise ValueError(
             f"Agent {name} not found in the agent tree. Available agents: {', '.join(names)}{did_you_mean(name, names)}"
         )
-    return Handover(target, ctx)
+    return target
 
 
 def _names(agent: Any) -> list[str]:

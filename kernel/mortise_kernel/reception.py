@@ -29,11 +29,12 @@ def received(message: Any) -> Content:
 
 #: Everything in a part but the text and what says how it was meant.
 _beside_text = attrgetter(*(n for n in Part.field_names if n not in ("text", "thought", "thought_signature")))
+_NOTHING_BESIDE = (None,) * (len(Part.field_names) - 3)
 
 
 def _own(part: Part) -> Part:
     text = part.text
-    if text is not None and not any(value is not None for value in _beside_text(part)):
+    if text is not None and _beside_text(part) == _NOTHING_BESIDE:
         if type(text) is not str:
             raise ConfigurationError(f"a message part's text must be a string, not {type(text).__name__}")
         return Part(text=text, thought=part.thought, thought_signature=part.thought_signature)

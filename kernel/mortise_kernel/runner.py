@@ -162,10 +162,8 @@ class Runner:
                 f"Session not found: {session_id} (app {self.app_name!r}, user {user_id!r}); create it with "
                 f"session_service.create_session(...), or pass Runner(auto_create_session=True)"
             )
-        await self.session_service.create_session(**where)
-        opened = await self.session_service.open(**where)
-        assert opened is not None
-        return opened
+        created = await self.session_service.create_session(**where)
+        return await self.session_service.open(**{**where, "session_id": created.id}) or created
 
     def _context(
         self, session: Session, new_message: Any, invocation_id: str | None, config: RunConfig

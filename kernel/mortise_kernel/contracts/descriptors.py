@@ -55,6 +55,8 @@ class ResultProcessor(Stage):
 
     run: Callable[[InvocationContext, Event, Event], Events]
     follows: bool = False
+    #: Whether it has anything to do for an event of results; None: always.
+    applies_to: Callable[[Event], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

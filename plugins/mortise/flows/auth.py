@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from mortise_kernel import Event, InvocationContext, LlmRequest, RequestProcessor, ResultProcessor, hookimpl
 from mortise_kernel.errors import FeatureUnavailableError
 
@@ -29,4 +31,4 @@ def register_request_processors() -> list[RequestProcessor]:
 @hookimpl
 def register_result_processors() -> list[ResultProcessor]:
     """The result processor `auth`, before the results."""
-    return [ResultProcessor(name="auth", run=after)]
+    return [ResultProcessor(name="auth", run=after, applies_to=attrgetter("touched_actions"))]

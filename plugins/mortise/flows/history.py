@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mortise.flows import rearrangement
-from mortise.flows.visibility import as_quotation, is_from_other_agent, is_visible, rewound
+from mortise.flows.visibility import HIDDEN, as_quotation, is_from_other_agent, is_visible, rewound
 from mortise_kernel.events import Event
 from mortise_kernel.types.content import Content, FrozenContent, FunctionCall, FunctionResponse, Part, freeze, thaw
 
@@ -19,10 +19,11 @@ _OURS = "adk-"
 class History:
     """The contents that one agent on one branch sees. `update` takes the session's events and does what is new."""
 
-    __slots__ = ("_agent", "_branch", "_calls", "_contents", "_epoch", "_marks", "_scope", "_seen", "_settled")
+    __slots__ = ("_agent", "_branch", "_calls", "_contents", "_epoch", "_marks", "_scope", "_seen", "_settled", "_voices")
 
     def __init__(self, agent_name: str, branch: str | None, scope: str | None) -> None:
         self._agent = agent_name
+        self._voices = ("user", agent_name)
         self._branch = branch
         self._scope = scope
         self._reset()
@@ -64,6 +65,39 @@ class History:
 
     def _append(self, event: Event) -> bool:
         """Take an event that only adds to the end; False where it does not."""
+        if not self._append_plain(event) and not self._append_any(event):
+            return False
+        self._seen.append(event)
+        self._marks.append(len(self._contents))
+        return True
+
+    def _append_plain(self, event: Event) -> bool:
+        """The usual event, one part that the user or the agent itself said, in one look; False: look closer."""
+        content = event.content
+        parts = content.parts if content is not None else None
+        if (
+            content is None or not parts or len(parts) != 1 or not content.role or event.author not in self._voices
+            or event.touched_actions is not None or event.branch or event.partial or event.isolation_scope
+        ):  # fmt: skip
+            return False
+        part = parts[0]
+        calls: list[str | None] = []
+        if part.text:
+            if part.thought:
+                return False
+        elif part.function_call is not None:
+            if part.function_call.name in HIDDEN:
+                return False
+            calls = [part.function_call.id]
+        else:
+            response = part.function_response
+            if response is None or response.name in HIDDEN or self._calls != [response.id]:
+                return False
+        self._calls = calls
+        self._contents.append(outgoing(content))
+        return True
+
+    def _append_any(self, event: Event) -> bool:
         actions = event.touched_actions
         if actions is not None and (actions.compaction is not None or actions.rewind_before_invocation_id):
             return False
@@ -81,8 +115,6 @@ class History:
                 self._contents.append(outgoing(content))
                 if other:
                     self._calls = []
-        self._seen.append(event)
-        self._marks.append(len(self._contents))
         return True
 
     def _rebuild(self, events: Sequence[Event]) -> None:

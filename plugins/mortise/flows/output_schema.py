@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from operator import attrgetter
 from typing import Any
 
 from mortise.tools.set_model_response_tool import SetModelResponseTool
@@ -64,4 +65,4 @@ def register_request_processors() -> list[RequestProcessor]:
 @hookimpl
 def register_result_processors() -> list[ResultProcessor]:
     """The result processor `output_schema`, after the results."""
-    return [ResultProcessor(name="output_schema", run=after, follows=True)]
+    return [ResultProcessor(name="output_schema", run=after, applies_to=attrgetter("touched_actions"), follows=True)]

@@ -11,7 +11,7 @@ CREDENTIAL_CALL = "adk_request_credential"
 CONFIRMATION_CALL = "adk_request_confirmation"
 INPUT_CALL = "adk_request_input"
 FRAMEWORK_CALL = "adk_framework"
-_HIDDEN = frozenset({CREDENTIAL_CALL, CONFIRMATION_CALL, INPUT_CALL, FRAMEWORK_CALL})
+HIDDEN = frozenset({CREDENTIAL_CALL, CONFIRMATION_CALL, INPUT_CALL, FRAMEWORK_CALL})
 
 
 def is_visible(event: Event, branch: str | None, scope: str | None = None) -> bool:
@@ -64,9 +64,9 @@ def _is_framework_event(event: Event) -> bool:
     for part in (event.content.parts or ()) if event.content is not None else ():
         if part.text is not None:
             continue
-        if part.function_call is not None and part.function_call.name in _HIDDEN:
+        if part.function_call is not None and part.function_call.name in HIDDEN:
             return True
-        if part.function_response is not None and part.function_response.name in _HIDDEN:
+        if part.function_response is not None and part.function_response.name in HIDDEN:
             return True
     return False
 

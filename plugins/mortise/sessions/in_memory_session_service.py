@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mortise.sessions.event_log import EventLog, check_append, check_keys, committed
+from mortise.sessions.event_log import EventLog, check_append, check_keys, committed, fenced
 from mortise_kernel import seam
 from mortise_kernel.contracts.services import (
     BaseSessionService,
@@ -12,8 +12,8 @@ from mortise_kernel.contracts.services import (
     ListSessionsResponse,
     check_pairing,
 )
-from mortise_kernel.errors import AlreadyExistsError, SessionNotFoundError
-from mortise_kernel.events import Event
+from mortise_kernel.errors import AlreadyExistsError, FencedError, SessionNotFoundError
+from mortise_kernel.events import Event, freeze_event
 from mortise_kernel.session import Session
 from mortise_kernel.state import apply_delta, merge_scopes, split_by_scope
 from mortise_kernel.types.hot import deep_copy
@@ -46,6 +46,8 @@ class InMemorySessionService(BaseSessionService):
             # Only a delta removes: an initial None is a value.
             stored.state.update({key: value for key, value in split_by_scope(state)[2].items() if value is None})
         users[key] = stored
+        if not state and not self.app_state and not self.user_state:
+            return Session(id=key, app_name=app_name, user_id=user_id, last_update_time=stored.last_update_time)
         return self._copy(stored, [])
 
     async def get_session(
@@ -92,6 +94,8 @@ class InMemorySessionService(BaseSessionService):
             )
         log: EventLog = stored.events  # type: ignore[assignment]  # create_session made it
         version = len(log)
+        if session.events is log and session.version == version and event.touched_actions is None:
+            return self._append_plain(stored, session, log, event)
         check_append(session, event, version=version, lease=stored.lease)
         check_pairing(log, event)
         committed(session, log, version, event)
@@ -100,6 +104,18 @@ class InMemorySessionService(BaseSessionService):
         actions = event.touched_actions
         if actions is not None and actions.state_delta:
             self._apply(stored, actions.state_delta)
+        return event
+
+    @staticmethod
+    def _append_plain(stored: Session, session: Session, log: EventLog, event: Event) -> Event:
+        """The usual append, through a live view at the end of its log, of an event without actions."""
+        if session.lease != stored.lease:
+            raise FencedError(fenced(session.id, session.lease, stored.lease))
+        check_pairing(log, event)
+        freeze_event(event)
+        log.take(event)
+        session.version = stored.version = len(log)
+        session.last_update_time = stored.last_update_time = event.timestamp
         return event
 
     def _apply(self, stored: Session, delta: Scope) -> None:
