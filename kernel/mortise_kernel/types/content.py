@@ -65,7 +65,6 @@ class Part(Hot):
 
     def __init__(
         self,
-        *,
         text: str | None = None,
         function_call: FunctionCall | None = None,
         function_response: FunctionResponse | None = None,
@@ -152,7 +151,7 @@ class Content(Hot):
     parts: list[Part] | None = None
     role: str | None = None
 
-    def __init__(self, *, parts: list[Any] | None = None, role: str | None = None) -> None:
+    def __init__(self, parts: list[Any] | None = None, role: str | None = None) -> None:
         self.role = role
         self.parts = parts
         if parts:

@@ -181,11 +181,11 @@ class Hot:
         return f"{self._plain.__name__}({', '.join(shown)})"
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(dataclasses.field,))
+@dataclass_transform(field_specifiers=(dataclasses.field,))
 def hot(cls: type[Any]) -> Any:
     """Make `cls` a slotted hot dataclass and give it its frozen twin."""
     generated = "__init__" not in cls.__dict__
-    made = dataclasses.dataclass(slots=True, eq=False, repr=False, kw_only=True, init=generated)(cls)
+    made = dataclasses.dataclass(slots=True, eq=False, repr=False, init=generated)(cls)
     made.field_names = tuple(field.name for field in dataclasses.fields(made))
     made._values = attrgetter(*made.field_names)
     made._plain = made
