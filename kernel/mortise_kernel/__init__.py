@@ -38,7 +38,7 @@ _WHERE = {
     **dict.fromkeys(
         ["AgentType", "ArtifactBackend", "AuthProvider", "CodeExecutor", "Command", "CredentialBackend", "Engine",
          "MemoryBackend", "Metric", "ModelProvider", "Planner", "RequestProcessor", "ResponseProcessor",
-         "ResultProcessor", "Route", "SessionBackend", "ToolAdapter", "ToolFactory", "WebPanel"],
+         "ResultProcessor", "Route", "SessionBackend", "ToolAdapter", "ToolFactory", "ToolPolicy", "WebPanel"],
         "mortise_kernel.contracts.descriptors",
     ),
     **dict.fromkeys(["BaseAgent", "BaseAgentState"], "mortise_kernel.contracts.agent"),

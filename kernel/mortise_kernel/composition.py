@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from mortise_kernel.contracts.descriptors import ModelProvider, RequestProcessor, ResponseProcessor, ResultProcessor
+from mortise_kernel.contracts.descriptors import ModelProvider, RequestProcessor, ResponseProcessor, ResultProcessor, ToolPolicy
 from mortise_kernel.contracts.model import BaseLlm
 from mortise_kernel.distribution import Distribution
 from mortise_kernel.errors import ConfigurationError, FeatureUnavailableError, ModelError, did_you_mean
 from mortise_kernel.hooks import Callbacks
 from mortise_kernel.ordering import Owned, Placed
+
+if TYPE_CHECKING:
+    from mortise_kernel.context import Context
+    from mortise_kernel.contracts.descriptors import ToolCall
+    from mortise_kernel.contracts.tool import BaseTool
 
 Hooks = Mapping[str, tuple[Callbacks, Callbacks]]
 
@@ -54,12 +59,19 @@ class Composition:
     request_chain: tuple[RequestProcessor, ...] = ()
     response_chain: tuple[ResponseProcessor, ...] = ()
     result_chain: tuple[ResultProcessor, ...] = ()
+    tool_chain: tuple[ToolPolicy, ...] = ()
+    #: Runs a tool within the policies of the tool chain.
+    call_tool: ToolCall = field(init=False)
     #: The request chain as the loop walks it: what to run, and for which agents.
     request_steps: tuple[tuple[Any, Any], ...] = field(init=False)
     _models: dict[str, BaseLlm] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "request_steps", tuple((one.run, one.applies_to) for one in self.request_chain))
+        call: ToolCall = _run_tool
+        for policy in reversed(self.tool_chain):
+            call = policy.wrap(call)
+        object.__setattr__(self, "call_tool", call)
 
     def with_hooks(self, first: Hooks) -> Composition:
         """The same composition with the hooks of further plugins before its own."""
@@ -145,6 +157,11 @@ class Composition:
     def _disabled_hint(self) -> str:
         disabled = self.distribution.disable
         return f"; distribution {self.distribution.name!r} disables {', '.join(disabled)}" if disabled else ""
+
+
+def _run_tool(tool: BaseTool, args: dict[str, Any], context: Context) -> Awaitable[Any]:
+    """The innermost call: the tool itself."""
+    return tool.run_async(args=args, tool_context=context)
 
 
 _BACKENDS = {

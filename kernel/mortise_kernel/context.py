@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +74,7 @@ class Context(ReadonlyContext):
     Writes to `state` and `actions` ride on the event that the kernel makes of this call.
     """
 
-    __slots__ = ("_actions", "_state", "function_call_id", "tool_confirmation")
+    __slots__ = ("_actions", "_state", "call_sync", "function_call_id", "tool_confirmation")
 
     def __init__(
         self,
@@ -87,6 +87,8 @@ class Context(ReadonlyContext):
         self._invocation_context = invocation_context
         self._actions = event_actions
         self._state: State | None = None
+        #: How a tool runs a synchronous function: a policy may put a thread here; None: directly.
+        self.call_sync: Callable[[Callable[..., Any], dict[str, Any]], Awaitable[Any]] | None = None
         self.function_call_id = function_call_id
         self.tool_confirmation = tool_confirmation
 

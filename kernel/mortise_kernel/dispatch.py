@@ -9,6 +9,7 @@ from typing import Any
 from mortise_kernel import seam
 from mortise_kernel.context import Context
 from mortise_kernel.contracts.tool import BaseTool
+from mortise_kernel.errors import ToolAbortedError
 from mortise_kernel.events import Event, EventActions, ToolConfirmation
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.lifecycle import implemented, tool_round
@@ -60,7 +61,7 @@ async def _execute(
         result = await tool_round("before_tool_callback", tool, args, context)
     if result is None:
         try:
-            result = await tool.run_async(args=args, tool_context=context)
+            result = await _call(ctx, tool, args, context)
         except Exception as error:
             result = await tool_round("on_tool_error_callback", tool, args, context, error)
             if result is None:
@@ -71,6 +72,19 @@ async def _execute(
     if tool.is_long_running and not result:
         return None
     return _result_event(ctx, tool, call, result, context.touched_actions)
+
+
+async def _call(ctx: InvocationContext, tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
+    """Run the tool within the policies. What would end the process or cancel a task that nobody cancels is an error."""
+    try:
+        return await ctx.composition.call_tool(tool, args, context)
+    except Exception:
+        raise
+    except BaseException as error:
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise
+        raise ToolAbortedError(f"the tool {tool.name!r} ({tool.origin}) raised {type(error).__name__}: {error}") from error
 
 
 def _result_event(

@@ -29,6 +29,8 @@ class Distribution(BaseModel):
     request_chain: tuple[str, ...] = ()
     response_chain: tuple[str, ...] = ()
     result_chain: tuple[str, ...] = ()
+    #: The policies around a tool call, outermost first.
+    tool_chain: tuple[str, ...] = ()
     #: Plugins left out.
     disable: tuple[str, ...] = ()
     #: Processor or service name -> the plugin whose one replaces it.

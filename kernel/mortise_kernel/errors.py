@@ -11,6 +11,7 @@
     ├── ModelError                    no model, an unknown address, a missing SDK or key
     │   └── LlmCallsLimitExceededError  RunConfig.max_llm_calls was reached
     ├── FeatureUnavailableError       asked for something that no installed plugin provides
+    ├── ToolAbortedError              a tool raised SystemExit, KeyboardInterrupt or a stray CancelledError
     ├── SessionError
     │   ├── SessionNotFoundError
     │   ├── AlreadyExistsError        a session of that id exists
@@ -72,6 +73,10 @@ class LlmCallsLimitExceededError(ModelError):
 
 class FeatureUnavailableError(MortiseError, NotImplementedError):
     """No composed plugin provides what was asked for; the message names the remedy."""
+
+
+class ToolAbortedError(MortiseError, RuntimeError):
+    """A tool raised what would have ended the process, or cancelled a task that nobody cancelled."""
 
 
 class SessionError(MortiseError):

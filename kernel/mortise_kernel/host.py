@@ -22,6 +22,7 @@ _CHAINS = {
     "request_chain": "RequestProcessor",
     "response_chain": "ResponseProcessor",
     "result_chain": "ResultProcessor",
+    "tool_chain": "ToolPolicy",
 }
 _composed: dict[str, Composition] = {}
 

@@ -78,7 +78,7 @@ async def _react(
         return events, ()
     event = _as_event(ctx, response, draft)
     events.append(event)
-    calls = event.get_function_calls()
+    calls: Sequence[FunctionCall] = event.get_function_calls()
     if calls:
         calls = _identify(event, calls, request)
     return events, () if event.partial else calls
@@ -178,12 +178,15 @@ def _as_event(ctx: InvocationContext, response: LlmResponse, draft: Draft) -> Ev
 
 def _identify(event: Event, calls: Sequence[FunctionCall], request: LlmRequest) -> Sequence[FunctionCall]:
     """The event's calls, each with an id; those of long-running tools are noted on the event."""
-    if event.content is not None and not all(call.id for call in calls):
+    ids = {call.id for call in calls if call.id}
+    if event.content is not None and len(ids) < len(calls):
         event.content = event.content.model_copy(deep=True)  # the model may give the same object again
         calls = event.get_function_calls()
     long_running = set()
     for call in calls:
-        if not call.id:
+        if call.id in ids:
+            ids.discard(call.id)  # a second call of the same id gets one of its own
+        else:
             call.id = new_call_id()
         tool = request.tools_dict.get(call.name or "")
         if tool is not None and tool.is_long_running:

@@ -10,7 +10,7 @@ import pluggy
 
 from mortise_kernel.errors import CompositionError, HookSignatureError, PluginError, did_you_mean
 from mortise_kernel.hooks import LIFECYCLE, Bound, Callbacks, bind
-from mortise_kernel.hookspecs import lifecycle, registration
+from mortise_kernel.hookspecs import REGISTRATION, SPECIFICATIONS
 
 
 class _Pluggy(pluggy.PluginManager):
@@ -34,8 +34,8 @@ class Manager:
     def __init__(self) -> None:
         self._pluggy = _Pluggy("mortise")
         self._rank: dict[str, int] = {}
-        self._pluggy.add_hookspecs(registration)
-        self._pluggy.add_hookspecs(lifecycle)
+        for specifications in SPECIFICATIONS:
+            self._pluggy.add_hookspecs(specifications)
 
     def add(self, name: str, plugin: Any) -> None:
         """Register a plugin under its name."""
@@ -54,7 +54,7 @@ class Manager:
             if isinstance(caller, pluggy.HookCaller) and not caller.has_spec():
                 for impl in caller.get_hookimpls():
                     if not impl.optionalhook:
-                        known = [*registration.REGISTRATION, *LIFECYCLE]
+                        known = [*REGISTRATION, *LIFECYCLE]
                         raise CompositionError(
                             f"the plugin {impl.plugin_name!r} implements {name!r}, which is no hook"
                             f"{did_you_mean(name, known)}"
@@ -83,7 +83,7 @@ class Manager:
 
     def collect(self, hook: str, settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         """The descriptors that plugins return from a registration hook, each with its plugin's name."""
-        kind = registration.REGISTRATION[hook]
+        kind = REGISTRATION[hook]
         for name, result in self.call(hook, settings=settings):
             if not isinstance(result, (list, tuple)):
                 if inspect.iscoroutine(result):

@@ -99,7 +99,7 @@ def _misplaced(
             yield f"is anchored to {anchor!r}, but {disabled[anchor]}"
         else:
             yield f"is anchored to {anchor!r}, which does not exist{did_you_mean(anchor, by_name)}"
-    if not stage.after and not stage.before and stage.name not in spine:
+    if spine and not stage.after and not stage.before and stage.name not in spine:
         yield "has no place: it is not in the distribution's chain and has no anchor (after= or before=)"
 
 

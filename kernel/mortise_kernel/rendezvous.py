@@ -46,7 +46,7 @@ async def merge(producers: Sequence[Events]) -> Events:
     tasks = [seam.spawn(meeting.produce(events)) for events in producers]
     for task in tasks:
         task.add_done_callback(meeting.wake)
-    running = set(tasks)
+    running = list(tasks)  # in order: of two that failed, the first one's error is raised
     try:
         while running or meeting.waiting:
             if meeting.waiting:
@@ -56,7 +56,7 @@ async def merge(producers: Sequence[Events]) -> Events:
                     committed.set_result(None)
                 continue
             for task in [t for t in running if t.done()]:
-                running.discard(task)
+                running.remove(task)
                 task.result()
             if running and not meeting.waiting:
                 meeting.arrived = asyncio.get_running_loop().create_future()

@@ -1,4 +1,4 @@
-"""The built-in distributions as they compose: the specified chain, in any order of discovery, without any one plugin."""
+"""The built-in distributions: the specified chain, in any order of discovery, and without any one plugin."""
 
 from __future__ import annotations
 

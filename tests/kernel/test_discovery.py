@@ -111,7 +111,7 @@ def test_an_entry_point_without_its_module_or_attribute_fails_to_load(site: Any,
     assert {name: state for name, state in states(compose("standard")).items() if state == "failed"} == {
         "gone": "failed", "half": "failed",
     }  # fmt: skip
-    with pytest.raises(PluginLoadError, match="half.*missing"):
+    with pytest.raises(PluginLoadError, match=r"half.*missing"):
         compose(extending("adk", "plugins: [half]"))
 
 

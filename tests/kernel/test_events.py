@@ -144,7 +144,8 @@ class TestTouching:
 
     def test_a_copy_of_a_committed_event_can_be_changed(self) -> None:
         frozen = freeze_event(event(TEXT, actions=EventActions(state_delta={"x": 1})))
-        for copied in (frozen.model_copy(), copy.copy(frozen), copy.deepcopy(frozen), pickle.loads(pickle.dumps(frozen))):
+        pickled = pickle.loads(pickle.dumps(frozen))
+        for copied in (frozen.model_copy(), copy.copy(frozen), copy.deepcopy(frozen), pickled):
             copied.author = "other"
             copied.actions.escalate = True
             assert copied.actions.state_delta == {"x": 1}

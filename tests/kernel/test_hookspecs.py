@@ -1,4 +1,4 @@
-"""The hookspecs: their examples run, they equal what the kernel calls, and each registration hook has its descriptor."""
+"""The hookspecs: their examples run, they are what the kernel calls, each registration hook has its descriptor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mortise_kernel import BaseLlm, LlmRequest, LlmResponse, Runner, compose, ho
 from mortise_kernel.contracts import descriptors
 from mortise_kernel.distribution import Distribution
 from mortise_kernel.hooks import LIFECYCLE
-from mortise_kernel.hookspecs import REGISTRATION, lifecycle, registration
+from mortise_kernel.hookspecs import REGISTRATION, SPECIFICATIONS, lifecycle
 from mortise_kernel.types.content import Content, FunctionCall, Part
 
 
@@ -88,7 +88,7 @@ GLOBALS = {
 }  # fmt: skip
 EXAMPLES = [
     pytest.param(test, id=f"{module.__name__.rpartition('.')[2]}.{test.name.rpartition('.')[2]}")
-    for module in (registration, lifecycle)
+    for module in SPECIFICATIONS
     for test in doctest.DocTestFinder().find(module, extraglobs=GLOBALS)
     if test.examples
 ]
@@ -101,7 +101,7 @@ def test_the_example_of_a_hookspec_runs(example: doctest.DocTest) -> None:
     assert outcome.failed == 0, "".join(report)
 
 
-@pytest.mark.parametrize("module", [registration, lifecycle])
+@pytest.mark.parametrize("module", SPECIFICATIONS)
 def test_every_hookspec_has_an_example_and_says_what_it_is_for(module: types.ModuleType) -> None:
     for name, spec in functions(module).items():
         assert spec.__doc__, name
@@ -116,7 +116,7 @@ def test_the_examples_of_the_other_modules_run() -> None:
     for path in sorted(folder.rglob("*.py")):
         name = ".".join(("mortise_kernel", *path.relative_to(folder).with_suffix("").parts)).removesuffix(".__init__")
         module = import_module(name)
-        if module not in (registration, lifecycle):
+        if module not in SPECIFICATIONS:
             outcome = doctest.testmod(module, extraglobs=GLOBALS)
             assert outcome.failed == 0, name
 
@@ -144,7 +144,7 @@ def test_an_observer_promises_nothing_and_an_interceptor_may_answer() -> None:
 
 
 def test_every_registration_hook_returns_its_kind_of_descriptor() -> None:
-    specified = functions(registration)
+    specified = {name: spec for m in SPECIFICATIONS if m is not lifecycle for name, spec in functions(m).items()}
     assert set(REGISTRATION) | {"register_settings"} == set(specified)
     for name, kind in REGISTRATION.items():
         assert inspect.signature(specified[name]).return_annotation == f"Sequence[d.{kind.__name__}]"
@@ -157,7 +157,8 @@ def test_every_registration_hook_returns_its_kind_of_descriptor() -> None:
 def test_a_descriptor_from_a_hook_lands_where_it_belongs(hook: str) -> None:
     kind = REGISTRATION[hook]
     fields = {
-        "run": say, "open": say, "create": say, "load": say, "accepts": callable, "adapt": say, "path": "/x", "title": "X",
+        "run": say, "wrap": lambda call: call, "open": say, "create": say, "load": say, "accepts": callable,
+        "adapt": say, "path": "/x", "title": "X",
         "after": ("contents",) if kind is descriptors.RequestProcessor else (),
     }  # fmt: skip
     wanted = inspect.signature(kind).parameters
@@ -168,7 +169,7 @@ def test_a_descriptor_from_a_hook_lands_where_it_belongs(hook: str) -> None:
 
     plugin = types.SimpleNamespace(name="mine", **{hook: hookimpl(register)})
     chains = {"register_request_processors": "request_chain", "register_response_processors": "response_chain",
-              "register_result_processors": "result_chain"}  # fmt: skip
+              "register_result_processors": "result_chain", "register_tool_policies": "tool_chain"}  # fmt: skip
     if hook in chains:
         body = {"name": "bare", "request_chain": (), chains[hook]: ("mine",)}
         body |= {"request_chain": ("contents", "mine"), "plugins": ("contents",)} if "request" in hook else {}

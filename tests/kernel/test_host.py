@@ -118,7 +118,7 @@ class TestSettings:
             compose(extending("adk", "settings: {contents: {x: 1}}"))
 
     def test_settings_of_a_plugin_that_is_not_installed_are_refused_with_a_hint(self, extending: Any) -> None:
-        with pytest.raises(CompositionError, match="`settings` names the plugin 'lout', .*; did you mean 'loud'"):
+        with pytest.raises(CompositionError, match=r"`settings` names the plugin 'lout', .*; did you mean 'loud'"):
             compose(extending("standard", "settings: {lout: {volume: 1}}"))
 
     def test_settings_of_a_disabled_plugin_are_passed_over(self, extending: Any) -> None:
@@ -158,7 +158,7 @@ class TestReplaceAndDisable:
 
     def test_two_providers_of_a_stage_are_both_named(self, site: Any, extending: Any) -> None:
         site.install("mine", plugins={"mine": "fake_mine"}, fake_mine=MINE)
-        with pytest.raises(CompositionError, match="'contents' is provided 2 times, by mine 1.0, mortise 0.1.0"):
+        with pytest.raises(CompositionError, match=r"'contents' is provided 2 times, by mine 1.0, mortise 0.1.0"):
             compose(extending("adk", "plugins: [mine]"))
 
     def test_two_providers_of_a_service_are_both_named_with_the_remedy(self) -> None:
@@ -377,7 +377,11 @@ class TestRefusals:
             ("before_model_callback", lambda ctx, request: None, None),
             ("before_model_callback", lambda ctx, /, request: None, None),
             ("before_model_callback", lambda callback_context, /, llm_request: None, None),
-            ("before_model_callback", lambda callback_context, llm_request, more: None, "callback_context, llm_request"),
+            (
+                "before_model_callback",
+                lambda callback_context, llm_request, more: None,
+                "callback_context, llm_request",
+            ),
             ("before_model_callback", lambda ctx, *, request: None, "callback_context, llm_request"),
             ("after_tool_callback", lambda tool, args, tool_context, tool_response: None, None),
             ("after_tool_callback", lambda tool, a, t: None, "tool, args, tool_context, tool_response"),
@@ -396,7 +400,9 @@ class TestRefusals:
         assert message.endswith(f"it must take ({names})")
 
     def test_a_callback_that_cannot_be_called(self) -> None:
-        with pytest.raises(HookSignatureError, match="agent 'waiter': after_agent_callback must be a callable or a list"):
+        with pytest.raises(
+            HookSignatureError, match="agent 'waiter': after_agent_callback must be a callable or a list"
+        ):
             LlmAgent(name="waiter", after_agent_callback=[len, "no"])
 
     @pytest.mark.parametrize(
@@ -481,7 +487,9 @@ class TestRegistries:
     def test_an_unknown_name_lists_those_there_are(self) -> None:
         with pytest.raises(ConfigurationError) as caught:
             compose("minimal").find("ModelProvider", "ecko")
-        assert str(caught.value).startswith("no plugin provides the model provider 'ecko'; did you mean 'echo'? (there are: ")
+        assert str(caught.value).startswith(
+            "no plugin provides the model provider 'ecko'; did you mean 'echo'? (there are: "
+        )
         with pytest.raises(ConfigurationError, match=r"no plugin provides the metric 'x' \(there are: none\)"):
             compose("minimal").find("Metric", "x")
 

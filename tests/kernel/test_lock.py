@@ -72,14 +72,14 @@ def test_a_plugin_given_directly_is_part_of_the_lock(lock: Path) -> None:
     class Plugin:
         name = "loud"
 
-    with pytest.raises(LockError, match="plugin 'loud': given directly, .*, locked is absent"):
+    with pytest.raises(LockError, match=r"plugin 'loud': given directly, .*, locked is absent"):
         compose("minimal", plugins=[Plugin()], lock=lock)
 
 
 @pytest.mark.parametrize("text", ["", "not json", "[]", "{}", '{"plugins": 3}', "null"])
 def test_a_damaged_lock_is_refused_with_the_remedy(lock: Path, text: str) -> None:
     lock.write_text(text)
-    with pytest.raises(LockError, match="is not a lock file .*; write it again with `mortise lock`"):
+    with pytest.raises(LockError, match=r"is not a lock file .*; write it again with `mortise lock`"):
         check_lock(compose("minimal"), lock)
 
 

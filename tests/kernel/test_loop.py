@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from pydantic import Field
 
 from mortise.agents import LlmAgent
 from mortise.plugins import BasePlugin
@@ -52,7 +53,7 @@ class Fixed(BaseLlm):
 
     model: str = "fixed"
     answers: list[list[Any]]
-    asked: list[Any] = []
+    asked: list[Any] = Field(default_factory=list)
 
     async def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Any:
         self.asked.append([c.model_dump(exclude_none=True) for c in list.copy(llm_request.contents)])
@@ -402,7 +403,7 @@ class TestCallbacks:
         ]
         conversation = talk(agent, plugins=plugins)
         if answering is None and "error" in hook:
-            with pytest.raises((RuntimeError, ValueError), match="down|broken"):
+            with pytest.raises((RuntimeError, ValueError), match=r"down|broken"):
                 conversation.say("tea")
         else:
             conversation.say("tea")
@@ -521,8 +522,11 @@ class TestCallbacks:
             part = llm_response.content.parts[0]  # type: ignore[union-attr,index]
             part.text = str(part.text).upper()
 
+        def sorry(callback_context: Any, llm_request: Any, error: Exception) -> LlmResponse:
+            return said(f"sorry: {error}")
+
         agent = waiter({"chunks": ["a", "b"], "raise": RuntimeError("cut")}, after_model_callback=loud,
-                       on_model_error_callback=lambda callback_context, llm_request, error: said(f"sorry: {error}"))  # fmt: skip
+                       on_model_error_callback=sorry)  # fmt: skip
         assert shown(talk(agent).say("tea", run_config=SSE)) == [
             ("waiter", "A"), ("waiter", "B"), ("waiter", "SORRY: CUT"),
         ]  # fmt: skip
@@ -541,7 +545,9 @@ class TestCallbacks:
             async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
                 raise KeyError("kettle")
 
-        with pytest.raises(PluginHookError, match=r"plugin 'clumsy' \(.*\) failed in before_model_callback: 'kettle'") as e:
+        with pytest.raises(
+            PluginHookError, match=r"plugin 'clumsy' \(.*\) failed in before_model_callback: 'kettle'"
+        ) as e:
             talk(waiter("ok"), plugins=[Clumsy(name="clumsy")]).say("tea")
         assert isinstance(e.value.__cause__, KeyError)
 
@@ -624,7 +630,9 @@ class TestTransfer:
 
     def test_an_unknown_agent_is_refused_after_the_result_is_stored(self, talk: Any, call: Any) -> None:
         conversation = talk(self.team(call, self.to(call, "cok"), cook=[]))
-        with pytest.raises(ValueError, match="Agent cok not found in the agent tree. Available agents: host, cook; did"):
+        with pytest.raises(
+            ValueError, match=r"Agent cok not found in the agent tree. Available agents: host, cook; did"
+        ):
             conversation.say("food")
         assert len(conversation.session.events) == 3
 
@@ -653,7 +661,9 @@ class TestTransfer:
             ("c", "done"), ("c", "bye from c"), ("b", "bye from b"), ("a", "bye from a"),
         ]  # fmt: skip
 
-    def test_an_early_answer_ends_only_the_agent_that_gave_it(self, talk: Any, call: Any, text: Any, shown: Any) -> None:
+    def test_an_early_answer_ends_only_the_agent_that_gave_it(
+        self, talk: Any, call: Any, text: Any, shown: Any
+    ) -> None:
         cook = LlmAgent(name="cook", model=ScriptedModel([]), before_agent_callback=lambda callback_context: text("no"))
         host = LlmAgent(name="host", model=ScriptedModel([self.to(call, "cook")]), sub_agents=[cook],
                         after_agent_callback=lambda callback_context: text("bye"))  # fmt: skip
@@ -689,7 +699,9 @@ class TestTransfer:
         class Oven(BaseAgent):
             async def _run_async_impl(self, ctx: Any) -> Any:
                 yield Event(author=self.name, invocation_id=ctx.invocation_id, message="ding")
-                yield Event(author=self.name, invocation_id=ctx.invocation_id, actions=EventActions(state_delta={"n": 1}))
+                yield Event(
+                    author=self.name, invocation_id=ctx.invocation_id, actions=EventActions(state_delta={"n": 1})
+                )
 
         host = LlmAgent(name="host", model=ScriptedModel([self.to(call, "oven"), "it is done"]), sub_agents=[
             Oven(name="oven")])  # fmt: skip
@@ -705,7 +717,9 @@ class TestLongRunning:
         return Content(role="user", parts=[Part(function_response=answered)])
 
     def test_the_call_is_marked_and_a_first_result_is_told_to_the_model(self, talk: Any, call: Any, shown: Any) -> None:
-        conversation = talk(waiter(call("late", id="c1"), "please wait", "it came", tools=[Late({"status": "pending"})]))
+        conversation = talk(
+            waiter(call("late", id="c1"), "please wait", "it came", tools=[Late({"status": "pending"})])
+        )
         events = conversation.say("go")
         assert events[0].long_running_tool_ids == {"c1"}
         assert shown(events)[1:] == [("waiter", "result", "late", {"status": "pending"}), ("waiter", "please wait")]

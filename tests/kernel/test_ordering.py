@@ -195,7 +195,10 @@ def test_a_disabled_stage_leaves_the_spine() -> None:
     ("extra", "named"),
     [
         ([owned("r", "rag 1", after=("transfer",), before=("auth",))], ["'r' (rag 1)"]),
-        ([owned("a", "one 1", after=("b", "basic")), owned("b", "two 2", after=("a",))], ["'a' (one 1)", "'b' (two 2)"]),
+        (
+            [owned("a", "one 1", after=("b", "basic")), owned("b", "two 2", after=("a",))],
+            ["'a' (one 1)", "'b' (two 2)"],
+        ),
         ([owned("a", "one 1", after=("a", "basic"))], ["'a' (one 1)"]),
     ],
 )

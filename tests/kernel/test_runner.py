@@ -411,7 +411,9 @@ class TestTheMessage:
 
         assert received(Content(parts=[part])).parts == [part]
 
-    @pytest.mark.parametrize("message", ["", [], Content(role="user"), Content(role="user", parts=[]), {"role": "user"}])
+    @pytest.mark.parametrize(
+        "message", ["", [], Content(role="user"), Content(role="user", parts=[]), {"role": "user"}]
+    )
     def test_one_without_parts_is_refused(self, talk: Any, message: Any) -> None:
         conversation = talk(Steps(name="a", log=[], count=0))
         if message == "":
@@ -456,7 +458,9 @@ class TestTheSession:
             async for _ in runner.run_async(new_message="x", **WHERE):
                 pass
 
-        with pytest.raises(SessionNotFoundError, match=r"Session not found: s1 \(app 'tearoom', user 'ada'\); create it"):
+        with pytest.raises(
+            SessionNotFoundError, match=r"Session not found: s1 \(app 'tearoom', user 'ada'\); create it"
+        ):
             asyncio.run(run())
 
     def test_the_distribution_brings_the_store(self) -> None:
@@ -467,7 +471,7 @@ class TestTheSession:
 
     def test_without_a_store_the_runner_says_how_to_get_one(self, extending: Any) -> None:
         composed = compose(extending(None, "plugins: [contents]\nrequest_chain: [contents]"))
-        with pytest.raises(ConfigurationError, match="no session store: pass session_service=.* distribution 'house'"):
+        with pytest.raises(ConfigurationError, match=r"no session store: pass session_service=.* distribution 'house'"):
             Runner(agent=Steps(name="a", log=[]), composition=composed)
 
     def test_a_service_that_is_not_there_is_named(self, talk: Any) -> None:
@@ -475,7 +479,9 @@ class TestTheSession:
             await callback_context.save_artifact("f", Part(text="x"))
 
         agent = LlmAgent(name="w", model=ScriptedModel(["ok"]), before_agent_callback=save)
-        with pytest.raises(FeatureUnavailableError, match=r"artifact service is not initialized: pass Runner\(artifact_"):
+        with pytest.raises(
+            FeatureUnavailableError, match=r"artifact service is not initialized: pass Runner\(artifact_"
+        ):
             talk(agent).say("go")
 
     def test_only_the_events_asked_for_are_loaded(self, talk: Any) -> None:
@@ -505,7 +511,11 @@ class TestWhoAnswers:
             ([Event(author="deep", message="x")], {}, "host"),
             ([Event(author="cook", message="x"), Event(author="host", message="y")], {}, "host"),
             ([Event(author="cook", message="x"), Event(author="stranger", message="y")], {}, "cook"),
-            ([Event(author="cook", message="x"), Event(author="line", actions=EventActions(end_of_agent=True))], {}, "cook"),
+            (
+                [Event(author="cook", message="x"), Event(author="line", actions=EventActions(end_of_agent=True))],
+                {},
+                "cook",
+            ),
             ([Event(author="cook", actions=EventActions(agent_state={"x": 1}))], {}, "host"),
         ],
     )
@@ -571,8 +581,12 @@ class TestMaking:
     def test_two_agents_of_one_name_are_refused_with_their_parents(self) -> None:
         deep = SequentialAgent(name="line", sub_agents=[Steps(name="twin", log=[])])
         tree = SequentialAgent(name="root", sub_agents=[Steps(name="twin", log=[]), deep])
-        with pytest.raises(ConfigurationError, match="two agents of the tree 'root' are named 'twin' .*'root'.*'line'|'line'"):
+        with pytest.raises(ConfigurationError) as caught:
             Runner(agent=tree, composition=compose("minimal"))
+        message = str(caught.value)
+        assert message.startswith("two agents of the tree 'root' are named 'twin' ")
+        assert "under 'root'" in message
+        assert "under 'line'" in message
 
     def test_plugins_may_register_things(self, talk: Any) -> None:
         from mortise_kernel import RequestProcessor

@@ -76,7 +76,9 @@ def test_a_project_that_says_nothing_is_passed_over(text: str) -> None:
     assert selected() == "standard"
 
 
-@pytest.mark.parametrize("text", ["[tool]\nmortise = 'adk'\n", "[tool.mortise]\n", "[tool.mortise]\ndistribution = 3\n"])
+@pytest.mark.parametrize(
+    "text", ["[tool]\nmortise = 'adk'\n", "[tool.mortise]\n", "[tool.mortise]\ndistribution = 3\n"]
+)
 def test_a_project_that_says_it_wrongly_is_refused(text: str) -> None:
     write("pyproject.toml", text)
     with pytest.raises(ConfigurationError, match=r"pyproject.toml: \[tool.mortise\] needs distribution"):

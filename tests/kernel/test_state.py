@@ -146,7 +146,7 @@ class TestInATurn:
         conversation = talk(LlmAgent(name="waiter", model=model, tools=[forget, look]))
         events = conversation.say("tea", state_delta={"x": 1, "y": 2})
         assert seen == [False, {"y": 2}]
-        assert [e.actions.state_delta for e in events if e.get_function_responses()][0] == {"x": None}
+        assert next(e.actions.state_delta for e in events if e.get_function_responses()) == {"x": None}
         assert conversation.session.state == {"y": 2}
 
     def test_an_agent_sees_what_it_committed_when_it_goes_on(self, talk: Any) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mortise_kernel.context import Context
     from mortise_kernel.contracts.agent import BaseAgent
     from mortise_kernel.contracts.model import BaseLlm
     from mortise_kernel.contracts.request import LlmRequest
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from mortise_kernel.invocation import InvocationContext
 
     Events = Awaitable[Sequence[Event] | None]
+    ToolCall = Callable[[BaseTool, dict[str, Any], Context], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,16 @@ class ResultProcessor(Stage):
     follows: bool = False
     #: Whether it has anything to do for an event of results; None: always.
     applies_to: Callable[[Event], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolPolicy(Stage):
+    """Wraps every tool call: `wrap` gets the next inner call and returns one that stands around it.
+
+    The first policy of the chain is the outermost. A call takes (tool, args, context) and gives the result.
+    """
+
+    wrap: Callable[[ToolCall], ToolCall]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

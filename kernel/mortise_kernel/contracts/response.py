@@ -57,8 +57,9 @@ class LlmResponse(Hot):
             self.content = coerce(Content, self.content)
         if self.finish_reason is not None and not isinstance(self.finish_reason, FinishReason):
             self.finish_reason = FinishReason(self.finish_reason)
-        if self.usage_metadata is not None and not isinstance(self.usage_metadata, GenerateContentResponseUsageMetadata):
-            self.usage_metadata = GenerateContentResponseUsageMetadata.model_validate(self.usage_metadata)
+        used = self.usage_metadata
+        if used is not None and not isinstance(used, GenerateContentResponseUsageMetadata):
+            self.usage_metadata = GenerateContentResponseUsageMetadata.model_validate(used)
 
     @classmethod
     def create(cls, generate_content_response: Any) -> LlmResponse:

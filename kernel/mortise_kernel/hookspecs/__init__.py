@@ -1,5 +1,10 @@
 """Every hook, each with when it runs, what to return, and an example that runs."""
 
-from mortise_kernel.hookspecs.registration import REGISTRATION, hookimpl, hookspec
+from mortise_kernel.hookspecs import lifecycle, registration, stores, surface, turn
+from mortise_kernel.hookspecs.markers import hookimpl, hookspec
+from mortise_kernel.hookspecs.registration import REGISTRATION
 
-__all__ = ["REGISTRATION", "hookimpl", "hookspec"]
+#: The modules that hold the specifications.
+SPECIFICATIONS = (registration, turn, stores, surface, lifecycle)
+
+__all__ = ["REGISTRATION", "SPECIFICATIONS", "hookimpl", "hookspec"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mortise_kernel.hookspecs.registration import hookspec
+from mortise_kernel.hookspecs.markers import hookspec
 
 if TYPE_CHECKING:
     from mortise_kernel.context import Context

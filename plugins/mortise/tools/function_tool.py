@@ -79,7 +79,10 @@ class FunctionTool(BaseTool):
             return refusal
         if self.shape.context_name is not None:
             values[self.shape.context_name] = tool_context
-        result = self.func(**values)
+        if tool_context.call_sync is not None and not self.shape.is_async:
+            result = await tool_context.call_sync(self.func, values)
+        else:
+            result = self.func(**values)
         return await result if result.__class__ not in ATOMS and inspect.isawaitable(result) else result
 
     async def _confirm(self, values: dict[str, Any], tool_context: Context) -> dict[str, Any] | None:

@@ -1,0 +1,265 @@
+"""Tool dispatch: side by side, merged in order; where one fails the others are cancelled and awaited."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mortise.agents import LlmAgent
+from mortise.testing import ScriptedModel
+from mortise_kernel import Context, Event, EventActions
+from mortise_kernel.dispatch import merge
+from mortise_kernel.types.content import Content, FunctionResponse, Part
+
+
+def waiter(*steps: Any, **fields: Any) -> LlmAgent:
+    return LlmAgent(name="waiter", model=ScriptedModel(steps), **fields)
+
+
+class Kitchen:
+    """Tools that note what happens to them."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        self.ready = asyncio.Event()
+
+    async def cook(self, dish: str) -> str:
+        """Takes for ever."""
+        self.log.append(f"start {dish}")
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            await asyncio.sleep(0.01)  # cleaning up takes a while, and is waited for
+            self.log.append(f"cleaned {dish}")
+            raise
+        return dish
+
+    async def burn(self) -> str:
+        """Fails once the others have started."""
+        await asyncio.sleep(0.005)
+        self.log.append("burn")
+        raise ValueError("smoke")
+
+
+async def alone() -> list[str]:
+    """The names of the tasks that are left besides this one."""
+    return [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+
+
+def test_calls_run_side_by_side_and_answer_in_call_order(talk: Any, call: Any) -> None:
+    running = most = 0
+
+    async def slow(n: int) -> int:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.01 * (5 - n))
+        running -= 1
+        return n
+
+    conversation = talk(waiter([call("slow", n=n) for n in range(5)], "ok", tools=[slow]))
+    events = conversation.say("go")
+    assert most == 5
+    assert [r.response for r in events[1].get_function_responses()] == [{"result": n} for n in range(5)]
+    assert [r.id for r in events[1].get_function_responses()] == [c.id for c in events[0].get_function_calls()]
+    assert len(conversation.session.events) == 4
+
+
+def test_one_result_event_with_the_actions_of_all(talk: Any, call: Any) -> None:
+    def left(tool_context: Context) -> dict[str, int]:
+        tool_context.state.update(a=1, nested={"x": 1})
+        tool_context.actions.artifact_delta["f"] = 0
+        return {"l": 1}
+
+    def right(tool_context: Context) -> dict[str, int]:
+        tool_context.state.update(b=2, nested={"y": 2})
+        tool_context.actions.skip_summarization = True
+        return {"r": 2}
+
+    def plain() -> None:
+        """Touches nothing."""
+
+    conversation = talk(waiter([call("left"), call("plain"), call("right")], tools=[left, right, plain]))
+    event = conversation.say("go")[-1]
+    assert [r.response for r in event.get_function_responses()] == [{"l": 1}, {"result": None}, {"r": 2}]
+    assert event.actions == EventActions(
+        state_delta={"a": 1, "b": 2, "nested": {"x": 1, "y": 2}}, artifact_delta={"f": 0}, skip_summarization=True
+    )
+    assert conversation.session.state == {"a": 1, "b": 2, "nested": {"x": 1, "y": 2}}
+
+
+def test_state_of_one_call_is_seen_by_the_other(talk: Any, call: Any) -> None:
+    async def write(tool_context: Context) -> str:
+        tool_context.state["x"] = 1
+        return "w"
+
+    async def read(tool_context: Context) -> Any:
+        await asyncio.sleep(0)
+        return tool_context.state.get("x")
+
+    event = talk(waiter([call("write"), call("read")], "ok", tools=[write, read])).say("go")[1]
+    assert event.get_function_responses()[1].response == {"result": 1}
+
+
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_where_one_call_raises_the_others_are_cancelled_and_awaited(talk: Any, call: Any, position: int) -> None:
+    async def run() -> None:
+        kitchen = Kitchen()
+        calls = [call("cook", dish="a"), call("cook", dish="b")]
+        calls.insert(position, call("burn"))
+        conversation = talk(waiter(calls, tools=[kitchen.cook, kitchen.burn]))
+        with pytest.raises(ValueError, match="smoke"):
+            await conversation.send("go")
+        assert sorted(kitchen.log) == ["burn", "cleaned a", "cleaned b", "start a", "start b"]
+        assert await alone() == []
+        assert len((await conversation.stored()).events) == 2
+
+    asyncio.run(run())
+
+
+def test_two_that_fail_at_once_raise_one_error_and_leak_none(talk: Any, call: Any) -> None:
+    async def first() -> None:
+        raise ValueError("first")
+
+    async def second() -> None:
+        raise KeyError("second")
+
+    async def run() -> None:
+        with pytest.raises(ValueError, match="first"):
+            await talk(waiter([call("first"), call("second")], tools=[first, second])).send("go")
+        assert await alone() == []
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_cancelling_the_run_cancels_its_calls_and_awaits_them(talk: Any, call: Any, count: int) -> None:
+    async def run() -> None:
+        kitchen = Kitchen()
+        conversation = talk(waiter([call("cook", dish=str(n)) for n in range(count)], tools=[kitchen.cook]))
+        task = asyncio.create_task(conversation.send("go"))
+        while len(kitchen.log) < count:
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert sorted(kitchen.log)[:count] == [f"cleaned {n}" for n in range(count)]
+        assert await alone() == []
+
+    asyncio.run(run())
+
+
+def test_an_error_that_a_callback_answers_does_not_disturb_the_others(talk: Any, call: Any) -> None:
+    def answer(tool: Any, args: Any, tool_context: Any, error: Exception) -> dict[str, str]:
+        return {"error": str(error)}
+
+    async def fine() -> str:
+        await asyncio.sleep(0.001)
+        return "ok"
+
+    def bad() -> None:
+        raise ValueError("smoke")
+
+    agent = waiter([call("bad"), call("fine"), call("gone")], "done", tools=[bad, fine], on_tool_error_callback=answer)
+    bad_result, fine_result, gone = talk(agent).say("go")[1].get_function_responses()
+    assert (bad_result.response, fine_result.response) == ({"error": "smoke"}, {"result": "ok"})
+    assert gone.response == {"error": "Tool 'gone' not found.\nAvailable tools: bad, fine"}
+
+
+def test_an_unknown_tool_raises_where_nobody_answers(talk: Any, call: Any) -> None:
+    with pytest.raises(ValueError, match="Tool 'gone' not found"):
+        talk(waiter(call("gone"))).say("go")
+
+
+def test_a_callback_may_answer_in_the_tools_stead_and_change_results(talk: Any, call: Any) -> None:
+    ran: list[str] = []
+
+    def tool(n: int) -> dict[str, int]:
+        ran.append(f"tool {n}")
+        return {"n": n}
+
+    def before(tool: Any, args: dict[str, Any], tool_context: Any) -> Any:
+        return {"early": True} if args["n"] == 0 else None
+
+    def after(tool: Any, args: dict[str, Any], tool_context: Any, tool_response: Any) -> Any:
+        return {**tool_response, "seen": True} if args["n"] != 2 else None
+
+    agent = waiter([call("tool", n=n) for n in range(3)], "ok", tools=[tool], before_tool_callback=before,
+                   after_tool_callback=after)  # fmt: skip
+    results = [r.response for r in talk(agent).say("go")[1].get_function_responses()]
+    assert results == [{"early": True, "seen": True}, {"n": 1, "seen": True}, {"n": 2}]
+    assert ran == ["tool 1", "tool 2"]
+
+
+def test_an_empty_answer_is_an_answer(talk: Any, call: Any) -> None:
+    """RULINGS: the first result that is not None wins."""
+
+    def tool() -> str:
+        raise AssertionError("must not run")
+
+    agent = waiter(call("tool"), "ok", tools=[tool], before_tool_callback=lambda tool, args, tool_context: {})
+    assert talk(agent).say("go")[1].get_function_responses()[0].response == {}
+
+
+@pytest.mark.parametrize(
+    ("result", "response"),
+    [({"x": 1}, {"x": 1}), ("text", {"result": "text"}), (None, {"result": None}), ([1], {"result": [1]}),
+     (0, {"result": 0}), ({}, {})],
+)  # fmt: skip
+def test_a_result_is_a_dict_or_is_wrapped(talk: Any, call: Any, result: Any, response: Any) -> None:
+    def tool() -> Any:
+        return result
+
+    assert talk(waiter(call("tool"), "ok", tools=[tool])).say("go")[1].get_function_responses()[0].response == response
+
+
+def test_a_sub_branch_is_on_the_results(talk: Any, call: Any) -> None:
+    from mortise.agents import ParallelAgent
+
+    def ping() -> str:
+        return "pong"
+
+    agents = [LlmAgent(name=n, model=ScriptedModel([call("ping"), "ok"]), tools=[ping]) for n in ("a", "b")]
+    for event in talk(ParallelAgent(name="both", sub_agents=agents)).say("go"):
+        assert event.branch == f"both.{event.author}"
+
+
+def result(n: int, **actions: Any) -> Event:
+    part = Part(function_response=FunctionResponse(name="t", id=f"c{n}", response={"n": n}))
+    made = EventActions(**actions) if actions else None
+    return Event(author="a", invocation_id="e-1", branch="b", timestamp=float(n), content=Content(role="user", parts=[
+        part]), actions=made)  # fmt: skip
+
+
+def test_merging_keeps_identity_order_and_the_first_time() -> None:
+    one = result(1)
+    assert merge([one]) is one
+    merged = merge([result(3), result(1), result(2)])
+    assert (merged.author, merged.invocation_id, merged.branch, merged.timestamp) == ("a", "e-1", "b", 3.0)
+    assert [r.id for r in merged.get_function_responses()] == ["c3", "c1", "c2"]
+    assert merged.touched_actions is None
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("abc"), st.integers()), min_size=2, max_size=5))
+def test_merged_deltas_add_up_and_the_last_writer_wins(deltas: list[dict[str, int]]) -> None:
+    expected: dict[str, int] = {}
+    for delta in deltas:
+        expected |= delta
+    events = [result(n, state_delta=dict(delta)) for n, delta in enumerate(deltas)]
+    assert merge(events).actions.state_delta == expected
+    assert [event.actions.state_delta for event in events] == deltas
+
+
+def test_every_action_is_merged() -> None:
+    merged = merge([
+        result(1, transfer_to_agent="x", requested_auth_configs={"c1": 1}),
+        result(2, escalate=True, requested_auth_configs={"c2": 2}, route="r"),
+        result(3),
+    ])  # fmt: skip
+    assert merged.actions == EventActions(
+        transfer_to_agent="x", escalate=True, requested_auth_configs={"c1": 1, "c2": 2}, route="r"
+    )

@@ -1,0 +1,169 @@
+"""The rendezvous: several producers, one stream; each goes on only when its event was committed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from mortise_kernel.events import Event
+from mortise_kernel.rendezvous import merge
+
+
+class Producers:
+    """Makes producers, and notes what each does."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+
+    async def make(self, name: str, count: int = 3, error: BaseException | None = None, pause: float = 0) -> Any:
+        try:
+            for number in range(count):
+                await asyncio.sleep(pause)
+                self.log.append(f"{name}{number} made")
+                yield Event(author=name, message=f"{name}{number}")
+                self.log.append(f"{name}{number} resumed")
+            if error is not None:
+                raise error
+        except asyncio.CancelledError:
+            await asyncio.sleep(0)
+            self.log.append(f"{name} cancelled")
+            raise
+        finally:
+            self.log.append(f"{name} closed")
+
+
+def run(body: Callable[[Producers], Awaitable[None]]) -> list[str]:
+    async def whole() -> list[str]:
+        producers = Producers()
+        await body(producers)
+        assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task()] == []
+        return producers.log
+
+    return asyncio.run(whole())
+
+
+def names(events: list[Event]) -> list[str]:
+    return [str(event.content.parts[0].text) for event in events]  # type: ignore[union-attr,index]
+
+
+def test_all_events_come_each_producers_in_order() -> None:
+    async def body(producers: Producers) -> None:
+        got = names([e async for e in merge([producers.make("a"), producers.make("b", 5), producers.make("c", 0)])])
+        assert sorted(got) == ["a0", "a1", "a2", "b0", "b1", "b2", "b3", "b4"]
+        assert [n for n in got if n[0] == "a"] == ["a0", "a1", "a2"]
+
+    assert sorted(entry for entry in run(body) if "closed" in entry) == ["a closed", "b closed", "c closed"]
+
+
+def test_no_producers_no_events() -> None:
+    async def body(producers: Producers) -> None:
+        assert [e async for e in merge([])] == []
+
+    run(body)
+
+
+def test_a_producer_goes_on_only_after_the_consumer_came_back() -> None:
+    async def body(producers: Producers) -> None:
+        async for event in merge([producers.make("a"), producers.make("b")]):
+            (name,) = names([event])
+            for _ in range(5):  # the commit takes its time
+                await asyncio.sleep(0)
+                assert f"{name} resumed" not in producers.log
+            producers.log.append(f"{name} committed")
+
+    log = run(body)
+    for name in ("a0", "a1", "a2", "b0", "b1", "b2"):
+        assert log.index(f"{name} made") < log.index(f"{name} committed") < log.index(f"{name} resumed")
+
+
+def test_producers_run_side_by_side() -> None:
+    async def body(producers: Producers) -> None:
+        async with asyncio.timeout(1):
+            made = [producers.make(name, 1, pause=0.05) for name in "abcdefgh"]
+            assert len([e async for e in merge(made)]) == 8
+
+    run(body)
+
+
+def test_a_failure_cancels_the_others_and_awaits_them() -> None:
+    async def body(producers: Producers) -> None:
+        others = [producers.make("b", 1, pause=60), producers.make("c", 9, pause=60)]
+        with pytest.raises(ValueError, match="spilt"):
+            async for _ in merge([producers.make("a", 1, ValueError("spilt")), *others]):
+                pass
+
+    log = run(body)
+    assert {"b cancelled", "b closed", "c cancelled", "c closed"} <= set(log)
+    assert "a0 resumed" in log
+
+
+def test_what_was_offered_before_a_failure_is_still_delivered() -> None:
+    async def body(producers: Producers) -> None:
+        got: list[Event] = []
+        with pytest.raises(ValueError, match="spilt"):  # noqa: PT012
+            async for event in merge([producers.make("a", 2), producers.make("b", 0, ValueError("spilt"))]):
+                got.append(event)
+        assert names(got)[:1] == ["a0"]
+
+    run(body)
+
+
+def test_of_two_failures_the_first_producers_is_raised() -> None:
+    async def body(producers: Producers) -> None:
+        for _ in range(20):
+            failing = [producers.make("a", 0, ValueError("first")), producers.make("b", 0, KeyError("second"))]
+            with pytest.raises(ValueError, match="first"):
+                async for _ in merge(failing):
+                    pass
+
+    run(body)
+
+
+def test_leaving_early_closes_every_producer() -> None:
+    async def body(producers: Producers) -> None:
+        async with aclosing(merge([producers.make("a", 9), producers.make("b", 9, pause=60)])) as events:
+            async for _ in events:
+                break
+
+    log = run(body)
+    assert {"a closed", "b closed", "b cancelled"} <= set(log)
+    assert "a0 resumed" not in log
+
+
+def test_closing_before_the_first_event_starts_nothing() -> None:
+    async def body(producers: Producers) -> None:
+        events = merge([producers.make("a")])
+        await events.aclose()
+
+    assert run(body) == []
+
+
+def test_cancelling_the_consumer_cancels_every_producer() -> None:
+    async def body(producers: Producers) -> None:
+        async def consume() -> None:
+            async for _ in merge([producers.make("a", 1, pause=60), producers.make("b", 2, pause=60)]):
+                pass
+
+        task = asyncio.create_task(consume())
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    assert {"a cancelled", "a closed", "b cancelled", "b closed"} <= set(run(body))
+
+
+def test_a_consumer_that_fails_at_the_commit_stops_every_producer() -> None:
+    async def body(producers: Producers) -> None:
+        with pytest.raises(OSError, match="disk full"):  # noqa: PT012
+            async with aclosing(merge([producers.make("a"), producers.make("b")])) as events:
+                async for _ in events:
+                    raise OSError("disk full")
+
+    log = run(body)
+    assert {"a closed", "b closed"} <= set(log)
+    assert not [entry for entry in log if "resumed" in entry]

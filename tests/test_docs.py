@@ -1,0 +1,148 @@
+"""The documentation is true: its Python runs, its distributions compose, its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import pytest
+
+from mortise_kernel import compose, host
+from mortise_kernel.distribution import Distribution
+from mortise_kernel.errors import CompositionError, ConfigurationError
+from mortise_kernel.hooks import LIFECYCLE
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+FILES = {file.relative_to(DOCS).as_posix(): file for file in sorted(DOCS.rglob("*.md"))}
+#: Variables that would choose another model or distribution.
+ELSEWHERE = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "MORTISE_DISTRIBUTION")
+
+
+class Block(NamedTuple):
+    """A fenced block: what is in it, and the line (from 1) of the file where that starts."""
+
+    language: str
+    text: str
+    line: int
+
+    @property
+    def path(self) -> str | None:
+        """The file that the block shows, where its first line is a comment that says so."""
+        found = re.match(r"# (\S+\.(?:py|toml))\n", self.text)
+        return found[1] if found else None
+
+
+def blocks(file: Path) -> list[Block]:
+    text = file.read_text(encoding="utf-8")
+    found = re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [Block(one[1], one[2], text.count("\n", 0, one.start()) + 2) for one in found]
+
+
+def with_blocks(language: str) -> list[str]:
+    return [name for name, file in FILES.items() if any(block.language == language for block in blocks(file))]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A folder and an environment that choose nothing; modules imported from there are forgotten."""
+    monkeypatch.chdir(tmp_path)
+    for name in ELSEWHERE:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(host, "_composed", {})  # what was composed before knows nothing of a page's plugin
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+def write_files(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write the files that a page shows, and install the project among them, where there is one."""
+    shown = {block.path: block.text for block in blocks(FILES[name]) if block.path is not None}
+    for path, text in shown.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    if "pyproject.toml" not in shown:
+        return
+    project = tomllib.loads(shown["pyproject.toml"])["project"]
+    info = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    groups = "".join(
+        f"[{group}]\n" + "".join(f"{name} = {target}\n" for name, target in points.items())
+        for group, points in project["entry-points"].items()
+    )
+    (info / "entry_points.txt").write_text(groups)
+    monkeypatch.syspath_prepend(folder)
+
+
+@pytest.mark.parametrize("name", with_blocks("python"))
+def test_python_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks of a page run in order in one namespace; then the tests that they define."""
+    write_files(name, tmp_path, monkeypatch)
+    module = ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", module)
+    for block in blocks(FILES[name]):
+        if block.language == "python":
+            padded = "\n" * (block.line - 1) + block.text  # so that a traceback shows the line of the page
+            exec(compile(padded, str(FILES[name]), "exec"), module.__dict__)
+    for test in [value for key, value in vars(module).items() if key.startswith("test_")]:
+        test()
+
+
+@pytest.mark.parametrize("name", with_blocks("yaml"))
+def test_distributions_compose(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_files(name, tmp_path, monkeypatch)
+    for block in blocks(FILES[name]):
+        if block.language == "yaml":
+            file = tmp_path / f"line_{block.line}.yaml"
+            file.write_text(block.text, encoding="utf-8")
+            composed = compose(file)
+            assert set(composed.distribution.plugins) <= {p.name for p in composed.plugins if p.state != "available"}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_links_lead_somewhere(name: str) -> None:
+    text = re.sub(r"^```.*?^```$", "", FILES[name].read_text(), flags=re.MULTILINE | re.DOTALL)
+    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text)
+    missing = [t for t in targets if not t.startswith("http") and not (FILES[name].parent / t).exists()]
+    assert not missing
+
+
+def test_every_lifecycle_hook_is_listed_with_its_keywords() -> None:
+    listed = re.findall(r"^\| `(\w+)\(([^)]*)\)` \|", FILES["write-a-plugin.md"].read_text(), re.MULTILINE)
+    assert {name: tuple(keywords.split(", ")) for name, keywords in listed} == {
+        name: spec.keywords for name, spec in LIFECYCLE.items()
+    }
+
+
+def test_every_key_of_a_distribution_is_explained() -> None:
+    text = FILES["compose-a-distribution.md"].read_text()
+    unexplained = [key for key in Distribution.model_fields if key != "source" and not re.search(rf"\b{key}\b", text)]
+    assert not unexplained
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "extends: adk\nrequest_chian: [basic]",
+        "extends: adkk",
+        "extends: adk\nplugins: [redakt]",
+        "extends: minimal\nrequest_chain: [basic, contents, identty]",
+        "extends: adk\nsettings: {function_tools: {validate: true}}",
+    ],
+)
+def test_errors_read_as_the_table_shows(wrong: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(wrong)
+    with pytest.raises(ConfigurationError) as caught:
+        compose("mine.yaml")
+    problems = caught.value.problems if isinstance(caught.value, CompositionError) else (str(caught.value),)
+    table = re.findall(r"^\| ``(.*?)`` \|", FILES["compose-a-distribution.md"].read_text(), re.MULTILINE)
+    pieces = [[piece.strip() for piece in row.split("…")] for row in table]
+    assert any(all(piece in problem for piece in row) for row in pieces for problem in problems), problems
