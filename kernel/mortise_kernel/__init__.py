@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 _WHERE = {
     **dict.fromkeys(
         ["AgentType", "ArtifactBackend", "AuthProvider", "CodeExecutor", "Command", "CredentialBackend", "Engine",
-         "MemoryBackend", "Metric", "ModelProvider", "Planner", "RequestProcessor", "ResponseProcessor",
-         "ResultProcessor", "Route", "SessionBackend", "ToolAdapter", "ToolFactory", "ToolPolicy", "WebPanel"],
+         "Epilogue", "MemoryBackend", "Metric", "ModelProvider", "Planner", "Prologue", "RequestProcessor",
+         "ResponseProcessor", "ResultProcessor", "Route", "SessionBackend", "ToolAdapter", "ToolFactory", "ToolPolicy", "WebPanel"],
         "mortise_kernel.contracts.descriptors",
     ),
     **dict.fromkeys(["BaseAgent", "BaseAgentState"], "mortise_kernel.contracts.agent"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from mortise_kernel import seam
@@ -38,13 +37,6 @@ class InvocationContext:
     `for_agent` and `model_copy` give the view of another agent: the services, the session and the call
     budget are shared, `agent`, `branch` and `end_invocation` are the view's own.
     """
-
-    __slots__ = (
-        "agent", "agent_states", "app", "artifact_service", "branch", "budget", "composition", "credential_service",
-        "end_invocation", "end_of_agents", "invocation_id", "isolation_scope", "live_request_queue",
-        "memory_service", "node_path", "notes", "resumability_config", "run_config", "session",
-        "session_service", "user_content",
-    )  # fmt: skip
 
     session_service: BaseSessionService
     artifact_service: BaseArtifactService | None
@@ -100,17 +92,18 @@ class InvocationContext:
     def model_copy(self, *, update: dict[str, Any] | None = None, deep: bool = False) -> InvocationContext:
         """A view that shares everything and differs in `update`."""
         new = object.__new__(InvocationContext)
-        for name, value in zip(InvocationContext.__slots__, _values(self), strict=True):
-            setattr(new, name, value)
-        for name, value in (update or {}).items():
-            setattr(new, name, value)
+        new.__dict__.update(self.__dict__)
+        if update:
+            new.__dict__.update(update)
         return new
 
     def for_agent(self, agent: BaseAgent) -> InvocationContext:
         """The view of `agent`; the branch stays."""
         if self.agent is agent:
             return self
-        return self.model_copy(update={"agent": agent})
+        new = self.model_copy()
+        new.agent = agent
+        return new
 
     @property
     def app_name(self) -> str:
@@ -172,9 +165,6 @@ class InvocationContext:
         if not waiting or not self.is_resumable:
             return False
         return any(call.id in waiting for call in event.get_function_calls())
-
-
-_values = attrgetter(*InvocationContext.__slots__)
 
 
 def new_invocation_id() -> str:

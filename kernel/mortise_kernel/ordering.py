@@ -93,8 +93,8 @@ def _misplaced(
 ) -> Iterator[str]:
     stage: Stage = owned.item
     for anchor in (*stage.after, *stage.before):
-        if anchor in by_name:
-            continue
+        if anchor in by_name or (anchor in disabled and stage.name in spine):
+            continue  # what the distribution lists has its place without the anchor
         if anchor in disabled:
             yield f"is anchored to {anchor!r}, but {disabled[anchor]}"
         else:

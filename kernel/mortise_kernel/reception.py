@@ -50,11 +50,16 @@ def response_ids(content: Content | None) -> set[str | None]:
 async def receive(ctx: InvocationContext, state_delta: dict[str, Any] | None) -> Event:
     """Let plugins see the message, then append it to the session with `state_delta` (S0 §1.2)."""
     assert ctx.user_content is not None
+    for prologue in ctx.composition.all("Prologue"):
+        for added in await prologue.run(ctx) or ():
+            await ctx.session_service.append_event(ctx.session, added)
     if "on_user_message_callback" in ctx.composition.hooks:
         keywords = {"invocation_context": ctx, "user_message": ctx.user_content}
         changed = await ask(ctx, "on_user_message_callback", keywords)
         if changed is not None:
             ctx.user_content = changed
+    if ctx.run_config.save_input_blobs_as_artifacts and ctx.artifact_service is not None:
+        ctx.user_content = await _without_blobs(ctx, ctx.user_content)
     event = Event(invocation_id=ctx.invocation_id, author="user", content=ctx.user_content)
     if state_delta:
         event.actions = EventActions(state_delta=deep_copy(state_delta))
@@ -67,6 +72,22 @@ async def receive(ctx: InvocationContext, state_delta: dict[str, Any] | None) ->
         event.branch = asked.branch
         event.isolation_scope = asked.isolation_scope
     return await ctx.session_service.append_event(ctx.session, event)
+
+
+async def _without_blobs(ctx: InvocationContext, content: Content) -> Content:
+    """`content` with the data in it kept as artifacts, of which a text tells in its place."""
+    assert ctx.artifact_service is not None
+    parts: list[Part] = []
+    for index, part in enumerate(content.parts or ()):
+        if part.inline_data is None:
+            parts.append(part)
+            continue
+        name = f"artifact_{ctx.invocation_id}_{index}"
+        await ctx.artifact_service.save_artifact(
+            app_name=ctx.app_name, user_id=ctx.user_id, session_id=ctx.session.id, filename=name, artifact=part
+        )
+        parts.append(Part(text=f"The user uploaded a file, which is kept as the artifact {name!r}."))
+    return Content(role=content.role, parts=parts)
 
 
 def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from asyncio import CancelledError
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from mortise_kernel import composing
+from mortise_kernel.aborting import AbortSignal, abortable
 from mortise_kernel.contracts.agent import BaseAgent, check_tree
 from mortise_kernel.contracts.services import (
     BaseArtifactService,
@@ -15,7 +15,8 @@ from mortise_kernel.contracts.services import (
     BaseMemoryService,
     BaseSessionService,
 )
-from mortise_kernel.contracts.tool import BaseToolset, close_toolset
+from mortise_kernel.contracts.tool import close_toolset
+from mortise_kernel.ending import finish, toolsets
 from mortise_kernel.errors import ConfigurationError, SessionNotFoundError
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
@@ -29,6 +30,8 @@ if TYPE_CHECKING:  # brings yaml and the descriptors, which composing needs and 
     from mortise_kernel.composition import Composition
 
 Events = AsyncGenerator[Event, None]
+#: What came in: the message, the state that comes with it, and whether its event is yielded too.
+Message = tuple[Any, dict[str, Any] | None, bool]
 _DEFAULTS = RunConfig()
 _KEPT = ("id", "timestamp", "invocation_id", "author")
 
@@ -84,7 +87,7 @@ class Runner:
             )
         return service
 
-    async def run_async(
+    def run_async(
         self,
         *,
         user_id: str,
@@ -93,27 +96,40 @@ class Runner:
         new_message: Any = None,
         state_delta: dict[str, Any] | None = None,
         run_config: RunConfig | None = None,
+        yield_user_message: bool = False,
+        abort_signal: AbortSignal | None = None,
     ) -> Events:
         """Run one invocation; yield its events, each committed before the agent goes on.
 
         `new_message` starts a turn (a Content, text, or a tool's result that the agent waits for);
-        `invocation_id` resumes one that was interrupted.
+        `invocation_id` resumes one that was interrupted. Setting `abort_signal` ends it as a cancellation does,
+        and the events just end.
         """
+        message = (new_message, state_delta, yield_user_message)
+        events = self._run(user_id, session_id, invocation_id, message, run_config)
+        return events if abort_signal is None else abortable(events, abort_signal)
+
+    async def _run(
+        self, user_id: str, session_id: str, invocation_id: str | None, message: Message, config: RunConfig | None
+    ) -> Events:
+        new_message, state_delta, yield_user_message = message
         if new_message is None and invocation_id is None:
             raise ConfigurationError("run_async needs a `new_message` or the `invocation_id` of a run to resume")
-        config = run_config if run_config is not None else _DEFAULTS.__copy__()
+        config = config if config is not None else _DEFAULTS.__copy__()
         session = await self._open(user_id, session_id, config)
         ctx = self._context(session, new_message, invocation_id, config)
         if ctx.end_of_agents.get(self.agent.name):
             return
         if new_message is not None:
-            await receive(ctx, state_delta)
+            said = await receive(ctx, state_delta)
+            if yield_user_message:
+                yield said
         ctx.agent = choose_agent(self.agent, session.events)
-        hooks = self.composition.hooks
-        plain = not config.custom_metadata and "on_event_callback" not in hooks
+        plain = not config.custom_metadata and "on_event_callback" not in self.composition.hooks
         append = ctx.session_service.append_event
+        failure: BaseException | None = None
         try:
-            if "before_run_callback" in hooks and (answer := await self._before_run(ctx)) is not None:
+            if "before_run_callback" in self.composition.hooks and (answer := await self._before_run(ctx)) is not None:
                 yield answer
                 return
             async with aclosing(ctx.agent.run_async(ctx)) as events:
@@ -123,13 +139,12 @@ class Runner:
                     elif not event.partial:
                         await append(session, event)
                     yield event
-        except (Exception, CancelledError) as error:
-            if "on_run_error_callback" in hooks:
-                await ask(ctx, "on_run_error_callback", {"invocation_context": ctx, "error": error})
+        except BaseException as error:
+            failure = error
             raise
         finally:
-            if "after_run_callback" in hooks:
-                await ask(ctx, "after_run_callback", {"invocation_context": ctx})
+            await finish(ctx, failure)
+            del failure  # its traceback holds this frame
 
     async def _before_run(self, ctx: InvocationContext) -> Event | None:
         """The event of a plugin's answer in the agent's stead, committed, or None."""
@@ -192,7 +207,7 @@ class Runner:
 
     async def close(self, seconds: float = 10.0) -> None:
         """Close the tree's toolsets and the plugins; one that hangs is left after its time-out."""
-        closed = [(type(one).__name__, await close_toolset(one, seconds)) for one in _closables(self.agent)]
+        closed = [(type(one).__name__, await close_toolset(one, seconds)) for one in toolsets(self.agent)]
         for plugin in self.plugins:
             if hasattr(plugin, "close"):
                 closed.append((str(plugin), await close_toolset(plugin, seconds)))
@@ -222,8 +237,3 @@ def _merged(event: Event, changed: Event) -> Event:
     if changed.touched_actions is not None:
         update["actions"] = changed.touched_actions
     return event.model_copy(update=update)
-
-
-def _closables(agent: BaseAgent) -> list[BaseToolset]:
-    own = [tool for tool in getattr(agent, "tools", ()) if isinstance(tool, BaseToolset)]
-    return own + [toolset for child in agent.sub_agents for toolset in _closables(child)]

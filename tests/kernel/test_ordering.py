@@ -186,6 +186,12 @@ def test_an_anchor_to_a_disabled_stage_says_who_disabled_it() -> None:
     )
 
 
+def test_a_listed_stage_keeps_its_place_without_a_disabled_anchor() -> None:
+    stages = [one for one in core() if one.item.name not in ("auth", "planning")]
+    stages.append(owned("planning", after=("auth",)))
+    assert names(stages, disabled={"auth": "it is disabled"}) == [name for name in SPINE if name != "auth"]
+
+
 def test_a_disabled_stage_leaves_the_spine() -> None:
     stages = [one for one in core() if one.item.name != "auth"]
     assert names(stages, disabled={"auth": "it is disabled"}) == [name for name in SPINE if name != "auth"]

@@ -72,6 +72,26 @@ class ToolPolicy(Stage):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Prologue:
+    """Runs when a message has come in, before it is stored; events that it returns are committed, and not yielded."""
+
+    name: str
+    run: Callable[[InvocationContext], Events]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Epilogue:
+    """Runs once an invocation is over, whatever ended it; events that it returns are committed, and not yielded.
+
+    It gets None where the agent had finished, else the error, a CancelledError, or a GeneratorExit where the
+    caller stopped iterating.
+    """
+
+    name: str
+    run: Callable[[InvocationContext, BaseException | None], Events]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelProvider:
     """Makes models from addresses: ``name:rest``, or a bare name that one of `patterns` matches fully."""
 

@@ -38,6 +38,8 @@ REGISTRATION: dict[str, type[Any]] = {
     "register_response_processors": d.ResponseProcessor,
     "register_result_processors": d.ResultProcessor,
     "register_tool_policies": d.ToolPolicy,
+    "register_prologues": d.Prologue,
+    "register_epilogues": d.Epilogue,
     "register_model_providers": d.ModelProvider,
     "register_session_backends": d.SessionBackend,
     "register_artifact_backends": d.ArtifactBackend,

@@ -84,6 +84,40 @@ def register_tool_policies(settings: Settings) -> Sequence[d.ToolPolicy]:
 
 
 @hookspec
+def register_prologues(settings: Settings) -> Sequence[d.Prologue]:
+    """What precedes an invocation. A step that runs when a message has come in, before it is stored.
+
+    >>> async def greet(ctx):
+    ...     return [Event(author="waiter", message="Welcome back")] if ctx.session.events else None
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_prologues(self):
+    ...         return [Prologue(name="greet", run=greet)]
+    >>> composed = compose("adk", plugins=[Plugin()])
+    >>> composed.find("Prologue", "greet").name
+    'greet'
+    """
+    return ()
+
+
+@hookspec
+def register_epilogues(settings: Settings) -> Sequence[d.Epilogue]:
+    """What follows an invocation. A step that runs once it is over, also on an error and on cancellation.
+
+    >>> async def sign(ctx, error):
+    ...     return [Event(author="waiter", message="That failed")] if error else None
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_epilogues(self):
+    ...         return [Epilogue(name="sign", run=sign)]
+    >>> composed = compose("adk", plugins=[Plugin()])
+    >>> composed.find("Epilogue", "sign").name
+    'sign'
+    """
+    return ()
+
+
+@hookspec
 def register_model_providers(settings: Settings) -> Sequence[d.ModelProvider]:
     """Providers of models. Makes a model from an address such as ``parrot:loud``.
 

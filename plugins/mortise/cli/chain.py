@@ -1,4 +1,4 @@
-"""`mortise chain`: the processors that an agent's requests, responses and tool results pass, in order."""
+"""`mortise chain`: what an agent's requests, responses, tool calls and tool results pass, in order."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from mortise.cli.startup import composition_of
 from mortise.cli.terminal import show_json, show_table, to_terminal
 from mortise_kernel.composing import extend
 from mortise_kernel.contracts.agent import BaseAgent
+from mortise_kernel.contracts.descriptors import RequestProcessor, ResponseProcessor
 from mortise_kernel.ordering import Placed
 
 _SHOWN = {True: "yes", False: "no", None: "always"}
@@ -43,7 +44,9 @@ def chain(ctx: click.Context, agent: str, distribution: str | None) -> None:
 
 def _row(one: Placed, agent: BaseAgent) -> dict[str, Any]:
     """One processor; `applies` is None where it does not ask about the agent."""
-    applies_to = getattr(one.stage, "applies_to", None)
+    # Only request and response processors ask about the agent.
+    asks = isinstance(one.stage, (RequestProcessor, ResponseProcessor))
+    applies_to = one.stage.applies_to if asks else None
     return {
         "name": one.stage.name,
         "plugin": one.plugin,

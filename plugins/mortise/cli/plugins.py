@@ -14,7 +14,7 @@ from mortise_kernel.composition import Composition, PluginRecord
 from mortise_kernel.discovery import PLUGIN_GROUP, load
 from mortise_kernel.errors import ConfigurationError, MortiseError, did_you_mean
 
-CHAINS = ("request_chain", "response_chain", "result_chain")
+CHAINS = ("request_chain", "response_chain", "tool_chain", "result_chain")
 
 
 @click.group("plugins", invoke_without_command=True)

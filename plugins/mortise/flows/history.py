@@ -103,18 +103,20 @@ class History:
             return False
         if event.content is None and (event.input_transcription or event.output_transcription):
             return False
-        if is_visible(event, self._branch, self._scope):
-            other = is_from_other_agent(event, self._agent)
-            if not other:
-                calls, answered = rearrangement.exchanged_ids(event)
-                if answered and not _same(answered, self._calls):
-                    return False
-                self._calls = calls
-            content = as_quotation(event) if other else event.content
-            if content is not None:
-                self._contents.append(outgoing(content))
-                if other:
-                    self._calls = []
+        if not is_visible(event, self._branch, self._scope):
+            return True
+        if is_from_other_agent(event, self._agent):
+            quotation = as_quotation(event)
+            if quotation is not None:
+                self._contents.append(freeze(quotation))
+                self._calls = []
+            return True
+        calls, answered = rearrangement.exchanged_ids(event)
+        if answered and not _same(answered, self._calls):
+            return False
+        self._calls = calls
+        if event.content is not None:
+            self._contents.append(outgoing(event.content))
         return True
 
     def _rebuild(self, events: Sequence[Event]) -> None:

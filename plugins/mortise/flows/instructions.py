@@ -35,9 +35,10 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
     With a static instruction the dynamic one becomes a user content, so that what precedes it can be cached.
     """
     agent: Any = ctx.agent
-    root: Any = agent.root_agent
-    if getattr(root, "global_instruction", ""):
-        request.append_instructions([await _resolved(root.global_instruction, ctx)])
+    # Read where pydantic keeps a field's value: a root of another kind has none, and asking it raises, slowly.
+    shared = agent.root_agent.__dict__.get("global_instruction")
+    if shared:
+        request.append_instructions([await _resolved(shared, ctx)])
     static = agent.static_instruction
     if static is not None:
         request.append_instructions(static_content(static))
