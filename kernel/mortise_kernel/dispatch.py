@@ -61,11 +61,12 @@ async def _execute(
         result = await tool_round("before_tool_callback", tool, args, context)
     if result is None:
         try:
-            result = await _call(ctx, tool, args, context)
-        except Exception as error:
-            result = await tool_round("on_tool_error_callback", tool, args, context, error)
+            result = await ctx.composition.call_tool(tool, args, context)
+        except BaseException as raised:  # a plugin boundary
+            failure = _failure(tool, raised)
+            result = await tool_round("on_tool_error_callback", tool, args, context, failure)
             if result is None:
-                raise
+                raise failure from failure.__cause__
     if implemented(ctx, "after_tool_callback"):
         altered = await tool_round("after_tool_callback", tool, args, context, result)
         result = result if altered is None else altered
@@ -74,17 +75,16 @@ async def _execute(
     return _result_event(ctx, tool, call, result, context.touched_actions)
 
 
-async def _call(ctx: InvocationContext, tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
-    """Run the tool within the policies. What would end the process or cancel a task that nobody cancels is an error."""
-    try:
-        return await ctx.composition.call_tool(tool, args, context)
-    except Exception:
-        raise
-    except BaseException as error:
-        task = asyncio.current_task()
-        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
-            raise
-        raise ToolAbortedError(f"the tool {tool.name!r} ({tool.origin}) raised {type(error).__name__}: {error}") from error
+def _failure(tool: BaseTool, raised: BaseException) -> Exception:
+    """What a tool raised, as an error: not what would end the process or cancel a task that nobody cancels."""
+    if isinstance(raised, Exception):
+        return raised
+    task = asyncio.current_task()
+    if isinstance(raised, asyncio.CancelledError) and task is not None and task.cancelling():
+        raise raised
+    error = ToolAbortedError(f"the tool {tool.name!r} ({tool.origin}) raised {type(raised).__name__}: {raised}")
+    error.__cause__ = raised
+    return error
 
 
 def _result_event(

@@ -205,19 +205,15 @@ async def _run_tools(
 ) -> Iterable[Event]:
     """Dispatch `calls`; the event of their results among what the result chain adds, and a transfer, if asked."""
     results = await dispatch(ctx, calls, request.tools_dict)
-    return () if results is None else await with_results(ctx, call_event, results)
-
-
-async def with_results(ctx: InvocationContext, call_event: Event, results: Event) -> Iterable[Event]:
-    """The event of tool results among what the result chain adds, and the transfer that a tool asked for."""
+    if results is None:
+        return ()
+    chain = [p for p in ctx.composition.result_chain if p.applies_to is None or p.applies_to(results)]
+    if not chain and results.touched_actions is None:
+        return (results,)
     before: list[Event] = []
     after: list[Event] = []
-    for processor in ctx.composition.result_chain:
-        if processor.applies_to is None or processor.applies_to(results):
-            added = await processor.run(ctx, call_event, results)
-            (after if processor.follows else before).extend(added or ())
-    if results.touched_actions is None and not before and not after:
-        return (results,)
+    for processor in chain:
+        (after if processor.follows else before).extend(await processor.run(ctx, call_event, results) or ())
     return _in_order(ctx, before, results, after)
 
 

@@ -7,7 +7,6 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from mortise_kernel import composing
-from mortise_kernel.aborting import AbortSignal, abortable
 from mortise_kernel.contracts.agent import BaseAgent, check_tree
 from mortise_kernel.contracts.services import (
     BaseArtifactService,
@@ -97,17 +96,14 @@ class Runner:
         state_delta: dict[str, Any] | None = None,
         run_config: RunConfig | None = None,
         yield_user_message: bool = False,
-        abort_signal: AbortSignal | None = None,
     ) -> Events:
         """Run one invocation; yield its events, each committed before the agent goes on.
 
         `new_message` starts a turn (a Content, text, or a tool's result that the agent waits for);
-        `invocation_id` resumes one that was interrupted. Setting `abort_signal` ends it as a cancellation does,
-        and the events just end.
+        `invocation_id` resumes one that was interrupted.
         """
         message = (new_message, state_delta, yield_user_message)
-        events = self._run(user_id, session_id, invocation_id, message, run_config)
-        return events if abort_signal is None else abortable(events, abort_signal)
+        return self._run(user_id, session_id, invocation_id, message, run_config)
 
     async def _run(
         self, user_id: str, session_id: str, invocation_id: str | None, message: Message, config: RunConfig | None

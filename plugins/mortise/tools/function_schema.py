@@ -126,20 +126,20 @@ def _generate(name: str, shape: Shape) -> dict[str, Any]:
             f"the tool {name!r} cannot be described to a model: {str(error).splitlines()[0]} "
             f"(annotate its parameters with types that pydantic knows)"
         ) from error
-    untitled = _without_titles(schema)
+    untitled = without_titles(schema)
     assert isinstance(untitled, dict)
     return untitled
 
 
-def _without_titles(schema: Any, names: bool = False) -> Any:
+def without_titles(schema: Any, names: bool = False) -> Any:
     """`schema` without pydantic's generated titles; under `names`, keys are names and not keywords."""
     if isinstance(schema, list):
-        return [_without_titles(item) for item in schema]
+        return [without_titles(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     return {
         key: value if key in ("default", "const", "enum", "examples") and not names
-        else _without_titles(value, names=key in ("properties", "$defs") and not names)
+        else without_titles(value, names=key in ("properties", "$defs") and not names)
         for key, value in schema.items()
         if names or key != "title" or not isinstance(value, str)
     }  # fmt: skip
