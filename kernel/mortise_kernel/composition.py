@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from mortise_kernel.contracts.descriptors import ModelProvider, RequestProcessor, ResponseProcessor, ResultProcessor, ToolPolicy
+from mortise_kernel.contracts.descriptors import (
+    ModelProvider,
+    RequestProcessor,
+    ResponseProcessor,
+    ResultProcessor,
+    ToolPolicy,
+)
 from mortise_kernel.contracts.model import BaseLlm
 from mortise_kernel.distribution import Distribution
 from mortise_kernel.errors import ConfigurationError, FeatureUnavailableError, ModelError, did_you_mean
@@ -146,7 +152,7 @@ class Composition:
     def adapt_tool(self, entry: Any) -> Any:
         """A tool made of a foreign object, by the first adapter that accepts it."""
         adapters = self.registry.get("ToolAdapter", {})
-        for owned in adapters.values():
+        for owned in sorted(adapters.values(), key=lambda owned: owned.item.fallback):
             if owned.item.accepts(entry):
                 return owned.item.adapt(entry)
         raise ConfigurationError(

@@ -79,7 +79,6 @@ class Context(ReadonlyContext):
     def __init__(
         self,
         invocation_context: InvocationContext,
-        *,
         event_actions: EventActions | None = None,
         function_call_id: str | None = None,
         tool_confirmation: ToolConfirmation | None = None,

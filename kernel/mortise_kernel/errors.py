@@ -4,7 +4,8 @@
     ├── ConfigurationError            a distribution, a YAML file or an argument is wrong
     │   ├── CompositionError          the plugins do not fit together (carries every problem found)
     │   │   └── LockError             the composition differs from its lock file
-    │   └── AgentConfigError          an agent file is wrong (carries file and line)
+    │   ├── AgentConfigError          an agent file is wrong (carries file and line)
+    │   └── DuplicateToolError        two tools of an agent have one name (carries both)
     ├── PluginError                   a plugin misbehaved (carries its name and distribution)
     │   ├── PluginLoadError           it could not be imported
     │   └── HookSignatureError        a hook or a callback has the wrong signature or result
@@ -25,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class MortiseError(Exception):
@@ -49,6 +51,14 @@ class LockError(CompositionError):
 
 class AgentConfigError(ConfigurationError):
     """An agent file is wrong; the message starts with ``file:line``."""
+
+
+class DuplicateToolError(ConfigurationError):
+    """Two tools of a request have the same name; `tools` holds both."""
+
+    def __init__(self, message: str, tools: tuple[Any, Any]) -> None:
+        self.tools = tools
+        super().__init__(message)
 
 
 class PluginError(MortiseError):

@@ -50,7 +50,6 @@ class InvocationContext:
 
     def __init__(
         self,
-        *,
         session_service: BaseSessionService,
         session: Session,
         agent: BaseAgent,

@@ -9,13 +9,17 @@ from typing import Any
 
 
 def lazy_exports(package: str, where: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of `package`; `where` maps a public name to the module that defines it."""
+    """``__getattr__`` and ``__dir__`` of `package`; `where` maps a public name to the module that defines it.
+
+    ``module:attribute`` where the module has another name for it.
+    """
 
     def get(name: str) -> Any:
-        module = where.get(name)
-        if module is None:
+        place = where.get(name)
+        if place is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(module), name)
+        module, _, attribute = place.partition(":")
+        value = getattr(import_module(module), attribute or name)
         setattr(sys.modules[package], name, value)
         return value
 

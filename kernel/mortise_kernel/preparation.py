@@ -9,6 +9,7 @@ from typing import Any
 from mortise_kernel.context import Context
 from mortise_kernel.contracts.request import LlmRequest
 from mortise_kernel.contracts.tool import BaseTool, BaseToolset
+from mortise_kernel.errors import DuplicateToolError
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
 
@@ -41,12 +42,34 @@ async def _declare_tools(ctx: InvocationContext, request: LlmRequest) -> None:
     owner: Any = ctx.agent
     if not owner.tools:
         return
+    provided: list[tuple[BaseToolset, list[BaseTool]]] = []
+    try:
+        await _declare(ctx, owner, request, provided)
+    except DuplicateToolError as error:
+        owners = [_owner(tool, provided) for tool in error.tools]
+        raise DuplicateToolError(
+            f"agent {owner.name!r} has two tools named {error.tools[0].name!r}, one is {owners[0]}, the other one "
+            f"{owners[1]}; rename one of them, or set the tool_name_prefix of a toolset",
+            error.tools,
+        ) from None
+
+
+def _owner(tool: BaseTool, provided: Sequence[tuple[BaseToolset, list[BaseTool]]]) -> str:
+    toolset = next((toolset for toolset, tools in provided if any(tool is one for one in tools)), None)
+    return tool.origin if toolset is None else f"{tool.origin} of the toolset {toolset.origin}"
+
+
+async def _declare(
+    ctx: InvocationContext, owner: Any, request: LlmRequest, provided: list[tuple[BaseToolset, list[BaseTool]]]
+) -> None:
+    """Declare the tools of `owner`; those that toolsets give are noted in `provided`."""
     plain: list[BaseTool] = []
     for entry in owner.tools:
         if type(entry) is not FunctionType and isinstance(entry, BaseToolset):
             context = Context(ctx)
             await entry.process_llm_request(tool_context=context, llm_request=request)
             tools = await entry.get_tools_with_prefix(context)
+            provided.append((entry, tools))
         else:
             tools = owner.as_tools(entry, ctx)
         for tool in tools:

@@ -169,6 +169,8 @@ class ToolAdapter:
     name: str
     accepts: Callable[[Any], bool]
     adapt: Callable[[Any], BaseTool]
+    #: Asked only after every adapter that is none: it accepts a whole kind (any callable, say).
+    fallback: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

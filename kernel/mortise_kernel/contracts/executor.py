@@ -47,6 +47,8 @@ class BaseCodeExecutor(BaseModel, ABC):
     optimize_data_file: bool = False
     stateful: bool = False
     error_retry_attempts: int = 2
+    #: Seconds one execution may take; None: as long as the runtime allows.
+    timeout_seconds: float | None = None
     code_block_delimiters: list[tuple[str, str]] = [("```tool_code\n", "\n```"), ("```python\n", "\n```")]
     execution_result_delimiters: tuple[str, str] = ("```tool_output\n", "\n```")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from mortise_kernel.errors import ConfigurationError
+from mortise_kernel.errors import DuplicateToolError
 from mortise_kernel.types.config import GenerateContentConfig
 from mortise_kernel.types.content import Content, Part, SharedContents
 from mortise_kernel.types.tools import FunctionDeclaration, Tool
@@ -28,7 +28,6 @@ class LlmRequest:
 
     def __init__(
         self,
-        *,
         model: str | None = None,
         contents: list[Content] | None = None,
         config: GenerateContentConfig | None = None,
@@ -140,9 +139,12 @@ class LlmRequest:
             if declaration is None:
                 continue
             other = self.tools_dict.get(tool.name)
-            if other is not None and other is not tool:
-                raise ConfigurationError(
-                    f"two tools are named {tool.name!r}: {other.origin} and {tool.origin}; rename one of them"
+            if other is tool:  # listed twice, and to be declared once
+                continue
+            if other is not None:
+                raise DuplicateToolError(
+                    f"two tools are named {tool.name!r}: {other.origin} and {tool.origin}; rename one of them",
+                    (other, tool),
                 )
             self.tools_dict[tool.name] = tool
             declarations.append(declaration)

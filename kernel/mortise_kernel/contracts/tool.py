@@ -76,6 +76,12 @@ class BaseToolset:
         self.tool_filter = tool_filter
         self.tool_name_prefix = tool_name_prefix
 
+    @property
+    def origin(self) -> str:
+        """Which toolset this is, for error messages."""
+        prefix = f" with the prefix {self.tool_name_prefix!r}" if self.tool_name_prefix else ""
+        return f"{type(self).__module__}.{type(self).__qualname__}{prefix}"
+
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """The tools, as this context may see them."""
         raise NotImplementedError(f"{type(self).__name__} does not implement get_tools")

@@ -242,7 +242,7 @@ def deep_copy(value: Any) -> Any:
     if kind in ATOMS:
         return value
     if kind is dict:
-        return {k: deep_copy(v) for k, v in value.items()}
+        return {k: v if v.__class__ in ATOMS else deep_copy(v) for k, v in value.items()}
     if kind is list:
         return [deep_copy(v) for v in value]
     if kind is set:

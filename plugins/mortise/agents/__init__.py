@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mortise_kernel.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from mortise.agents.langgraph_agent import LangGraphAgent as LangGraphAgent
     from mortise.agents.llm_agent import Agent as Agent
     from mortise.agents.llm_agent import LlmAgent as LlmAgent
     from mortise.agents.loop_agent import LoopAgent as LoopAgent
@@ -28,6 +29,7 @@ _WHERE = {
     "CallbackContext": "mortise_kernel.context",
     "Context": "mortise_kernel.context",
     "InvocationContext": "mortise_kernel.invocation",
+    "LangGraphAgent": "mortise.agents.langgraph_agent",
     "LlmAgent": "mortise.agents.llm_agent",
     "LoopAgent": "mortise.agents.loop_agent",
     "ParallelAgent": "mortise.agents.parallel_agent",

@@ -10,55 +10,108 @@ from typing import Any
 
 MOST_DEPTH = 64
 MOST_DIGITS = 4_000
-_ATOMS = (bool, type(None))
+#: What shares its parts is small as an object and may be endless as data, so that depth alone is no bound.
+MOST_VALUES = 200_000
+_LARGEST = 10**MOST_DIGITS - 1
 
 
 class Unplain(ValueError):
     """A value has no plain form."""
 
 
-def plain(value: Any, depth: int = MOST_DEPTH) -> Any:
+def plain(value: Any) -> Any:
     """`value` as JSON data: models and dataclasses as dicts, sets as lists, bytes as base64, other objects as text.
 
-    Raises Unplain for what is nested too deeply or holds itself.
+    Raises Unplain for what is nested too deeply, holds itself or holds too much; what the value's own methods
+    raise goes through.
     """
+    return _Maker().make(value, MOST_DEPTH)
+
+
+class _Maker:
+    """One value on its way to plain data, with what is left of the allowance."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = MOST_VALUES
+
+    def make(self, value: Any, depth: int) -> Any:
+        if isinstance(value, Enum):
+            value = value.value
+        if value is None or isinstance(value, (str, int, float)):
+            return _atom(value)
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return base64.b64encode(bytes(value)).decode()
+        if depth == 0:
+            raise Unplain(f"it is nested deeper than {MOST_DEPTH} levels, or holds itself")
+        return self._container(value, depth - 1)
+
+    def _container(self, value: Any, depth: int) -> Any:
+        if isinstance(value, Mapping):
+            self._pay(len(value))
+            return {_key(key): self.make(inner, depth) for key, inner in value.items()}
+        if isinstance(value, (list, tuple)):
+            self._pay(len(value))
+            return [self.make(inner, depth) for inner in value]
+        if isinstance(value, (set, frozenset)):
+            self._pay(len(value))
+            return sorted((self.make(inner, depth) for inner in value), key=repr)
+        if isinstance(value, BaseException):
+            return {"error": f"{type(value).__name__}: {text_of(value)}"}
+        return self._object(value, depth)
+
+    def _object(self, value: Any, depth: int) -> Any:
+        if isinstance(value, type):
+            return text_of(value)
+        dump = getattr(value, "model_dump", None)
+        if callable(dump):
+            return self.make(dump(), depth)
+        fields = getattr(type(value), "__dataclass_fields__", None)
+        if fields is not None:
+            return {name: self.make(getattr(value, name), depth) for name in fields}
+        return text_of(value)
+
+    def _pay(self, count: int) -> None:
+        self._left -= count
+        if self._left < 0:
+            raise Unplain(f"it holds more than {MOST_VALUES} values")
+
+
+def _atom(value: Any) -> Any:
+    """A text, number, truth value or None, without what a subclass adds."""
     if isinstance(value, str):
         return clean_text(value)
-    if isinstance(value, _ATOMS):
+    if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, Enum):
-        return plain(value.value, depth)
-    if isinstance(value, int):
-        return int(value) if -(10**MOST_DIGITS) < value < 10**MOST_DIGITS else f"an integer of over {MOST_DIGITS} digits"
     if isinstance(value, float):
-        return float(value) if math.isfinite(value) else str(value)
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return base64.b64encode(bytes(value)).decode()
-    if depth == 0:
-        raise Unplain(f"it is nested deeper than {MOST_DEPTH} levels, or holds itself")
-    return _plain_container(value, depth - 1)
+        return float(value) if math.isfinite(value) else str(float(value))
+    return int(value) if -_LARGEST <= value <= _LARGEST else f"an integer of over {MOST_DIGITS} digits"
 
 
-def _plain_container(value: Any, depth: int) -> Any:
-    if isinstance(value, Mapping):
-        return {clean_text(key if isinstance(key, str) else repr(key)): plain(v, depth) for key, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(v, depth) for v in value]
-    if isinstance(value, (set, frozenset)):
-        return sorted((plain(v, depth) for v in value), key=repr)
-    if isinstance(value, BaseException):
-        return {"error": f"{type(value).__name__}: {clean_text(str(value))}"}
-    dump = getattr(value, "model_dump", None)
-    if callable(dump) and not isinstance(value, type):
-        return plain(dump(), depth)
-    fields = getattr(type(value), "__dataclass_fields__", None)
-    if fields is not None:
-        return {name: plain(getattr(value, name), depth) for name in fields}
-    return clean_text(str(value))
+def _key(key: Any) -> str:
+    """A key as text; numbers as themselves, other objects as they show."""
+    if isinstance(key, Enum):
+        key = key.value
+    if isinstance(key, str):
+        return clean_text(key)
+    if key is None or isinstance(key, (int, float)):
+        return str(_atom(key))
+    return clean_text(repr(key))
+
+
+def text_of(value: Any) -> str:
+    """The clean `str` of any object, or what there is instead where the object has none."""
+    try:
+        return clean_text(str(value))
+    except Exception as error:  # noqa: BLE001 - a plugin boundary: somebody else's __str__
+        return f"<{type(value).__name__}, whose text cannot be had: {type(error).__name__}>"
 
 
 def clean_text(text: str) -> str:
     """`text` as every store and provider takes it: lone surrogates and NUL become replacement characters."""
-    if text.isascii() and "\x00" not in text:
-        return text
-    return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "\ufffd")
+    if not text.isascii():  # halves of one character, as JSON escapes them, come together on the way
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    elif type(text) is not str:
+        text = str.__str__(text)
+    return text.replace("\x00", "\ufffd") if "\x00" in text else text

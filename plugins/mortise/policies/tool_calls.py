@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from mortise.policies.plain_data import Unplain, clean_text, plain
+from mortise.policies.plain_data import clean_text, plain, text_of
 from mortise_kernel import Event, InvocationContext, LlmRequest, LlmResponse, ResponseProcessor, hookimpl
+from mortise_kernel.types.content import FunctionCall
 
 MOST_NAME = 200
 
 
 async def run(ctx: InvocationContext, request: LlmRequest, response: LlmResponse) -> list[Event] | None:
-    """Clean the calls of a response: a hostile one must not make the session unreadable."""
+    """Clean the texts and calls of a response: a hostile one must not make the session unreadable."""
+    if response.error_message:
+        response.error_message = clean_text(response.error_message)
     for part in (response.content.parts or ()) if response.content is not None else ():
-        call = part.function_call
-        if call is None:
-            if part.text is not None and not part.text.isascii():
-                part.text = clean_text(part.text)
-            continue
-        call.name = clean_text(call.name or "")[:MOST_NAME]
-        try:
-            call.args = plain(call.args or {})
-        except (Unplain, RecursionError) as error:
-            call.args = {"unusable": f"the arguments could not be read: {error}"}
+        if part.text is not None:
+            part.text = clean_text(part.text)
+        if part.function_call is not None:
+            _clean(part.function_call)
     return None
+
+
+def _clean(call: FunctionCall) -> None:
+    call.name = clean_text(call.name or "")[:MOST_NAME]
+    if call.id:
+        call.id = clean_text(call.id)[:MOST_NAME]
+    try:
+        args = plain(call.args or {})
+    except Exception as error:  # noqa: BLE001 - a plugin boundary: a model's own objects
+        call.args = {"unusable": f"the arguments could not be read: {text_of(error)}"}
+        return
+    call.args = args if isinstance(args, dict) else {"unusable": f"the arguments are no object, but {type(args).__name__}"}
 
 
 @hookimpl

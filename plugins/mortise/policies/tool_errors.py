@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mortise.policies.plain_data import text_of
 from mortise_kernel import BaseTool, Context, hookimpl
 
 MOST_CHARACTERS = 2_000
@@ -16,10 +17,11 @@ def on_tool_error_callback(
     """The error as a result, where nobody else has dealt with it (an unknown tool is `unknown_tools`' matter)."""
     if type(tool) is BaseTool:  # the stand-in for a tool that does not exist
         return None
-    return {"error": f"{type(error).__name__}: {shortened(str(error))}"}
+    return {"error": f"{type(error).__name__}: {told(error)}"}
 
 
-def shortened(text: str) -> str:
-    """At most MOST_CHARACTERS of `text`."""
+def told(error: Exception) -> str:
+    """At most MOST_CHARACTERS of an error's message, fit to be stored and sent."""
+    text = text_of(error)
     left_out = len(text) - MOST_CHARACTERS
     return text if left_out <= 0 else f"{text[:MOST_CHARACTERS]}… ({left_out} more characters)"

@@ -8,8 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from mortise.policies.plain_data import Unplain, plain
+from mortise.policies.plain_data import plain, text_of
 from mortise_kernel import BaseTool, Context, ToolPolicy, hookimpl
+
+#: No value of a dict is cut to less.
+_LEAST = 200
 
 
 class Settings(BaseModel, extra="forbid"):
@@ -20,25 +23,32 @@ class Settings(BaseModel, extra="forbid"):
 
 
 def bounded(result: Any, most: int) -> Any:
-    """A plain `result` of at most `most` characters: a longer text is cut, anything else longer becomes cut text."""
-    if isinstance(result, str):
-        return _cut(result, most)
-    if result is None or isinstance(result, (bool, int, float)):
-        return result
+    """A plain `result` of at most `most` characters as JSON.
+
+    A longer text is cut, the longer values of a dict are; anything else becomes cut text.
+    """
     text = json.dumps(result, ensure_ascii=False)
     if len(text) <= most:
         return result
+    if isinstance(result, str):
+        return _cut(result, most)
     if isinstance(result, dict):
-        share = max(most // (2 * len(result)), 200)
-        shortened = {key: bounded(value, share) if len(str(value)) > share else value for key, value in result.items()}
+        share = max(most // (2 * len(result)), _LEAST)
+        shortened = {key: bounded(value, share) for key, value in result.items()}
         if len(json.dumps(shortened, ensure_ascii=False)) <= most:
             return shortened
-    return {"truncated": _cut(text, most)}
+    return {"truncated": _cut(text, most - len('{"truncated": }'))}
 
 
 def _cut(text: str, most: int) -> str:
-    left_out = len(text) - most
-    return text if left_out <= 0 else f"{text[:most]}… ({left_out} more characters were left out)"
+    """The beginning of `text` with a note of what is left out, in at most `most` characters of JSON."""
+    kept = most - 64  # the note and the quotes
+    while True:
+        cut = f"{text[:kept]}… ({len(text) - kept} more characters were left out)"
+        size = len(json.dumps(cut, ensure_ascii=False))
+        if size <= most:
+            return cut
+        kept = kept * most // size - 1  # escapes took the room
 
 
 @hookimpl
@@ -55,12 +65,10 @@ def register_tool_policies(settings: Mapping[str, Any]) -> list[ToolPolicy]:
     def wrap(call_tool: Callable[..., Any]) -> Callable[..., Any]:
         async def plainly(tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
             result = await call_tool(tool, args, context)
-            if result is None or (isinstance(result, str) and result.isascii() and len(result) <= most):
-                return result
             try:
                 return bounded(plain(result), most)
-            except (Unplain, RecursionError) as error:
-                return {"error": f"the result of {tool.name} cannot be used: {error}"}
+            except Exception as error:  # noqa: BLE001 - a plugin boundary: somebody else's objects
+                return {"error": f"the result of {tool.name} cannot be used: {text_of(error)}"}
 
         return plainly
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
 from mortise_kernel import BaseTool, Context, ToolPolicy, hookimpl
 
 
+Seconds = Annotated[float, Field(ge=0)]
+
+
 class Settings(BaseModel, extra="forbid"):
     """Settings of the time-out."""
 
-    #: Seconds that a call may take; 0: no limit.
-    seconds: float = Field(default=5.0, ge=0)
+    #: Seconds that a call may take; 0: no limit. A tool's own `timeout`, in seconds, goes before it.
+    seconds: Seconds = 5.0
     #: Seconds by tool name, for those that need more (0: no limit).
-    tools: dict[str, float] = Field(default_factory=dict)
+    tools: dict[str, Seconds] = Field(default_factory=dict)
 
 
 @hookimpl
@@ -33,9 +36,11 @@ def register_tool_policies(settings: Mapping[str, Any]) -> list[ToolPolicy]:
 
     def wrap(call_tool: Callable[..., Any]) -> Callable[..., Any]:
         async def bounded(tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
-            own = getattr(tool, "timeout", None)
-            seconds = chosen.tools.get(tool.name, chosen.seconds if own is None else own)
-            if not seconds:
+            seconds = chosen.tools.get(tool.name)
+            if seconds is None:
+                own = getattr(tool, "timeout", None)  # a tool may mean something else by the name
+                seconds = own if isinstance(own, (int, float)) else chosen.seconds
+            if seconds <= 0:
                 return await call_tool(tool, args, context)
             try:
                 async with asyncio.timeout(seconds) as limit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mortise.policies.tool_errors import shortened
+from mortise.policies.tool_errors import told
 from mortise_kernel import BaseTool, Context, hookimpl
 
 
@@ -13,4 +13,4 @@ def on_tool_error_callback(
     tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, error: Exception
 ) -> dict[str, Any] | None:
     """The names of the tools as a result, so that the model can call the right one."""
-    return {"error": shortened(str(error))} if type(tool) is BaseTool else None
+    return {"error": told(error)} if type(tool) is BaseTool else None

@@ -34,7 +34,7 @@ class InMemorySessionService(BaseSessionService):
         self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None
     ) -> Session:
         """A new session."""
-        key = session_id.strip() if session_id and session_id.strip() else seam.new_id()
+        key = session_id.strip() if session_id and session_id.strip() else seam.new_session_id()
         if state:
             check_keys(state, f"the state of session {key!r}")
         users = self.sessions.setdefault(app_name, {}).setdefault(user_id, {})

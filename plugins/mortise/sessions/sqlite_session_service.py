@@ -58,7 +58,7 @@ class SqliteSessionService(BaseSessionService):
     ) -> Session:
         """A new session, durable."""
         given = session_id.strip() if session_id else ""
-        key = Key(app_name, user_id, given or seam.new_id())
+        key = Key(app_name, user_id, given or seam.new_session_id())
         subject = f"the state of session {key.id!r}"
         check_keys(state or {}, subject)
         change = StateChange.initial(state or {}, subject)

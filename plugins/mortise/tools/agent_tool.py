@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from contextlib import aclosing
 from typing import Any
@@ -83,6 +84,8 @@ class AgentTool(BaseTool):
         try:
             if isinstance(schema, type) and issubclass(schema, BaseModel):
                 return schema.model_validate(args).model_dump_json(exclude_none=True), None
+            if schema is not None:
+                return json.dumps(args, ensure_ascii=False), None
         except ValidationError as error:
             return "", f"Invoking `{self.name}()` failed: the arguments do not fit: {error}"
         request = args.get("request")
@@ -112,9 +115,10 @@ class AgentTool(BaseTool):
         return self._plain[1]
 
     def _result(self, last: Event | None) -> Any:
-        if last is None or last.content is None:
-            failed = last is not None and last.error_code
-            return {"error": f"{last.error_code}: {last.error_message or ''}"} if last is not None and failed else ""
+        if last is None:
+            return ""
+        if last.content is None:
+            return {"error": f"{last.error_code}: {last.error_message or ''}"}
         texts = [text for part in last.content.parts or () if not part.thought and (text := _text(part))]
         text = "\n".join(texts)
         schema = _schema_of(self.agent, "output_schema")

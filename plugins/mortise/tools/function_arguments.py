@@ -30,6 +30,9 @@ class Arguments:
         without it, a value that does not fit a model is passed as it is.
         """
         known = self._shape.parameters
+        hints = self._shape.hints
+        if given.keys() == known.keys() and all(type(value) is hints.get(name) for name, value in given.items()):
+            return dict(given), None  # the usual call: what the annotations say, no more and no less
         values = {name: value for name, value in given.items() if name in known}
         missing = [name for name in self._mandatory if name not in values]
         if missing:

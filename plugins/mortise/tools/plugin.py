@@ -35,4 +35,4 @@ def register_tool_adapters(settings: Mapping[str, Any]) -> list[ToolAdapter]:
         module = import_module("mortise.tools.function_tool")
         return module.FunctionTool(function, describe_parameters=chosen.describe_parameters)
 
-    return [ToolAdapter(name="functions", accepts=callable, adapt=adapt)]
+    return [ToolAdapter(name="functions", accepts=callable, adapt=adapt, fallback=True)]

@@ -96,7 +96,11 @@ def test_the_chain_of_an_agent(project: Any) -> None:
     }  # fmt: skip
     assert (rows["planning"]["applies"], rows["agent_transfer"]["applies"]) == (False, True)
     assert rows["basic"]["applies"] is None
-    assert [row["name"] for row in found["chains"]["response_chain"]] == ["planning", "code_execution"]
+    chains = {chain: [row["name"] for row in rows] for chain, rows in found["chains"].items()}
+    assert list(chains) == ["request_chain", "response_chain", "tool_chain", "result_chain"]
+    assert chains["response_chain"] == ["planning", "code_execution", "tool_calls"]
+    assert chains["tool_chain"] == ["tool_results", "unknown_agents", "tool_timeout", "tool_threads"]
+    assert {row["applies"] for row in found["chains"]["tool_chain"]} == {None}
     project.write("alone.yaml", "name: x\ndisallow_transfer_to_parent: true\ndisallow_transfer_to_peers: true\n")
     alone = json.loads(project.mortise("chain", "alone.yaml").stdout)["chains"]["request_chain"]
     assert {row["name"]: row["applies"] for row in alone}.items() >= {"mask": True, "agent_transfer": False}.items()
