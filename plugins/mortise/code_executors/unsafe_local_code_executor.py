@@ -56,7 +56,7 @@ class UnsafeLocalCodeExecutor(BaseCodeExecutor):
             finally:
                 _end(process)
             for reader in readers:
-                reader.join(timeout=5.0)  # a descendant that left the group may hold the pipe open
+                reader.join(timeout=1.0)  # a descendant that left the group may hold the pipe open
         if code is None:
             told = f"The code was stopped: it ran longer than {self.timeout_seconds:g} seconds."
             return CodeExecutionResult(stdout=printed.text(), stderr=told)

@@ -13,6 +13,7 @@ from mortise_kernel import BaseTool, Context, ToolPolicy, hookimpl
 
 #: No value of a dict is cut to less.
 _LEAST = 200
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Settings(BaseModel, extra="forbid"):
@@ -27,7 +28,7 @@ def bounded(result: Any, most: int) -> Any:
 
     A longer text is cut, the longer values of a dict are; anything else becomes cut text.
     """
-    text = json.dumps(result, ensure_ascii=False)
+    text = _as_json(result)
     if len(text) <= most:
         return result
     if isinstance(result, str):
@@ -35,7 +36,7 @@ def bounded(result: Any, most: int) -> Any:
     if isinstance(result, dict):
         share = max(most // (2 * len(result)), _LEAST)
         shortened = {key: bounded(value, share) for key, value in result.items()}
-        if len(json.dumps(shortened, ensure_ascii=False)) <= most:
+        if len(_as_json(shortened)) <= most:
             return shortened
     return {"truncated": _cut(text, most - len('{"truncated": }'))}
 
@@ -45,10 +46,10 @@ def _cut(text: str, most: int) -> str:
     kept = most - 64  # the note and the quotes
     while True:
         cut = f"{text[:kept]}… ({len(text) - kept} more characters were left out)"
-        size = len(json.dumps(cut, ensure_ascii=False))
+        size = len(_as_json(cut))
         if size <= most:
             return cut
-        kept = kept * most // size - 1  # escapes took the room
+        kept = max(kept * most // size - 1, 0)  # escapes took the room
 
 
 @hookimpl
@@ -65,6 +66,8 @@ def register_tool_policies(settings: Mapping[str, Any]) -> list[ToolPolicy]:
     def wrap(call_tool: Callable[..., Any]) -> Callable[..., Any]:
         async def plainly(tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
             result = await call_tool(tool, args, context)
+            if result is None:
+                return None
             try:
                 return bounded(plain(result), most)
             except Exception as error:  # noqa: BLE001 - a plugin boundary: somebody else's objects

@@ -1,14 +1,20 @@
-"""tool_threads: synchronous function tools run in a bounded pool of threads, so that none stalls the event loop."""
+"""tool_threads: synchronous function tools run in a bounded pool of threads, so that none stalls the event loop.
+
+A thread costs more than most functions do. One that has answered at once many times in a row runs in place from
+then on, and is sent back to the threads for good the first time it takes long there.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, Field
 
@@ -20,34 +26,54 @@ class Settings(BaseModel, extra="forbid"):
 
     #: The most threads.
     max_workers: int = Field(default=8, ge=1)
+    #: After how many quick calls in a row a function runs in place; 0: never.
+    in_place_after: int = Field(default=20, ge=0)
+    #: What a quick call is, in seconds.
+    quick: float = Field(default=0.000_2, ge=0)
 
 
 class Pool:
     """The threads, started at first use; a forked child starts its own."""
 
-    def __init__(self, max_workers: int) -> None:
-        self._max_workers = max_workers
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._executor: ThreadPoolExecutor | None = None
         self._pid = 0
+        #: Function -> its quick calls in a row; below zero: it is never to run in place.
+        self._quick: WeakKeyDictionary[Callable[..., Any], int] = WeakKeyDictionary()
 
     async def call(self, function: Callable[..., Any], values: dict[str, Any]) -> Any:
-        """Call `function` in a thread, with the context variables of the caller."""
-        if self._executor is None or self._pid != os.getpid():
-            self._executor = ThreadPoolExecutor(self._max_workers, thread_name_prefix="mortise-tool")
-            self._pid = os.getpid()
-        work = partial(copy_context().run, _quietly, function, values)
-        outcome, error = await asyncio.get_running_loop().run_in_executor(self._executor, work)
+        """Call `function` in a thread, with the context variables of the caller, or in place where it is quick."""
+        key = getattr(function, "__func__", function)
+        quick_calls = self._quick.get(key, 0)
+        in_place = 0 < self._settings.in_place_after <= quick_calls
+        if in_place:
+            outcome, error, seconds = _timed(function, values)
+        else:
+            work = partial(copy_context().run, _timed, function, values)
+            outcome, error, seconds = await asyncio.get_running_loop().run_in_executor(self._threads(), work)
+        if seconds > self._settings.quick:
+            self._quick[key] = -1 if in_place or quick_calls < 0 else 0
+        elif 0 <= quick_calls < self._settings.in_place_after:
+            self._quick[key] = quick_calls + 1
         if error is not None:
             raise error
         return outcome
 
+    def _threads(self) -> ThreadPoolExecutor:
+        if self._executor is None or self._pid != os.getpid():
+            self._executor = ThreadPoolExecutor(self._settings.max_workers, thread_name_prefix="mortise-tool")
+            self._pid = os.getpid()
+        return self._executor
 
-def _quietly(function: Callable[..., Any], values: dict[str, Any]) -> tuple[Any, BaseException | None]:
-    """The result or the error of a call; a StopIteration, say, cannot be set on a future."""
+
+def _timed(function: Callable[..., Any], values: dict[str, Any]) -> tuple[Any, BaseException | None, float]:
+    """The result or the error of a call (a StopIteration, say, cannot be set on a future), and its seconds."""
+    start = time.perf_counter()
     try:
-        return function(**values), None
+        return function(**values), None, time.perf_counter() - start
     except BaseException as error:  # noqa: BLE001 - a plugin boundary; the caller raises it
-        return None, error
+        return None, error, time.perf_counter() - start
 
 
 @hookimpl
@@ -59,7 +85,7 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_tool_policies(settings: Mapping[str, Any]) -> list[ToolPolicy]:
     """The policy `tool_threads`."""
-    pool = Pool(settings["tool_threads"].max_workers)
+    pool = Pool(settings["tool_threads"])
 
     def wrap(call_tool: Callable[..., Any]) -> Callable[..., Any]:
         def threaded(tool: BaseTool, args: dict[str, Any], context: Context) -> Any:

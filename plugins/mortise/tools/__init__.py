@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from mortise.tools.example_tool import ExampleTool as ExampleTool
     from mortise.tools.exit_loop_tool import exit_loop as exit_loop
     from mortise.tools.function_tool import FunctionTool as FunctionTool
-    from mortise.tools.get_user_choice_tool import get_user_choice_tool as get_user_choice
+    from mortise.tools.get_user_choice_tool import get_user_choice_tool
     from mortise.tools.langchain_tool import LangchainTool as LangchainTool
     from mortise.tools.load_artifacts_tool import LoadArtifactsTool as LoadArtifactsTool
-    from mortise.tools.load_artifacts_tool import load_artifacts_tool as load_artifacts
+    from mortise.tools.load_artifacts_tool import load_artifacts_tool
     from mortise.tools.load_memory_tool import LoadMemoryTool as LoadMemoryTool
-    from mortise.tools.load_memory_tool import load_memory_tool as load_memory
+    from mortise.tools.load_memory_tool import load_memory_tool
     from mortise.tools.long_running_tool import LongRunningFunctionTool as LongRunningFunctionTool
     from mortise.tools.preload_memory_tool import PreloadMemoryTool as PreloadMemoryTool
-    from mortise.tools.preload_memory_tool import preload_memory_tool as preload_memory
+    from mortise.tools.preload_memory_tool import preload_memory_tool
     from mortise.tools.server_tools import CodeExecutionTool as CodeExecutionTool
     from mortise.tools.server_tools import EnterpriseWebSearchTool as EnterpriseWebSearchTool
     from mortise.tools.server_tools import GoogleMapsGroundingTool as GoogleMapsGroundingTool
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mortise.tools.server_tools import UrlContextTool as UrlContextTool
     from mortise.tools.server_tools import VertexAiSearchTool as VertexAiSearchTool
     from mortise.tools.server_tools import code_execution as code_execution
-    from mortise.tools.server_tools import enterprise_web_search_tool as enterprise_web_search
+    from mortise.tools.server_tools import enterprise_web_search_tool
     from mortise.tools.server_tools import google_maps_grounding as google_maps_grounding
     from mortise.tools.server_tools import google_search as google_search
     from mortise.tools.server_tools import url_context as url_context
@@ -38,6 +38,12 @@ if TYPE_CHECKING:
     from mortise_kernel.contracts.tool import BaseTool as BaseTool
     from mortise_kernel.contracts.tool import BaseToolset as BaseToolset
     from mortise_kernel.events import ToolConfirmation as ToolConfirmation
+
+    get_user_choice = get_user_choice_tool
+    load_artifacts = load_artifacts_tool
+    load_memory = load_memory_tool
+    preload_memory = preload_memory_tool
+    enterprise_web_search = enterprise_web_search_tool
 
 _WHERE = {
     "AgentTool": "mortise.tools.agent_tool",

@@ -32,7 +32,7 @@ class PreloadMemoryTool(BaseTool):
             return
         try:
             found = await tool_context.search_memory(query)
-        except Exception:  # whatever a memory service raises
+        except Exception:  # noqa: BLE001 - a memory service of a plugin; whatever it raises
             _log.warning("searching the memory failed; the agent goes on without", exc_info=True)
             return
         entries = [entry for memory in found.memories if (entry := _entry(memory))]
