@@ -63,6 +63,9 @@ async def _declare(
     ctx: InvocationContext, owner: Any, request: LlmRequest, provided: list[tuple[BaseToolset, list[BaseTool]]]
 ) -> None:
     """Declare the tools of `owner`; those that toolsets give are noted in `provided`."""
+    if (only := owner.plain_tools(ctx)) is not None:
+        request.append_tools(only)
+        return
     plain: list[BaseTool] = []
     for entry in owner.tools:
         if type(entry) is not FunctionType and isinstance(entry, BaseToolset):

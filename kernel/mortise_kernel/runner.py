@@ -78,7 +78,7 @@ class Runner:
         self.resumability_config = getattr(app, "resumability_config", None)
 
     def _store(self, kind: str) -> Any:
-        service = self.composition.service(kind)
+        service = getattr(self.app, f"{kind}_service", None) or self.composition.service(kind)
         if service is None and kind == "session":
             raise ConfigurationError(
                 f"no session store: pass session_service=, or set services.session in the distribution "

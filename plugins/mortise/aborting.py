@@ -76,6 +76,6 @@ class _Step:
 async def _watch(signal: AbortSignal, step: _Step) -> None:
     if inspect.iscoroutinefunction(signal.wait):
         await signal.wait()
-    while not signal.is_set():
+    while not signal.is_set():  # noqa: ASYNC110 - not an event of this loop
         await asyncio.sleep(_POLL_SECONDS)
     step.cancel()

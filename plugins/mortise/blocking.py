@@ -31,7 +31,7 @@ class _Drive:
     def _main(self) -> None:
         try:
             asyncio.run(self._drive())
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - raised again where the events are asked for
             self._out.put(error)
         finally:
             self._ready.set()

@@ -9,10 +9,10 @@ from typing import Any
 from mortise.aborting import AbortSignal, abortable
 from mortise.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from mortise.blocking import iterate
+from mortise.debug_output import print_event
 from mortise.memory.in_memory_memory_service import InMemoryMemoryService
 from mortise.sessions.in_memory_session_service import InMemorySessionService
 from mortise.sessions.rewind import rewind_event
-from mortise.debug_output import print_event
 from mortise_kernel import runner as kernel
 from mortise_kernel.contracts.agent import BaseAgent
 from mortise_kernel.events import Event
@@ -79,7 +79,7 @@ class Runner(kernel.Runner):
 
         The session is made where there is none, and continued where there is one.
         """
-        where = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
+        where: dict[str, Any] = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
         if await self.session_service.get_session(**where) is None:
             await self.session_service.create_session(**where)
         events: list[Event] = []

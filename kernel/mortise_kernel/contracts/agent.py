@@ -135,11 +135,14 @@ class BaseAgent(BaseModel):
             self._bound[hook] = known
         return known[1]
 
-    async def run_async(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
-        """Run the agent; its events, in order. Each is committed before the agent resumes.
+    def run_async(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
+        """Run the agent; its events, in order. Each is committed before the agent resumes."""
+        if not self.sub_agents and self.parent_agent is None:  # there is nobody to hand over to
+            return self._enter(parent_context)
+        return self._relay(parent_context)
 
-        A transfer hands over to another agent without nesting: see `Handover`.
-        """
+    async def _relay(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
+        """The agent's events, and those of the agents that it hands over to, without nesting: see `Handover`."""
         running = [self._enter(parent_context)]
         handovers: list[tuple[Handover, Event | None]] = []  # each with the latest event before it
         latest: Event | None = None

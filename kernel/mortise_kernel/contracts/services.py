@@ -7,11 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
+
+from mortise_kernel import seam
 from mortise_kernel.errors import PairingError
 from mortise_kernel.events import Event, freeze_event
 from mortise_kernel.session import Session
 from mortise_kernel.state import apply_delta
 from mortise_kernel.types.hot import deep_copy
+from mortise_kernel.types.wire import WireModel
 
 if TYPE_CHECKING:
     from mortise_kernel.types.content import Part
@@ -132,14 +136,13 @@ def check_pairing(events: Sequence[Event], event: Event) -> None:
     raise PairingError(f"event {event.id} of {event.author!r} answers unknown call(s) {sorted(map(str, wanted))}")
 
 
-@dataclass(slots=True, kw_only=True)
-class ArtifactVersion:
-    """One version of an artifact; `create_time` in seconds since the epoch."""
+class ArtifactVersion(WireModel):
+    """What is known of one version of an artifact; `create_time` in seconds since the epoch."""
 
     version: int
     canonical_uri: str = ""
-    custom_metadata: dict[str, Any] = field(default_factory=dict)
-    create_time: float = 0.0
+    custom_metadata: dict[str, Any] = Field(default_factory=dict)
+    create_time: float = Field(default_factory=lambda: seam.clock())
     mime_type: str | None = None
 
 
@@ -148,8 +151,8 @@ class BaseArtifactService(ABC):
 
     @abstractmethod
     async def save_artifact(
-        self, *, app_name: str, user_id: str, filename: str, artifact: Part, session_id: str | None = None,
-        custom_metadata: Mapping[str, Any] | None = None,
+        self, *, app_name: str, user_id: str, filename: str, artifact: Part | dict[str, Any],
+        session_id: str | None = None, custom_metadata: Mapping[str, Any] | None = None,
     ) -> int:  # fmt: skip
         """Store a new version; its number is returned (the first is 0)."""
 
@@ -186,6 +189,14 @@ class BaseArtifactService(ABC):
         )
         number = versions[-1] if versions and version is None else version
         return ArtifactVersion(version=number) if number in versions and number is not None else None
+
+    async def list_artifact_versions(
+        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
+    ) -> list[ArtifactVersion]:
+        """What is known of each version, ascending."""
+        where = {"app_name": app_name, "user_id": user_id, "filename": filename, "session_id": session_id}
+        found = [await self.get_artifact_version(**where, version=n) for n in await self.list_versions(**where)]  # type: ignore[arg-type]
+        return [version for version in found if version is not None]
 
 
 class BaseMemoryService(ABC):

@@ -138,6 +138,22 @@ class LlmAgent(BaseAgent):
             known = self._adapted[id(entry)] = (entry, [made])
         return known[1]
 
+    def plain_tools(self, ctx: InvocationContext) -> list[BaseTool] | None:
+        """The agent's tools where each only declares itself, found out once per list of entries; else None."""
+        known = self._plain
+        if not known or known[0] != self.tools:
+            found: list[BaseTool] = []
+            if not any(isinstance(entry, BaseToolset) for entry in self.tools):
+                found = [tool for entry in self.tools for tool in self.as_tools(entry, ctx)]
+            whole = found and all(type(t).process_llm_request is BaseTool.process_llm_request for t in found)
+            known[:] = [list(self.tools), found if whole else None]
+        return known[1]  # type: ignore[no-any-return]
+
+    @cached_property
+    def _plain(self) -> list[Any]:
+        """The entries that `plain_tools` knows, and their tools."""
+        return []
+
     async def canonical_tools(self, ctx: Any = None) -> list[BaseTool]:
         """Every tool of the agent, functions adapted and toolsets asked."""
         tools: list[BaseTool] = []

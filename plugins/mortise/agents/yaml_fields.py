@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -109,7 +109,8 @@ def provided(kind: str) -> Reader:
         config = parsed(file, steps, value, CodeConfig)
         known = file.composition.registry.get(kind, {})
         if config.name in known:
-            return _called(file, steps, config, known[config.name].item.create)
+            create = known[config.name].item.create
+            return _called(file, steps, _with_references(file, steps, config, create), create)
         if "." in config.name:
             return _resolved(file, steps, config)
         try:
@@ -118,6 +119,26 @@ def provided(kind: str) -> Reader:
             raise file.error(steps, f"{error}; or name one of the app's folder as module.name") from None
 
     return read
+
+
+def _with_references(file: AgentFile, steps: Steps, config: CodeConfig, create: Callable[..., Any]) -> CodeConfig:
+    """`config` with the agents and functions that `create` takes, by its annotations; a file can only name them."""
+    try:
+        parameters = inspect.signature(create, eval_str=True).parameters
+    except (NameError, TypeError, ValueError):
+        return config
+    arguments = []
+    for argument in config.args or ():
+        parameter = parameters.get(argument.name or "")
+        wanted = parameter.annotation if parameter is not None else None
+        place, value = (*steps, "args"), argument.value
+        if isinstance(wanted, type) and issubclass(wanted, BaseAgent):
+            short = "config_path" if isinstance(value, str) and value.endswith((".yaml", ".yml")) else "code"
+            value = _sub_agent(file, place, {short: value} if isinstance(value, str) else value)
+        elif get_origin(wanted) is Callable:
+            value = read_code(file, place, value)
+        arguments.append(argument.model_copy(update={"value": value}))
+    return config.model_copy(update={"args": arguments}) if config.args else config
 
 
 def read_tools(file: AgentFile, steps: Steps, value: Any) -> list[Any]:

@@ -8,11 +8,17 @@ from mortise_kernel.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from mortise.apps.app import App as App
-    from mortise.apps.app import ResumabilityConfig as ResumabilityConfig
+    from mortise.apps.base_events_summarizer import BaseEventsSummarizer as BaseEventsSummarizer
+    from mortise.apps.configs import EventsCompactionConfig as EventsCompactionConfig
+    from mortise.apps.configs import ResumabilityConfig as ResumabilityConfig
+    from mortise.apps.llm_event_summarizer import LlmEventSummarizer as LlmEventSummarizer
 
 _WHERE = {
     "App": "mortise.apps.app",
-    "ResumabilityConfig": "mortise.apps.app",
+    "BaseEventsSummarizer": "mortise.apps.base_events_summarizer",
+    "EventsCompactionConfig": "mortise.apps.configs",
+    "LlmEventSummarizer": "mortise.apps.llm_event_summarizer",
+    "ResumabilityConfig": "mortise.apps.configs",
 }
 
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

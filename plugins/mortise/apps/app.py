@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 
+from mortise.agents.config_agent_utils import from_config
+from mortise.agents.context_cache_config import ContextCacheConfig
+from mortise.agents.yaml_positions import read_document
+from mortise.apps.configs import EventsCompactionConfig, ResumabilityConfig
 from mortise_kernel.contracts.agent import BaseAgent
 
-
-class ResumabilityConfig(BaseModel):
-    """Whether an interrupted invocation can be resumed."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    is_resumable: bool = False
+__all__ = ["App", "EventsCompactionConfig", "ResumabilityConfig"]
 
 
 class App(BaseModel):
-    """What a Runner runs."""
+    """What a Runner runs. `agent` is another name for `root_agent`; services given here are the Runner's defaults."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", populate_by_name=True)
 
     name: str
-    root_agent: BaseAgent
+    root_agent: BaseAgent = Field(validation_alias=AliasChoices("root_agent", "agent"))
     plugins: list[Any] = Field(default_factory=list)
+    events_compaction_config: EventsCompactionConfig | None = None
+    context_cache_config: ContextCacheConfig | None = None
     resumability_config: ResumabilityConfig | None = None
+    session_service: Any = None
+    artifact_service: Any = None
+    memory_service: Any = None
+    credential_service: Any = None
+    auth_provider_registry: Any = None
 
     @field_validator("name")
     @classmethod
@@ -33,3 +39,21 @@ class App(BaseModel):
         if not name.replace("-", "_").isidentifier() or name == "user":
             raise ValueError(f"invalid app name {name!r}: use letters, digits, '_' and '-', and not 'user'")
         return name
+
+    @classmethod
+    def from_config(cls, config_path: str | Path) -> Self:
+        """The app of a YAML file.
+
+        The file is an agent's (the app then has the agent's name), or holds fields of App, with `root_agent` the
+        name of an agent file in the same folder.
+        """
+        path = Path(config_path)
+        document = read_document(path)
+        fields = document.data
+        if not isinstance(fields, dict) or "root_agent" not in fields:
+            agent = from_config(path)
+            return cls(name=agent.name, root_agent=agent)
+        named = (path.parent / str(fields["root_agent"])).resolve()
+        if not named.is_relative_to(path.parent.resolve()):
+            raise document.error(("root_agent",), f"root_agent {fields['root_agent']!r} is outside the app's folder")
+        return cls(**{**fields, "root_agent": from_config(named)})

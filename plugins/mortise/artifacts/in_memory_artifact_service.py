@@ -1,16 +1,17 @@
-"""InMemoryArtifactService: artifacts in this process."""
+"""InMemoryArtifactService: artifacts in this process, for tests and first steps; they end with it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from mortise_kernel import seam
+from mortise.artifacts.stored_part import as_part, is_blank, mime_type, scope_of
 from mortise_kernel.contracts.services import ArtifactVersion, BaseArtifactService
 from mortise_kernel.types.content import Part
-from mortise_kernel.types.hot import coerce
+from mortise_kernel.types.hot import deep_copy
 
-_Key = tuple[str, str, str, str]
+#: App, user, session (None: the user's own), file name.
+_Key = tuple[str, str, str | None, str]
 
 
 class InMemoryArtifactService(BaseArtifactService):
@@ -19,31 +20,23 @@ class InMemoryArtifactService(BaseArtifactService):
     def __init__(self) -> None:
         self._versions: dict[_Key, list[tuple[Part, ArtifactVersion]]] = {}
 
-    @staticmethod
-    def _key(app_name: str, user_id: str, session_id: str | None, filename: str) -> _Key:
-        if filename.startswith("user:"):
-            return app_name, user_id, "user", filename
-        if session_id is None:
-            raise ValueError(f"the artifact {filename!r} belongs to a session: pass session_id, or name it user:...")
-        return app_name, user_id, session_id, filename
-
     async def save_artifact(
-        self, *, app_name: str, user_id: str, filename: str, artifact: Part, session_id: str | None = None,
-        custom_metadata: Mapping[str, Any] | None = None,
+        self, *, app_name: str, user_id: str, filename: str, artifact: Part | dict[str, Any],
+        session_id: str | None = None, custom_metadata: Mapping[str, Any] | None = None,
     ) -> int:  # fmt: skip
         """Store a new version."""
-        part = coerce(Part, artifact).model_copy(deep=True)
-        versions = self._versions.setdefault(self._key(app_name, user_id, session_id, filename), [])
-        number = len(versions)
-        blob = part.inline_data
-        versions.append((part, ArtifactVersion(
-            version=number,
-            canonical_uri=f"memory://apps/{app_name}/users/{user_id}/sessions/{session_id}/artifacts/{filename}/versions/{number}",
-            custom_metadata=dict(custom_metadata or {}),
-            create_time=seam.clock(),
-            mime_type=blob.mime_type if blob is not None else ("text/plain" if part.text is not None else None),
-        )))  # fmt: skip
-        return number
+        part = as_part(artifact)
+        scope = scope_of(filename, session_id)
+        versions = self._versions.setdefault((app_name, user_id, scope, filename), [])
+        owner = f"apps/{app_name}/users/{user_id}" + (f"/sessions/{scope}" if scope is not None else "")
+        known = ArtifactVersion(
+            version=len(versions),
+            canonical_uri=f"memory://{owner}/artifacts/{filename}/versions/{len(versions)}",
+            custom_metadata=deep_copy(dict(custom_metadata or {})),
+            mime_type=mime_type(part),
+        )
+        versions.append((part, known))
+        return known.version
 
     async def load_artifact(
         self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
@@ -51,17 +44,15 @@ class InMemoryArtifactService(BaseArtifactService):
     ) -> Part | None:  # fmt: skip
         """A copy of a version, or None."""
         entry = self._entry(self._key(app_name, user_id, session_id, filename), version)
-        return None if entry is None else entry[0].model_copy(deep=True)
-
-    def _entry(self, key: _Key, version: int | None) -> tuple[Part, ArtifactVersion] | None:
-        versions = self._versions.get(key)
-        number = len(versions) - 1 if versions and version is None else version
-        return versions[number] if versions and number is not None and 0 <= number < len(versions) else None
+        return None if entry is None or is_blank(entry[0]) else entry[0].model_copy(deep=True)
 
     async def list_artifact_keys(self, *, app_name: str, user_id: str, session_id: str | None = None) -> list[str]:
         """The names of the session's and of the user's artifacts."""
-        scopes = {(app_name, user_id, "user")} | ({(app_name, user_id, session_id)} if session_id else set())
-        return sorted(key[3] for key in self._versions if key[:3] in scopes)
+        return sorted(
+            filename
+            for app, user, scope, filename in self._versions
+            if (app, user) == (app_name, user_id) and scope in (None, session_id)
+        )
 
     async def delete_artifact(
         self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
@@ -73,7 +64,7 @@ class InMemoryArtifactService(BaseArtifactService):
         self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
     ) -> list[int]:
         """The version numbers."""
-        return list(range(len(self._versions.get(self._key(app_name, user_id, session_id, filename), []))))
+        return list(range(len(self._versions.get(self._key(app_name, user_id, session_id, filename), ()))))
 
     async def get_artifact_version(
         self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
@@ -81,4 +72,13 @@ class InMemoryArtifactService(BaseArtifactService):
     ) -> ArtifactVersion | None:  # fmt: skip
         """What is known of a version."""
         entry = self._entry(self._key(app_name, user_id, session_id, filename), version)
-        return None if entry is None else entry[1]
+        return None if entry is None else entry[1].model_copy(deep=True)
+
+    @staticmethod
+    def _key(app_name: str, user_id: str, session_id: str | None, filename: str) -> _Key:
+        return app_name, user_id, scope_of(filename, session_id), filename
+
+    def _entry(self, key: _Key, version: int | None) -> tuple[Part, ArtifactVersion] | None:
+        versions = self._versions.get(key, [])
+        number = len(versions) - 1 if version is None else version
+        return versions[number] if 0 <= number < len(versions) else None

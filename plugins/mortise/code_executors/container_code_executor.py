@@ -101,6 +101,7 @@ class ContainerCodeExecutor(BaseCodeExecutor):
             ) from error
         weakref.finalize(self, _remove, container)
         if container.exec_run(["which", "python3", "timeout"]).exit_code:
+            _remove(container)
             raise ConfigurationError(f"the image {self.image or _BUILT!r} lacks python3 or timeout; use one with both")
         return container
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from mortise.flows import rearrangement
 from mortise.flows.visibility import HIDDEN, as_quotation, is_from_other_agent, is_visible, rewound
-from mortise_kernel.events import Event
+from mortise_kernel.events import Event, EventCompaction
 from mortise_kernel.types.content import Content, FrozenContent, FunctionCall, FunctionResponse, Part, freeze, thaw
 
 _OURS = "adk-"
@@ -19,7 +19,9 @@ _OURS = "adk-"
 class History:
     """The contents that one agent on one branch sees. `update` takes the session's events and does what is new."""
 
-    __slots__ = ("_agent", "_branch", "_calls", "_contents", "_epoch", "_marks", "_scope", "_seen", "_settled", "_voices")
+    __slots__ = (
+        "_agent", "_branch", "_calls", "_contents", "_epoch", "_marks", "_scope", "_seen", "_settled", "_voices",
+    )  # fmt: skip
 
     def __init__(self, agent_name: str, branch: str | None, scope: str | None) -> None:
         self._agent = agent_name
@@ -56,6 +58,8 @@ class History:
     def _roll_back(self, events: Sequence[Event]) -> None:
         """Forget the events that were cut off the end, or everything where the log is another one."""
         count = min(len(self._seen), len(events))
+        while count > self._epoch and events[count - 1] is not self._seen[count - 1]:
+            count -= 1  # cut off and written on
         if self._epoch <= count and count and self._settled and events[count - 1] is self._seen[count - 1]:
             del self._seen[count:], self._marks[count:]
             del self._contents[self._marks[-1] :]
@@ -147,7 +151,7 @@ def assemble(
         visible = compacted(visible)
     told: list[Event] = []
     for event in transcribed(visible):
-        if not is_from_other_agent(event, agent_name) or _is_summary(event):
+        if not is_from_other_agent(event, agent_name):  # a summary is: its author is the model
             told.append(event)
         elif (content := as_quotation(event)) is not None:
             told.append(Event(author="user", content=content, branch=event.branch, timestamp=event.timestamp))
@@ -155,24 +159,51 @@ def assemble(
 
 
 def compacted(events: Sequence[Event]) -> list[Event]:
-    """The events with each compacted range replaced by its summary."""
-    kept: list[Event] = []
-    covered_from = float("inf")
-    for event in reversed(events):
-        actions = event.touched_actions
-        compaction = actions.compaction if actions is not None else None
-        if compaction is not None:
-            kept.append(
-                Event(
-                    author="model", content=thaw(compaction.compacted_content), branch=event.branch,
-                    invocation_id=event.invocation_id, timestamp=compaction.end_timestamp,
-                    actions=actions,  # type: ignore[arg-type] # None: made when touched
-                )
-            )  # fmt: skip
-            covered_from = min(covered_from, compaction.start_timestamp)
-        elif event.timestamp < covered_from:
+    """The events with each compacted range replaced by its summary, where the range ends.
+
+    A range holds the earlier events that lie between its timestamps; a summary that a later one takes in is dropped.
+    """
+    summaries = _summaries(events)
+    at: dict[int, list[Event]] = {}
+    for index, compaction, event in summaries:
+        last = max((i for i in range(index) if events[i].timestamp <= compaction.end_timestamp), default=-1)
+        summary = Event(
+            author="model", content=thaw(compaction.compacted_content), branch=event.branch,
+            invocation_id=event.invocation_id, timestamp=compaction.end_timestamp,
+            actions=event.touched_actions,  # type: ignore[arg-type] # None: made when touched
+        )  # fmt: skip
+        at.setdefault(last, []).append(summary)
+    kept = at.get(-1, [])
+    for position, event in enumerate(events):
+        if not _is_summary(event) and not any(
+            position < index and compaction.start_timestamp <= event.timestamp <= compaction.end_timestamp
+            for index, compaction, _ in summaries
+        ):
             kept.append(event)
-    return kept[::-1]
+        kept.extend(at.get(position, ()))
+    return kept
+
+
+def _summaries(events: Sequence[Event]) -> list[tuple[int, EventCompaction, Event]]:
+    """The compactions that no other takes in, in order."""
+    found = [
+        (index, actions.compaction, event)
+        for index, event in enumerate(events)
+        if (actions := event.touched_actions) is not None and actions.compaction is not None
+    ]
+    return [
+        (index, own, event)
+        for index, own, event in found
+        if not any(
+            other.start_timestamp <= own.start_timestamp and own.end_timestamp <= other.end_timestamp
+            for later, other, _ in found
+            if later > index or (later < index and _range(other) != _range(own))
+        )
+    ]
+
+
+def _range(compaction: EventCompaction) -> tuple[float, float]:
+    return compaction.start_timestamp, compaction.end_timestamp
 
 
 def _is_summary(event: Event) -> bool:

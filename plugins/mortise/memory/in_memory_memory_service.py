@@ -1,4 +1,4 @@
-"""InMemoryMemoryService: what was said, found again by its words. For tests and first steps; it ends with the process."""
+"""InMemoryMemoryService: what was said, found again by its words; it ends with the process."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Pool:
 
     async def call(self, function: Callable[..., Any], values: dict[str, Any]) -> Any:
         """Call `function` in a thread, with the context variables of the caller, or in place where it is quick."""
-        key = getattr(function, "__func__", function)
+        key = _key(function)
         quick_calls = self._quick.get(key, 0)
         in_place = 0 < self._settings.in_place_after <= quick_calls
         if in_place:
@@ -65,6 +65,13 @@ class Pool:
             self._executor = ThreadPoolExecutor(self._settings.max_workers, thread_name_prefix="mortise-tool")
             self._pid = os.getpid()
         return self._executor
+
+
+def _key(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What calls are counted by: the function; the class of a callable object that cannot be a weak key."""
+    key: Callable[..., Any] = getattr(function, "__func__", function)
+    kind = type(key)
+    return key if kind.__hash__ is not None and kind.__weakrefoffset__ else kind
 
 
 def _timed(function: Callable[..., Any], values: dict[str, Any]) -> tuple[Any, BaseException | None, float]:

@@ -63,7 +63,9 @@ async def _restore(
     for name in since:
         if name.startswith("user:") or then.get(name) == since[name]:
             continue
-        where = {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id, "filename": name}
+        where: dict[str, Any] = {
+            "app_name": session.app_name, "user_id": session.user_id, "session_id": session.id, "filename": name,
+        }  # fmt: skip
         part = await artifacts.load_artifact(**where, version=then[name]) if name in then else None
         nothing = Part(inline_data=Blob(mime_type="application/octet-stream", data=b""))
         delta[name] = await artifacts.save_artifact(**where, artifact=part or nothing)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_serializer
 
 from mortise.tools.function_tool import FunctionTool
 from mortise_kernel.context import Context, ToolContext
@@ -21,6 +21,12 @@ class LoadMemoryResponse(BaseModel):
     """The entries that were found."""
 
     memories: list[Any] = Field(default_factory=list)
+
+    @field_serializer("memories")
+    def _said(self, memories: list[Any]) -> list[Any]:
+        """Without the fields that an entry does not have: a model pays for each."""
+        dumps = (getattr(memory, "model_dump", None) for memory in memories)
+        return [m if dump is None else dump(mode="json", exclude_none=True) for m, dump in zip(memories, dumps, strict=True)]
 
 
 async def load_memory(query: str, tool_context: ToolContext) -> LoadMemoryResponse:

@@ -1,0 +1,87 @@
+"""LangGraphAgent over graphs of our own that look like LangGraph's."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mortise.agents import LangGraphAgent
+from mortise.sessions import InMemorySessionService
+from mortise_kernel import Runner, compose
+from mortise_kernel.errors import ModelError
+
+
+class Graph:
+    checkpointer: Any = None
+
+    def __init__(self) -> None:
+        self.asked: list[list[tuple[str, str]]] = []
+        self.threads: dict[str, list[Any]] = {}
+
+    def invoke(self, given: dict[str, Any], config: dict[str, Any]) -> Any:
+        said = [(message["role"], message["content"]) for message in given["messages"]]
+        self.asked.append(said)
+        answer = SimpleNamespace(content=f"answer {len(self.asked)}")
+        self.threads.setdefault(config["configurable"]["thread_id"], []).extend([*said, answer])
+        return {"messages": [*given["messages"], answer]}
+
+
+class Remembering(Graph):
+    checkpointer = object()
+
+    async def ainvoke(self, given: dict[str, Any], config: dict[str, Any]) -> Any:
+        return self.invoke(given, config)
+
+    def get_state(self, config: dict[str, Any]) -> Any:
+        return SimpleNamespace(values={"messages": self.threads.get(config["configurable"]["thread_id"], [])})
+
+
+def talk(graph: Any, *messages: str, **fields: Any) -> list[Any]:
+    agent = LangGraphAgent(name="graph", graph=graph, **fields)
+    runner = Runner(
+        agent=agent, app_name="x", session_service=InMemorySessionService(), auto_create_session=True,
+        composition=compose("adk"),
+    )  # fmt: skip
+
+    async def go() -> list[Any]:
+        events = []
+        for message in messages:
+            events += [e async for e in runner.run_async(user_id="u", session_id="s", new_message=message)]
+        return events
+
+    return asyncio.run(go())
+
+
+def test_a_graph_without_memory_gets_the_whole_dialogue() -> None:
+    graph = Graph()
+    events = talk(graph, "one", "two", instruction="Be brief.")
+    assert [(event.author, event.content.parts[0].text) for event in events] == [
+        ("graph", "answer 1"), ("graph", "answer 2"),
+    ]  # fmt: skip
+    assert graph.asked[1] == [
+        ("system", "Be brief."), ("user", "one"), ("assistant", "answer 1"), ("user", "two"),
+    ]  # fmt: skip
+
+
+def test_a_graph_with_memory_gets_what_is_new() -> None:
+    graph = Remembering()
+    talk(graph, "one", "two", instruction="Be brief.")
+    assert graph.asked == [[("system", "Be brief."), ("user", "one")], [("user", "two")]]
+
+
+def test_blocks_of_an_answer_are_joined() -> None:
+    class Blocks(Graph):
+        def invoke(self, given: Any, config: Any) -> Any:
+            return {"messages": [{"content": [{"type": "text", "text": "a"}, "b"]}]}
+
+    assert talk(Blocks(), "x")[0].content.parts[0].text == "ab"
+
+
+def test_what_is_no_graph_is_refused() -> None:
+    with pytest.raises(ValueError, match="pip install langgraph"):
+        LangGraphAgent(name="graph", graph=object())
+    with pytest.raises(ModelError, match="returned no `messages`"):
+        talk(SimpleNamespace(invoke=lambda given, config: {}), "x")

@@ -1,0 +1,121 @@
+"""Planners, in conversations."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mortise.agents import LlmAgent
+from mortise.models.scripted import ScriptedModel
+from mortise.planners import BasePlanner, BuiltInPlanner, PlanReActPlanner
+from mortise.sessions import InMemorySessionService
+from mortise_kernel import Event, Runner, compose
+from mortise_kernel.types.config import GenerateContentConfig, ThinkingConfig
+from mortise_kernel.types.content import FunctionCall, Part
+
+
+def run(agent: LlmAgent, *messages: str) -> list[Event]:
+    runner = Runner(
+        agent=agent, app_name="plans", session_service=InMemorySessionService(), auto_create_session=True,
+        composition=compose("adk"),
+    )  # fmt: skip
+
+    async def go() -> list[Event]:
+        events: list[Event] = []
+        for message in messages:
+            running = runner.run_async(user_id="u", session_id="s", new_message=message)
+            events += [event async for event in running]
+        return events
+
+    return asyncio.run(go())
+
+
+def agent(planner: Any, *steps: Any, **fields: Any) -> LlmAgent:
+    return LlmAgent(name="root", model=ScriptedModel(steps), planner=planner, **fields)
+
+
+def parts(event: Event) -> list[tuple[str | None, bool | None]]:
+    assert event.content is not None
+    return [(part.text, part.thought) for part in event.content.parts or ()]
+
+
+def test_plan_react_asks_for_its_tags() -> None:
+    root = agent(PlanReActPlanner(), "ok")
+    run(root, "go")
+    told = root.model.requests[0].config.system_instruction  # type: ignore[union-attr]
+    for tag in ("PLANNING", "REPLANNING", "ACTION", "REASONING", "FINAL_ANSWER"):
+        assert f"/*{tag}*/" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/*PLANNING*/ a /*FINAL_ANSWER*/ 42", [("/*PLANNING*/ a /*FINAL_ANSWER*/", True), (" 42", None)]),
+        ("/*FINAL_ANSWER*/ x /*FINAL_ANSWER*/y", [("/*FINAL_ANSWER*/ x /*FINAL_ANSWER*/", True), ("y", None)]),
+        ("/*FINAL_ANSWER*/", [("/*FINAL_ANSWER*/", True)]),
+        ("/*REASONING*/ hm", [("/*REASONING*/ hm", True)]),
+        ("/*REPLANNING*/ hm", [("/*REPLANNING*/ hm", True)]),
+        ("see /*PLANNING*/", [("see /*PLANNING*/", None)]),
+        ("plain", [("plain", None)]),
+    ],
+)
+def test_what_is_tagged_is_thought(text: str, expected: Any) -> None:
+    assert parts(run(agent(PlanReActPlanner(), text), "go")[0]) == expected
+
+
+def test_the_plan_is_the_models_own_text_again_in_the_next_request() -> None:
+    root = agent(PlanReActPlanner(), "/*PLANNING*/ a /*FINAL_ANSWER*/b", "next")
+    run(root, "go", "on")
+    said = root.model.requests[1].contents[1].parts  # type: ignore[union-attr]
+    assert [(part.text, part.thought) for part in said] == [("/*PLANNING*/ a /*FINAL_ANSWER*/", None), ("b", None)]
+
+
+def f(x: int = 0) -> int:
+    return x
+
+
+def test_the_first_group_of_calls_ends_the_answer_and_nameless_calls_are_dropped() -> None:
+    steps = [Part(text="/*ACTION*/"), FunctionCall(name=""), FunctionCall(name="f", args={"x": 1}),
+             FunctionCall(name="f", args={"x": 2}), Part(text="the result is 3"), FunctionCall(name="f")]  # fmt: skip
+    events = run(agent(PlanReActPlanner(), steps, "/*FINAL_ANSWER*/done", tools=[f]), "go")
+    assert [call.args for call in events[0].get_function_calls()] == [{"x": 1}, {"x": 2}]
+    assert parts(events[0])[0] == ("/*ACTION*/", True)
+    assert parts(events[2]) == [("/*FINAL_ANSWER*/", True), ("done", None)]
+
+
+def test_a_signature_stays_with_the_answer() -> None:
+    signed = [Part(text="/*REASONING*/a/*FINAL_ANSWER*/b", thought_signature=b"s")]
+    planned = PlanReActPlanner().process_planning_response(None, signed)  # type: ignore[arg-type]
+    assert planned is not None
+    assert [part.thought_signature for part in planned] == [None, b"s"]
+    assert signed[0].thought is None
+
+
+@pytest.mark.parametrize("given", [ThinkingConfig(thinking_budget=9, include_thoughts=True), {"thinkingBudget": 9}])
+def test_built_in_configures_thinking_and_nothing_else(given: Any) -> None:
+    root = agent(
+        BuiltInPlanner(thinking_config=given), "/*PLANNING*/ stays",
+        generate_content_config=GenerateContentConfig(temperature=0.5, thinking_config=ThinkingConfig(thinking_budget=1)),
+    )  # fmt: skip
+    events = run(root, "go")
+    config = root.model.requests[0].config  # type: ignore[union-attr]
+    assert (config.thinking_config.thinking_budget, config.temperature) == (9, 0.5)
+    assert parts(events[0]) == [("/*PLANNING*/ stays", None)]
+
+
+class Rhymes(BasePlanner):
+    def build_planning_instruction(self, readonly_context: Any, llm_request: Any) -> str:
+        return f"Rhyme, {readonly_context.agent_name}."
+
+    def process_planning_response(self, callback_context: Any, response_parts: Any) -> Any:
+        callback_context.state["rhymed"] = True
+        return None
+
+
+def test_a_planner_of_ones_own() -> None:
+    root = agent(Rhymes(), "ok")
+    events = run(root, "go")
+    assert "Rhyme, root." in root.model.requests[0].config.system_instruction  # type: ignore[union-attr]
+    assert events[0].actions.state_delta == {"rhymed": True}

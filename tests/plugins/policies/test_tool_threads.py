@@ -1,0 +1,160 @@
+"""tool_threads: synchronous tools run in threads of a bounded pool, and nothing else changes for them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from mortise.tools import ToolContext
+from mortise_kernel.errors import ConfigurationError
+
+guest: ContextVar[str] = ContextVar("guest", default="nobody")
+
+
+class Where:
+    """Tools that note the threads in which they run."""
+
+    def __init__(self) -> None:
+        self.threads: list[str] = []
+        self.gate = threading.Barrier(2, timeout=10)
+
+    def chop(self) -> str:
+        """Chops."""
+        self.threads.append(threading.current_thread().name)
+        return guest.get()
+
+    async def stir(self) -> str:
+        """Stirs."""
+        self.threads.append(threading.current_thread().name)
+        return guest.get()
+
+    def meet(self) -> str:
+        """Waits for the other call of it."""
+        self.gate.wait()
+        return "met"
+
+    def hide(self) -> Any:
+        """A function that is only found to be asynchronous when it is called."""
+        return self.stir()
+
+
+def test_a_synchronous_tool_runs_in_a_thread_of_the_pool(ask: Any, call: Any) -> None:
+    where = Where()
+    guest.set("ada")
+    outcome = ask([call("chop"), call("stir")], tools=[where.chop, where.stir])
+    assert outcome.results == [{"result": "ada"}, {"result": "ada"}]
+    stirred, chopped = sorted(where.threads)
+    assert stirred == threading.current_thread().name
+    assert chopped.startswith("mortise-tool")
+
+
+@pytest.mark.parametrize("choice", [{"without": ["tool_threads"]}, {"base": "adk"}], ids=["without", "adk"])
+def test_without_the_policy_it_runs_where_the_loop_does(ask: Any, call: Any, choice: Any) -> None:
+    where = Where()
+    ask([call("chop")], tools=[where.chop], **choice)
+    assert where.threads == [threading.current_thread().name]
+
+
+def test_calls_of_one_response_run_side_by_side(ask: Any, call: Any) -> None:
+    outcome = ask([call("meet"), call("meet")], tools=[Where().meet])
+    assert outcome.results == [{"result": "met"}] * 2
+
+
+def test_the_pool_is_bounded(ask: Any, call: Any) -> None:
+    where = Where()
+    settings = "settings: {tool_threads: {max_workers: 1, in_place_after: 0}}"
+    outcome = ask([call("chop")] * 20, tools=[where.chop], settings=settings)
+    assert len(outcome.results) == 20
+    assert len(set(where.threads)) == 1
+    with pytest.raises(ConfigurationError, match="tool_threads"):
+        ask([call("chop")], settings="settings: {tool_threads: {max_workers: 0}}")
+
+
+@dataclass
+class Knife:
+    """A callable that cannot be hashed."""
+
+    __name__ = "cut"
+    sharp: bool = True
+
+    def __call__(self) -> str:
+        """Cuts."""
+        return threading.current_thread().name
+
+
+class Slotted(Callable):  # type: ignore[misc] # an ABC
+    """A callable that cannot be referred to weakly."""
+
+    __slots__ = ()
+    __name__ = "cut"
+
+    def __call__(self) -> str:
+        """Cuts."""
+        return threading.current_thread().name
+
+
+@pytest.mark.parametrize("tool", [Knife(), Slotted()], ids=["unhashable", "no weak references"])
+def test_callable_objects(ask: Any, call: Any, tool: Any) -> None:
+    assert ask([call("cut")], tools=[tool]).result["result"].startswith("mortise-tool")
+
+
+def in_turn(call: Any, times: int) -> Any:
+    """A model's answer after each of so many calls of `chop`."""
+    return [[call("chop")] for _ in range(times - 1)]
+
+
+def test_a_function_that_is_always_quick_comes_to_run_in_place(ask: Any, call: Any) -> None:
+    where = Where()
+    settings = "settings: {tool_threads: {quick: 30, in_place_after: 2}}"
+    ask([call("chop")], *in_turn(call, 4), tools=[where.chop], settings=settings)
+    here = threading.current_thread().name
+    assert [name == here for name in where.threads] == [False, False, True, True]
+
+
+def test_a_function_that_was_slow_in_place_does_not_run_there_again(ask: Any, call: Any) -> None:
+    threads: list[str] = []
+
+    def chop() -> None:
+        """Chops; the third time it takes long."""
+        threads.append(threading.current_thread().name)
+        time.sleep(0.3 if len(threads) == 3 else 0)
+
+    settings = "settings: {tool_threads: {quick: 0.2, in_place_after: 2}}"
+    ask([call("chop")], *in_turn(call, 8), tools=[chop], settings=settings)
+    here = threading.current_thread().name
+    assert [name == here for name in threads] == [False, False, True, False, False, False, False, False]
+
+
+def test_a_tool_writes_state_and_actions_from_its_thread(ask: Any, call: Any) -> None:
+    def note(dish: str, tool_context: ToolContext) -> str:
+        """Notes."""
+        tool_context.state["dish"] = dish
+        tool_context.actions.skip_summarization = True
+        return "noted"
+
+    outcome = ask([call("note", dish="soup"), call("note", dish="soup")], tools=[note])
+    assert outcome.session.state == {"dish": "soup"}
+    assert outcome.events[-1].actions.skip_summarization
+
+
+def test_what_a_function_returns_is_awaited_in_the_loop(ask: Any, call: Any) -> None:
+    where = Where()
+    assert ask([call("hide")], tools=[where.hide]).result == {"result": guest.get()}
+    assert where.threads == [threading.current_thread().name]
+
+
+@pytest.mark.parametrize("choice", [{}, {"without": ["tool_threads"]}], ids=["threads", "without"])
+def test_a_stop_iteration_is_an_error_like_any(ask: Any, call: Any, choice: Any) -> None:
+    def first() -> str:
+        """The first of none."""
+        return next(iter(()))
+
+    outcome = ask([call("first")], tools=[first], **choice)
+    assert outcome.result == {"error": "RuntimeError: coroutine raised StopIteration"}
+    assert outcome.said == "done"

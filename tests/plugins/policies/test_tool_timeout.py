@@ -1,0 +1,110 @@
+"""tool_timeout: a call that takes too long is an error result; what a tool raises itself stays its own."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mortise.tools import FunctionTool
+from mortise_kernel.errors import CompositionError, ConfigurationError
+
+SOON = "settings: {tool_timeout: {seconds: 0.02}}"
+
+
+class Stove:
+    """A tool that takes its time, and notes how it ended."""
+
+    def __init__(self, seconds: float = 60) -> None:
+        self.ended = ""
+        self._seconds = seconds
+
+    async def boil(self) -> str:
+        """Boils water."""
+        try:
+            await asyncio.sleep(self._seconds)
+        except asyncio.CancelledError:
+            self.ended = "cancelled"
+            raise
+        self.ended = "boiled"
+        return "water"
+
+
+def test_a_call_that_takes_too_long(ask: Any, call: Any) -> None:
+    stove = Stove()
+    outcome = ask([call("boil")], tools=[stove.boil], settings=SOON)
+    assert outcome.result == {"error": "the tool boil did not answer within 0.02 s (settings: tool_timeout.seconds)"}
+    assert stove.ended == "cancelled"
+    assert outcome.said == "done"
+
+
+def test_the_other_calls_are_not_affected(ask: Any, call: Any) -> None:
+    async def brew() -> str:
+        return "tea"
+
+    outcome = ask([call("boil"), call("brew")], tools=[Stove().boil, brew], settings=SOON)
+    assert "did not answer" in outcome.results[0]["error"]
+    assert outcome.results[1] == {"result": "tea"}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "settings: {tool_timeout: {seconds: 0.02, tools: {boil: 30}}}",
+        "settings: {tool_timeout: {seconds: 0.02, tools: {boil: 0}}}",
+        "settings: {tool_timeout: {seconds: 0}}",
+    ],
+    ids=["longer for this tool", "none for this tool", "none"],
+)
+def test_a_tool_that_may_take_longer(ask: Any, call: Any, settings: str) -> None:
+    assert ask([call("boil")], tools=[Stove(0.06).boil], settings=settings).result == {"result": "water"}
+
+
+@pytest.mark.parametrize("choice", [{"without": ["tool_timeout"]}, {"base": "adk"}], ids=["without", "adk"])
+def test_without_the_policy_there_is_no_limit(ask: Any, call: Any, choice: Any) -> None:
+    assert ask([call("boil")], tools=[Stove(0.06).boil], **choice).result == {"result": "water"}
+
+
+def timed(stove: Stove, timeout: Any) -> FunctionTool:
+    tool = FunctionTool(stove.boil)
+    tool.timeout = timeout  # type: ignore[attr-defined]
+    return tool
+
+
+@pytest.mark.parametrize(
+    ("timeout", "answers"),
+    [(0.02, False), (30, True), (0, True), (-1, True), (SimpleNamespace(read=5), True), ("soon", True)],
+)
+def test_the_timeout_of_the_tool_itself(ask: Any, call: Any, timeout: Any, answers: bool) -> None:
+    outcome = ask([call("boil")], tools=[timed(Stove(0.06), timeout)])
+    assert ("error" not in outcome.result) is answers
+
+
+def test_the_settings_go_before_the_tools_own_timeout(ask: Any, call: Any) -> None:
+    settings = "settings: {tool_timeout: {tools: {boil: 0.02}}}"
+    outcome = ask([call("boil")], tools=[timed(Stove(), 30)], settings=settings)
+    assert "did not answer within 0.02 s" in outcome.result["error"]
+
+
+def test_a_timeout_of_the_tools_own_is_its_error(ask: Any, call: Any) -> None:
+    async def dial() -> str:
+        raise TimeoutError("the line is busy")
+
+    async def wait() -> str:
+        async with asyncio.timeout(0):
+            await asyncio.sleep(60)
+        return "never"
+
+    outcome = ask([call("dial"), call("wait")], tools=[dial, wait])
+    assert outcome.results == [{"error": "TimeoutError: the line is busy"}, {"error": "TimeoutError: "}]
+    with pytest.raises(TimeoutError, match="the line is busy"):
+        ask([call("dial")], tools=[dial], without=["tool_errors"])
+
+
+@pytest.mark.parametrize("seconds", ["-1", "soon", ".nan"])
+def test_a_limit_that_is_none(ask: Any, call: Any, seconds: str) -> None:
+    for settings in (f"seconds: {seconds}", f"tools: {{boil: {seconds}}}"):
+        with pytest.raises((CompositionError, ConfigurationError), match="tool_timeout"):
+            ask([call("boil")], tools=[Stove().boil], settings=f"settings: {{tool_timeout: {{{settings}}}}}")

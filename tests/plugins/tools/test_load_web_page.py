@@ -1,0 +1,79 @@
+"""load_web_page as a model calls it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mortise.agents import LlmAgent
+from mortise.models.scripted import ScriptedModel
+from mortise.tools.load_web_page import load_web_page
+from mortise.tools.page_text import decoded, text_of
+from mortise_kernel import BaseLlm
+from mortise_kernel.distribution import Distribution
+from mortise_kernel.types.content import FunctionCall
+
+PAGE = """<!doctype html><html><head><title>Teas</title><style>p {color: red}</style>
+<script>if (1 < 2) alert("<p>no</p>")</script></head>
+<body><h1>All &amp; every tea</h1><p>Green <b>and</b>\n black.</p><ul><li>one<li>two</ul><noscript>no</noscript></body>"""
+
+
+def asking(url: str) -> LlmAgent:
+    steps = [FunctionCall(name="load_web_page", args={"url": url}), "read"]
+    model: BaseLlm = ScriptedModel(steps)
+    return LlmAgent(name="root", model=model, tools=[load_web_page])
+
+
+def loaded(talk: Any, url: str, **settings: Any) -> str:
+    chosen = Distribution(name="web", extends="adk", settings={"builtin_tools": settings}) if settings else "adk"
+    response = talk(asking(url), distribution=chosen).say()[1].get_function_responses()[0].response
+    return str(response["result"])
+
+
+def test_the_text_of_a_page_is_returned(talk: Any, site: Any) -> None:
+    site.page("/teas", PAGE.encode())
+    text = loaded(talk, site.url("/teas"), web_allow=[site.address])
+    assert text == "Teas\nAll & every tea\nGreen and\nblack.\none\ntwo"
+
+
+def test_without_a_setting_the_inside_is_out_of_reach(talk: Any, site: Any) -> None:
+    site.page("/", b"secret")
+    text = loaded(talk, site.url())
+    assert text.startswith(f"Failed to fetch url: {site.url()} ('127.0.0.1' is no public host")
+    assert not site.seen
+
+
+def test_plain_text_and_json_stay_as_they_are(talk: Any, site: Any) -> None:
+    site.page("/t", "a < b é".encode("latin-1"), kind="text/plain; charset=ISO-8859-1")
+    assert loaded(talk, site.url("/t"), web_allow=[site.address]) == "a < b é"
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "why"), [("image/png", 200, "it is image/png, not text"), ("text/html", 404, "status 404")]
+)
+def test_what_is_no_page_is_said_to_be_none(talk: Any, site: Any, kind: str, status: int, why: str) -> None:
+    site.page("/", b"x", kind=kind, status=status)
+    assert loaded(talk, site.url(), web_allow=[site.address]) == f"Failed to fetch url: {site.url()} ({why})"
+
+
+def test_a_long_page_is_cut(talk: Any, site: Any) -> None:
+    site.page("/", b"word " * 100)
+    text = loaded(talk, site.url(), web_allow=[site.address], web_max_bytes=9)
+    assert text == "word word\n[the page goes on]"
+
+
+def test_it_can_be_called_without_an_agent() -> None:
+    assert asyncio.run(load_web_page("ftp://x/")).startswith("Failed to fetch url: ftp://x/ (")
+
+
+def test_the_charset_comes_from_the_header_or_the_page() -> None:
+    assert decoded("é".encode("latin-1"), "text/html; charset=latin-1") == "é"
+    assert decoded(b'<meta charset="latin-1">\xe9', "text/html").endswith("é")
+    assert decoded("é".encode(), "text/html; charset=nonsense") == "é"
+    assert decoded(b"a\xff", "text/html") == "a\ufffd"
+
+
+def test_an_unclosed_script_hides_the_rest_and_breaks_nothing() -> None:
+    assert text_of("<p>a</p><svg><svg></svg>b</svg><p>c<script>d") == "a\nc"
