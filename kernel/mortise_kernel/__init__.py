@@ -38,7 +38,8 @@ _WHERE = {
     **dict.fromkeys(
         ["AgentType", "ArtifactBackend", "AuthProvider", "CodeExecutor", "Command", "CredentialBackend", "Engine",
          "Epilogue", "MemoryBackend", "Metric", "ModelProvider", "Planner", "Prologue", "RequestProcessor",
-         "ResponseProcessor", "ResultProcessor", "Route", "SessionBackend", "ToolAdapter", "ToolFactory", "ToolPolicy", "WebPanel"],
+         "ResponseProcessor", "ResultProcessor", "Route", "SessionBackend", "ToolAdapter", "ToolFactory", "ToolPolicy",
+         "WebPanel"],
         "mortise_kernel.contracts.descriptors",
     ),
     **dict.fromkeys(["BaseAgent", "BaseAgentState"], "mortise_kernel.contracts.agent"),

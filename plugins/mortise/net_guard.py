@@ -230,14 +230,17 @@ class _Connection(HTTPConnection):
         self.default_port = _PORTS[target.scheme]
         self._address = str(address)
         self._encrypted = target.scheme == "https"
+        #: The socket, also where `sock` is None: the answer takes it over when the connection is not to be kept.
+        self.open: socket.socket | None = None
 
     def connect(self) -> None:
-        self.sock = socket.create_connection((self._address, self.port), self.timeout)
+        self.sock = self.open = socket.create_connection((self._address, self.port), self.timeout)
         if self._encrypted:
             context = ssl.create_default_context()
             # The handshake comes after the assignment: only then can the deadline cut it off.
-            self.sock = context.wrap_socket(self.sock, server_hostname=self.host, do_handshake_on_connect=False)
-            self.sock.do_handshake()
+            encrypted = context.wrap_socket(self.sock, server_hostname=self.host, do_handshake_on_connect=False)
+            self.sock = self.open = encrypted
+            encrypted.do_handshake()
 
 
 def _ask(
@@ -258,7 +261,8 @@ def _ask(
                 continue
             try:
                 connection.request(method, target.path, body=body, headers=dict(headers))
-                reply = _read(connection.getresponse(), target.url, policy.max_bytes)
+                with connection.getresponse() as response:
+                    reply = _read(response, target.url, policy.max_bytes)
             except (OSError, HTTPException, ValueError) as error:
                 shown = late if is_late() or isinstance(error, TimeoutError) else f"{target.url}: {error}"
                 raise FetchError(shown) from error
@@ -271,15 +275,15 @@ def _ask(
 
 
 @contextmanager
-def _cut_off(connection: HTTPConnection, seconds: float) -> Iterator[Callable[[], bool]]:
+def _cut_off(connection: _Connection, seconds: float) -> Iterator[Callable[[], bool]]:
     """Close `connection` at the end, and shut it after `seconds`: a socket's time-out is for one read only."""
     fired = threading.Event()
 
     def shut() -> None:
         fired.set()
-        if (sock := connection.sock) is not None:
+        if connection.open is not None:
             with suppress(OSError):
-                socket.socket.shutdown(sock, socket.SHUT_RDWR)  # not SSL's own, which another thread may be in
+                socket.socket.shutdown(connection.open, socket.SHUT_RDWR)  # not SSL's own, which a thread may be in
 
     timer = threading.Timer(seconds, shut)
     timer.daemon = True

@@ -320,7 +320,7 @@ class TestRequest:
         assert "The menu follows." in str(model.requests[0].config.system_instruction)
 
     def test_two_tools_of_one_name_are_refused(self, talk: Any) -> None:
-        with pytest.raises(ConfigurationError, match="two tools are named 'late'"):
+        with pytest.raises(ConfigurationError, match="two tools named 'late'"):
             talk(waiter("x", tools=[Late(), Late()])).say("tea")
 
 

@@ -151,8 +151,8 @@ class BaseArtifactService(ABC):
 
     @abstractmethod
     async def save_artifact(
-        self, *, app_name: str, user_id: str, filename: str, artifact: Part | dict[str, Any],
-        session_id: str | None = None, custom_metadata: Mapping[str, Any] | None = None,
+        self, *, app_name: str, user_id: str, filename: str, artifact: Part, session_id: str | None = None,
+        custom_metadata: Mapping[str, Any] | None = None,
     ) -> int:  # fmt: skip
         """Store a new version; its number is returned (the first is 0)."""
 

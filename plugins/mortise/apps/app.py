@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 
-from mortise.agents.config_agent_utils import from_config
 from mortise.agents.context_cache_config import ContextCacheConfig
-from mortise.agents.yaml_positions import read_document
 from mortise.apps.configs import EventsCompactionConfig, ResumabilityConfig
 from mortise_kernel.contracts.agent import BaseAgent
 
@@ -47,13 +46,5 @@ class App(BaseModel):
         The file is an agent's (the app then has the agent's name), or holds fields of App, with `root_agent` the
         name of an agent file in the same folder.
         """
-        path = Path(config_path)
-        document = read_document(path)
-        fields = document.data
-        if not isinstance(fields, dict) or "root_agent" not in fields:
-            agent = from_config(path)
-            return cls(name=agent.name, root_agent=agent)
-        named = (path.parent / str(fields["root_agent"])).resolve()
-        if not named.is_relative_to(path.parent.resolve()):
-            raise document.error(("root_agent",), f"root_agent {fields['root_agent']!r} is outside the app's folder")
-        return cls(**{**fields, "root_agent": from_config(named)})
+        file: Any = import_module("mortise.apps.app_file")  # brings the reader of agent files along
+        return cls(**file.read_fields(Path(config_path)))

@@ -28,7 +28,7 @@ def scope_of(filename: str, session_id: str | None) -> str | None:
         problem = "it holds control characters"
     elif len(name) > _MOST_CHARACTERS:
         problem = f"it has more than {_MOST_CHARACTERS} characters"
-    elif not segments[0] or re.match(r"[A-Za-z]:", name):
+    elif not segments[0] or re.match(r"[A-Za-z]:[/\\]", name):
         problem = "it is an absolute path"
     elif any(segment in ("", ".", "..") for segment in segments):
         problem = "it has empty, '.' or '..' segments"

@@ -25,7 +25,7 @@ async def after(ctx: InvocationContext, call_event: Event, result_event: Event) 
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The request processor `confirmation`."""
-    return [RequestProcessor(name="confirmation", run=before)]
+    return [RequestProcessor(name="confirmation", run=before, applies_to=lambda agent: False)]
 
 
 @hookimpl

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import BaseModel
+
 from mortise.flows.history import History, assemble, outgoing
 from mortise.flows.visibility import is_from_other_agent, is_visible
 from mortise_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
 from mortise_kernel.types.content import Content, SharedContents
+
+
+class Settings(BaseModel, extra="forbid"):
+    """Settings of the conversation."""
+
+    #: Fence what other agents said and did as quotations, so that it does not read as the user's words.
+    fence_quotations: bool = False
 
 
 async def run(ctx: InvocationContext, request: LlmRequest) -> None:
@@ -28,11 +37,17 @@ def _history(ctx: InvocationContext) -> History:
     cache = ctx.session.cache
     if cache is None:
         cache = ctx.session.cache = {}
-    key = ("contents", ctx.agent.name, ctx.branch, ctx.isolation_scope)
+    fence = _fences(ctx)
+    key = ("contents", ctx.agent.name, ctx.branch, ctx.isolation_scope, fence)
     history = cache.get(key)
     if history is None:
-        history = cache[key] = History(ctx.agent.name, ctx.branch, ctx.isolation_scope)
+        history = cache[key] = History(ctx.agent.name, ctx.branch, ctx.isolation_scope, fence=fence)
     return history
+
+
+def _fences(ctx: InvocationContext) -> bool:
+    settings: Any = ctx.composition.settings.get("contents")
+    return settings is not None and settings.fence_quotations
 
 
 def _current_turn(ctx: InvocationContext) -> list[Content]:
@@ -42,7 +57,7 @@ def _current_turn(ctx: InvocationContext) -> list[Content]:
     for index in range(len(events) - 1, -1, -1):
         event = events[index]
         if is_visible(event, branch, scope) and (event.author == "user" or is_from_other_agent(event, name)):
-            turn = assemble(events[index:], name, branch, scope)
+            turn = assemble(events[index:], name, branch, scope, fence=_fences(ctx))
             return [outgoing(e.content) for e in turn if e.content is not None]
     return []
 
@@ -55,6 +70,12 @@ def insertion_point(contents: SharedContents) -> int:
             break
         index -= 1
     return index
+
+
+@hookimpl
+def register_settings() -> type[BaseModel]:
+    """The settings."""
+    return Settings
 
 
 @hookimpl

@@ -20,14 +20,16 @@ class History:
     """The contents that one agent on one branch sees. `update` takes the session's events and does what is new."""
 
     __slots__ = (
-        "_agent", "_branch", "_calls", "_contents", "_epoch", "_marks", "_scope", "_seen", "_settled", "_voices",
+        "_agent", "_branch", "_calls", "_contents", "_epoch", "_fence", "_marks", "_scope", "_seen", "_settled",
+        "_voices",
     )  # fmt: skip
 
-    def __init__(self, agent_name: str, branch: str | None, scope: str | None) -> None:
+    def __init__(self, agent_name: str, branch: str | None, scope: str | None, *, fence: bool = False) -> None:
         self._agent = agent_name
         self._voices = ("user", agent_name)
         self._branch = branch
         self._scope = scope
+        self._fence = fence
         self._reset()
 
     def _reset(self) -> None:
@@ -110,7 +112,7 @@ class History:
         if not is_visible(event, self._branch, self._scope):
             return True
         if is_from_other_agent(event, self._agent):
-            quotation = as_quotation(event)
+            quotation = as_quotation(event, fence=self._fence)
             if quotation is not None:
                 self._contents.append(freeze(quotation))
                 self._calls = []
@@ -125,7 +127,7 @@ class History:
 
     def _rebuild(self, events: Sequence[Event]) -> None:
         self._reset()
-        whole = assemble(events, self._agent, self._branch, self._scope)
+        whole = assemble(events, self._agent, self._branch, self._scope, fence=self._fence)
         self._contents = [outgoing(event.content) for event in whole if event.content is not None]
         self._seen = list(events)
         self._marks = [len(self._contents)] * len(self._seen)
@@ -143,7 +145,7 @@ def _same(answered: list[str | None], calls: list[str | None]) -> bool:
 
 
 def assemble(
-    events: Sequence[Event], agent_name: str, branch: str | None, scope: str | None = None
+    events: Sequence[Event], agent_name: str, branch: str | None, scope: str | None = None, *, fence: bool = False
 ) -> list[Event]:
     """The events of S0 §4.1, steps 1 to 6: rewound, filtered, compacted, transcribed, quoted, rearranged."""
     visible = [event for event in rewound(events) if is_visible(event, branch, scope)]
@@ -153,7 +155,7 @@ def assemble(
     for event in transcribed(visible):
         if not is_from_other_agent(event, agent_name):  # a summary is: its author is the model
             told.append(event)
-        elif (content := as_quotation(event)) is not None:
+        elif (content := as_quotation(event, fence=fence)) is not None:
             told.append(Event(author="user", content=content, branch=event.branch, timestamp=event.timestamp))
     return rearrangement.place_responses(rearrangement.place_latest_response(told))
 

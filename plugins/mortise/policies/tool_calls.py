@@ -30,7 +30,9 @@ def _clean(call: FunctionCall) -> None:
     except Exception as error:  # noqa: BLE001 - a plugin boundary: a model's own objects
         call.args = {"unusable": f"the arguments could not be read: {text_of(error)}"}
         return
-    call.args = args if isinstance(args, dict) else {"unusable": f"the arguments are no object, but {type(args).__name__}"}
+    if not isinstance(args, dict):
+        args = {"unusable": f"the arguments are no object, but {type(args).__name__}"}
+    call.args = args
 
 
 @hookimpl

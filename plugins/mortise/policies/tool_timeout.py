@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from mortise_kernel import BaseTool, Context, ToolPolicy, hookimpl
 
-
+_WHERE = "settings: tool_timeout.seconds"
 Seconds = Annotated[float, Field(ge=0)]
 
 
@@ -48,9 +48,7 @@ def register_tool_policies(settings: Mapping[str, Any]) -> list[ToolPolicy]:
             except TimeoutError:
                 if not limit.expired():  # the tool's own
                     raise
-                return {
-                    "error": f"the tool {tool.name} did not answer within {seconds:g} s (settings: tool_timeout.seconds)"
-                }
+                return {"error": f"the tool {tool.name} did not answer within {seconds:g} s ({_WHERE})"}
 
         return bounded
 

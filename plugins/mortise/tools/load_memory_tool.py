@@ -25,8 +25,7 @@ class LoadMemoryResponse(BaseModel):
     @field_serializer("memories")
     def _said(self, memories: list[Any]) -> list[Any]:
         """Without the fields that an entry does not have: a model pays for each."""
-        dumps = (getattr(memory, "model_dump", None) for memory in memories)
-        return [m if dump is None else dump(mode="json", exclude_none=True) for m, dump in zip(memories, dumps, strict=True)]
+        return [m.model_dump(mode="json", exclude_none=True) if hasattr(m, "model_dump") else m for m in memories]
 
 
 async def load_memory(query: str, tool_context: ToolContext) -> LoadMemoryResponse:

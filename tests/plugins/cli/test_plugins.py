@@ -41,7 +41,7 @@ def test_plugins_as_json(project: Any) -> None:
     project.write("mortise.yaml", "name: mine\nextends: standard\ndisable: [echo]\n")
     records = {record["name"]: record for record in json.loads(project.mortise("plugins").stdout)}
     assert records["contents"]["state"] == "enabled"
-    assert records["contents"]["hooks"] == ["register_request_processors"]
+    assert records["contents"]["hooks"] == ["register_request_processors", "register_settings"]
     assert (records["echo"]["state"], records["echo"]["why"]) == ("disabled", "disabled by the distribution")
     assert records["broken"]["state"] == "failed"
     assert records["broken"]["why"] == "failed to load: RuntimeError: no luck"

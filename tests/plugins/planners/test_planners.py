@@ -95,10 +95,8 @@ def test_a_signature_stays_with_the_answer() -> None:
 
 @pytest.mark.parametrize("given", [ThinkingConfig(thinking_budget=9, include_thoughts=True), {"thinkingBudget": 9}])
 def test_built_in_configures_thinking_and_nothing_else(given: Any) -> None:
-    root = agent(
-        BuiltInPlanner(thinking_config=given), "/*PLANNING*/ stays",
-        generate_content_config=GenerateContentConfig(temperature=0.5, thinking_config=ThinkingConfig(thinking_budget=1)),
-    )  # fmt: skip
+    own = GenerateContentConfig(temperature=0.5, thinking_config=ThinkingConfig(thinking_budget=1))
+    root = agent(BuiltInPlanner(thinking_config=given), "/*PLANNING*/ stays", generate_content_config=own)
     events = run(root, "go")
     config = root.model.requests[0].config  # type: ignore[union-attr]
     assert (config.thinking_config.thinking_budget, config.temperature) == (9, 0.5)

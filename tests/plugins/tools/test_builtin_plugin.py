@@ -93,7 +93,8 @@ def test_an_agent_tools_file_that_is_missing_is_told(load: Any) -> None:
 
 
 def test_planners_are_named(load: Any) -> None:
-    planner = load("name: root\nplanner:\n  name: BuiltInPlanner\n  args: {thinking_config: {thinking_budget: 7}}\n").planner
+    args = "{thinking_config: {thinking_budget: 7}}"
+    planner = load(f"name: root\nplanner:\n  name: BuiltInPlanner\n  args: {args}\n").planner
     assert isinstance(planner, BuiltInPlanner)
     assert planner.thinking_config.thinking_budget == 7
     assert type(load("name: root\nplanner: PlanReActPlanner\n").planner).__name__ == "PlanReActPlanner"

@@ -12,12 +12,13 @@ from mortise.models.scripted import ScriptedModel
 from mortise.tools.load_web_page import load_web_page
 from mortise.tools.page_text import decoded, text_of
 from mortise_kernel import BaseLlm
-from mortise_kernel.distribution import Distribution
+from mortise_kernel.selection import select_distribution
 from mortise_kernel.types.content import FunctionCall
 
 PAGE = """<!doctype html><html><head><title>Teas</title><style>p {color: red}</style>
 <script>if (1 < 2) alert("<p>no</p>")</script></head>
-<body><h1>All &amp; every tea</h1><p>Green <b>and</b>\n black.</p><ul><li>one<li>two</ul><noscript>no</noscript></body>"""
+<body><h1>All &amp; every tea</h1><p>Green <b>and</b>\n black.</p>
+<ul><li>one<li>two</ul><noscript>no</noscript></body>"""
 
 
 def asking(url: str) -> LlmAgent:
@@ -27,7 +28,8 @@ def asking(url: str) -> LlmAgent:
 
 
 def loaded(talk: Any, url: str, **settings: Any) -> str:
-    chosen = Distribution(name="web", extends="adk", settings={"builtin_tools": settings}) if settings else "adk"
+    adk, _ = select_distribution("adk")
+    chosen = adk.model_copy(update={"settings": {"builtin_tools": settings}})
     response = talk(asking(url), distribution=chosen).say()[1].get_function_responses()[0].response
     return str(response["result"])
 

@@ -97,6 +97,7 @@ def test_a_tool_that_is_listed_twice_is_declared_once(talk: Any) -> None:
 
 
 def test_prefixes_keep_tools_of_one_name_apart(talk: Any) -> None:
-    root = agent(FunctionCall(name="b_add", args={"a": 2}), "ok", tools=[Math(tool_name_prefix="a"), Other(tool_name_prefix="b")])
+    toolsets = [Math(tool_name_prefix="a"), Other(tool_name_prefix="b")]
+    root = agent(FunctionCall(name="b_add", args={"a": 2}), "ok", tools=toolsets)
     events = talk(root).say()
     assert events[1].get_function_responses()[0].response == {"result": 2}

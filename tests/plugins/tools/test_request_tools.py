@@ -103,12 +103,9 @@ class Memory(BaseMemoryService):
         self.queries.append(query)
         if self.fault is not None:
             raise self.fault
-        return SimpleNamespace(
-            memories=[
-                SimpleNamespace(author="ada", timestamp="2026-01-01", content=Content(parts=[Part(text=text)] if text else []))
-                for text in self.texts
-            ]
-        )
+        said = [Content(parts=[Part(text=text)] if text else []) for text in self.texts]
+        found = [SimpleNamespace(author="ada", timestamp="2026-01-01", content=content) for content in said]
+        return SimpleNamespace(memories=found)
 
 
 def test_what_is_remembered_is_in_the_instruction(talk: Any) -> None:

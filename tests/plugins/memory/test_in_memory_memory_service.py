@@ -1,0 +1,100 @@
+"""InMemoryMemoryService: what was said is found again by its words."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mortise.memory import InMemoryMemoryService, MemoryEntry, SearchMemoryResponse
+from mortise_kernel import Event, Session, compose
+from mortise_kernel.contracts.services import BaseMemoryService
+from mortise_kernel.types.content import Content, Part
+
+USER: dict[str, Any] = {"app_name": "desk", "user_id": "ada"}
+
+
+def session(*texts: str, id: str = "s1", **where: str) -> Session:
+    authors = ("user", "clerk")
+    events = [Event(author=authors[i % 2], message=text, timestamp=10.0 + i) for i, text in enumerate(texts)]
+    return Session(id=id, **{**USER, **where}, events=events)
+
+
+async def found(memory: BaseMemoryService, query: str, **where: str) -> list[str]:
+    response = await memory.search_memory(**{**USER, **where}, query=query)
+    return [entry.content.parts[0].text for entry in response.memories]
+
+
+def test_one_shared_word_is_enough() -> None:
+    async def main() -> None:
+        memory = InMemoryMemoryService()
+        await memory.add_session_to_memory(session("My favourite colour is blue.", "Noted!", "Grüße 2024"))
+        assert await found(memory, "which COLOUR?") == ["My favourite colour is blue."]
+        assert await found(memory, "noted blue") == ["My favourite colour is blue.", "Noted!"]
+        assert await found(memory, "grüße") == ["Grüße 2024"]
+        assert await found(memory, "2024") == ["Grüße 2024"]
+        assert await found(memory, "green") == []
+        assert await found(memory, "") == []
+
+    asyncio.run(main())
+
+
+def test_an_entry_says_who_and_when() -> None:
+    async def main() -> None:
+        memory = InMemoryMemoryService()
+        await memory.add_session_to_memory(session("hello"))
+        (entry,) = (await memory.search_memory(**USER, query="hello")).memories
+        assert entry.author == "user"
+        assert entry.timestamp is not None
+        assert "T" in entry.timestamp
+        entry.content.parts[0].text = "changed"
+        assert await found(memory, "hello") == ["hello"]
+
+    asyncio.run(main())
+
+
+def test_users_and_apps_do_not_mix() -> None:
+    async def main() -> None:
+        memory = InMemoryMemoryService()
+        await memory.add_session_to_memory(session("hello"))
+        assert await found(memory, "hello", user_id="bob") == []
+        assert await found(memory, "hello", app_name="shop") == []
+
+    asyncio.run(main())
+
+
+def test_a_session_that_is_added_again_replaces_itself() -> None:
+    async def main() -> None:
+        memory = InMemoryMemoryService()
+        await memory.add_session_to_memory(session("hello one"))
+        await memory.add_session_to_memory(session("hello two"))
+        await memory.add_session_to_memory(session("hello three", id="s2"))
+        assert await found(memory, "hello") == ["hello two", "hello three"]
+
+    asyncio.run(main())
+
+
+def test_events_and_entries_add_up() -> None:
+    async def main() -> None:
+        memory = InMemoryMemoryService()
+        events = session("hello one", "hello two").events
+        await memory.add_events_to_memory(**USER, events=events[:1], session_id="s1", custom_metadata={"k": 1})
+        await memory.add_events_to_memory(**USER, events=[*events, Event(author="user")], session_id="s1")
+        assert await found(memory, "hello") == ["hello one", "hello two"]
+        entry = MemoryEntry(id="m", content=Content(parts=[Part(text="hello three")]), custom_metadata={"a": 1})
+        await memory.add_memory(**USER, memories=[entry, entry], custom_metadata={"b": 2})
+        response = await memory.search_memory(**USER, query="three")
+        assert isinstance(response, SearchMemoryResponse)
+        assert [one.custom_metadata for one in response.memories] == [{"a": 1, "b": 2}]
+
+    asyncio.run(main())
+
+
+def test_the_store_opens_from_an_address() -> None:
+    assert isinstance(compose("adk").service("memory", "memory:"), InMemoryMemoryService)
+
+
+def test_an_entry_needs_a_content() -> None:
+    with pytest.raises(ValueError, match="content"):
+        MemoryEntry(author="x")  # type: ignore[call-arg]
