@@ -62,7 +62,7 @@ async def _execute(
     if result is None:
         try:
             result = await ctx.composition.call_tool(tool, args, context)
-        except BaseException as raised:  # a plugin boundary
+        except BaseException as raised:  # noqa: BLE001 - a plugin boundary; what must go on is raised in _failure
             failure = _failure(tool, raised)
             result = await tool_round("on_tool_error_callback", tool, args, context, failure)
             if result is None:

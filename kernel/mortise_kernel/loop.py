@@ -25,11 +25,10 @@ Events = AsyncGenerator[Event, None]
 Responses = AsyncGenerator[LlmResponse, None]
 
 
-async def reason_and_act(ctx: InvocationContext) -> Events:
+async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the whole loop, on one screen
     """Steps of one model call each, until an event is final, nothing was said, or the invocation ends (S0 §2.3)."""
-    last: Event | None = None
-    while last is None or not (last.partial or last.is_final_response()):
-        last = None
+    while True:
+        last: Event | None = None
         request, draft, position = LlmRequest(), Draft(), 0
         while position != DONE:
             position, reported = await prepare(ctx, request, position)
@@ -42,22 +41,20 @@ async def reason_and_act(ctx: InvocationContext) -> Events:
             for event in await _resume(ctx, request, waiting):
                 yield event
                 last = _latest(event, last)
-            if last is None:
-                return
-            continue
-        responses = await _call_model(ctx, request, draft)
-        try:  # what aclosing does, at a third of its cost
-            async for response in responses:
-                said, calls = await _react(ctx, request, _own(response), draft)
-                for event in said:
-                    yield event
-                    last = event
-                for event in await _run_tools(ctx, request, said[-1], calls) if calls else ():
-                    yield event
-                    last = _latest(event, last)
-        finally:
-            await responses.aclose()
-        if last is None:
+        else:
+            responses = await _call_model(ctx, request, draft)
+            try:  # what aclosing does, at a third of its cost
+                async for response in responses:
+                    said, calls = await _react(ctx, request, _own(response), draft)
+                    for event in said:
+                        yield event
+                        last = event
+                    for event in await _run_tools(ctx, request, said[-1], calls) if calls else ():
+                        yield event
+                        last = _latest(event, last)
+            finally:
+                await responses.aclose()
+        if last is None or last.partial or last.is_final_response():
             return
 
 

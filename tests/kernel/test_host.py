@@ -114,8 +114,8 @@ class TestSettings:
         assert str(caught.value).startswith(f"{path}: settings of 'loud' (mortise-loud 0.3): {words}")
 
     def test_settings_of_a_plugin_that_has_none_are_refused(self, extending: Any) -> None:
-        with pytest.raises(ConfigurationError, match=r"the plugin 'contents' \(mortise 0.1.0\) has no settings"):
-            compose(extending("adk", "settings: {contents: {x: 1}}"))
+        with pytest.raises(ConfigurationError, match=r"the plugin 'basic' \(mortise 0.1.0\) has no settings"):
+            compose(extending("adk", "settings: {basic: {x: 1}}"))
 
     def test_settings_of_a_plugin_that_is_not_installed_are_refused_with_a_hint(self, extending: Any) -> None:
         with pytest.raises(CompositionError, match=r"`settings` names the plugin 'lout', .*; did you mean 'loud'"):

@@ -10,8 +10,9 @@ from typing import Any
 from mortise_kernel.contracts.request import LlmRequest
 from mortise_kernel.types.content import Content, FunctionResponse, Part
 
-#: What stands before the words of another agent in the contents of a request.
-CONTEXT_MARK = "For context:"
+#: How the words of another agent begin in the contents of a request; a distribution may fence each of them.
+CONTEXT_MARK = "For context"
+_FENCED = re.compile(r"(?P<mark>`{3,})\n(?P<text>.*)\n(?P=mark)\n?", re.DOTALL)
 _SAID = re.compile(r"\[(?P<who>[^\]]+)\] said: (?P<text>.*)", re.DOTALL)
 _TRANSFERRED = re.compile(r"\[(?P<who>[^\]]+)\] (?:called tool )?`transfer_to_agent` ")
 
@@ -65,7 +66,7 @@ def read_conversation(request: LlmRequest) -> Conversation:
         if content.role == "model":
             made.said.extend(p.text for p in content.parts or () if p.text and not p.thought)
         elif _is_context(content):
-            made.transferred.update(match["who"] for match in map(_TRANSFERRED.match, _texts(content)) if match)
+            made.transferred.update(match["who"] for match in map(_TRANSFERRED.match, _reported(content)) if match)
     made.reports = [remark for remark in _remarks(rest) if remark.who not in ("model", "tool")]
     if not made.message and made.reports:
         # An agent that does not see the history is given another agent's words only.
@@ -91,7 +92,12 @@ def _plain_text(content: Content) -> str:
 
 def _is_context(content: Content) -> bool:
     texts = _texts(content)
-    return bool(texts) and texts[0] == CONTEXT_MARK
+    return bool(texts) and texts[0].startswith((f"{CONTEXT_MARK}:", f"{CONTEXT_MARK}, "))
+
+
+def _reported(content: Content) -> list[str]:
+    """The texts of a report on another agent, without their fences."""
+    return [match["text"] if (match := _FENCED.fullmatch(text)) else text for text in _texts(content)]
 
 
 def _parts(contents: Iterable[Content]) -> Iterable[Part]:
@@ -120,7 +126,7 @@ def _answer(exchanges: Sequence[Exchange], response: FunctionResponse) -> None:
 def _remarks(contents: Sequence[Content]) -> Iterable[Remark]:
     for content in contents:
         if _is_context(content):
-            for match in filter(None, map(_SAID.match, _texts(content))):
+            for match in filter(None, map(_SAID.match, _reported(content))):
                 yield Remark(match["who"], match["text"].strip())
             continue
         text = _plain_text(content)
