@@ -10,8 +10,8 @@ from typing import Any
 from mortise_kernel.contracts.request import LlmRequest
 from mortise_kernel.types.content import Content, FunctionResponse, Part
 
-#: How the words of another agent begin in the contents of a request; a distribution may fence each of them.
-CONTEXT_MARK = "For context"
+#: What stands before the words of another agent in the contents of a request; a distribution may fence each of them.
+CONTEXT_MARK = "For context:"
 _FENCED = re.compile(r"(?P<mark>`{3,})\n(?P<text>.*)\n(?P=mark)\n?", re.DOTALL)
 _SAID = re.compile(r"\[(?P<who>[^\]]+)\] said: (?P<text>.*)", re.DOTALL)
 _TRANSFERRED = re.compile(r"\[(?P<who>[^\]]+)\] (?:called tool )?`transfer_to_agent` ")
@@ -92,7 +92,7 @@ def _plain_text(content: Content) -> str:
 
 def _is_context(content: Content) -> bool:
     texts = _texts(content)
-    return bool(texts) and texts[0].startswith((f"{CONTEXT_MARK}:", f"{CONTEXT_MARK}, "))
+    return bool(texts) and texts[0] == CONTEXT_MARK
 
 
 def _reported(content: Content) -> list[str]:
