@@ -25,7 +25,7 @@ async def finish(ctx: InvocationContext, error: BaseException | None) -> None:
 
 
 async def _epilogues(ctx: InvocationContext, error: BaseException | None) -> None:
-    for epilogue in ctx.composition.all("Epilogue"):
+    for epilogue in ctx.composition.epilogues:
         try:
             for event in await epilogue.run(ctx, error) or ():
                 await ctx.session_service.append_event(ctx.session, event)

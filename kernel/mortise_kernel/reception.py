@@ -50,7 +50,7 @@ def response_ids(content: Content | None) -> set[str | None]:
 async def receive(ctx: InvocationContext, state_delta: dict[str, Any] | None) -> Event:
     """Let plugins see the message, then append it to the session with `state_delta` (S0 §1.2)."""
     assert ctx.user_content is not None
-    for prologue in ctx.composition.all("Prologue"):
+    for prologue in ctx.composition.prologues:
         for added in await prologue.run(ctx) or ():
             await ctx.session_service.append_event(ctx.session, added)
     if "on_user_message_callback" in ctx.composition.hooks:
