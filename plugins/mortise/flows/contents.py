@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -19,45 +21,44 @@ class Settings(BaseModel, extra="forbid"):
     fence_quotations: bool = False
 
 
-async def run(ctx: InvocationContext, request: LlmRequest) -> None:
-    """Replace the contents by the conversation; what the instructions put there goes before the user's last words."""
-    agent: Any = ctx.agent
-    added = list.copy(request.contents)
-    if agent.include_contents == "default":
-        contents = SharedContents(_history(ctx).update(ctx.session.events))
-    else:
-        contents = SharedContents(_current_turn(ctx))
-    if added:
-        at = insertion_point(contents)
-        contents[at:at] = added
-    request.contents = contents
+@cache
+def processor(fence: bool) -> Callable[[InvocationContext, LlmRequest], Awaitable[None]]:
+    """Replaces the contents by the conversation; what the instructions put there goes before the user's last words."""
+
+    async def run(ctx: InvocationContext, request: LlmRequest) -> None:
+        agent: Any = ctx.agent
+        added = list.copy(request.contents)
+        if agent.include_contents == "default":
+            contents = SharedContents(_history(ctx, agent.name, fence).update(ctx.session.events))
+        else:
+            contents = SharedContents(_current_turn(ctx, fence))
+        if added:
+            at = insertion_point(contents)
+            contents[at:at] = added
+        request.contents = contents
+
+    return run
 
 
-def _history(ctx: InvocationContext) -> History:
-    cache = ctx.session.cache
-    if cache is None:
-        cache = ctx.session.cache = {}
-    fence = _fences(ctx)
-    key = ("contents", ctx.agent.name, ctx.branch, ctx.isolation_scope, fence)
-    history = cache.get(key)
+def _history(ctx: InvocationContext, name: str, fence: bool) -> History:
+    kept = ctx.session.cache
+    if kept is None:
+        kept = ctx.session.cache = {}
+    key = ("contents", name, ctx.branch, ctx.isolation_scope, fence)
+    history = kept.get(key)
     if history is None:
-        history = cache[key] = History(ctx.agent.name, ctx.branch, ctx.isolation_scope, fence=fence)
+        history = kept[key] = History(name, ctx.branch, ctx.isolation_scope, fence=fence)
     return history
 
 
-def _fences(ctx: InvocationContext) -> bool:
-    settings: Any = ctx.composition.settings.get("contents")
-    return settings is not None and settings.fence_quotations
-
-
-def _current_turn(ctx: InvocationContext) -> list[Content]:
+def _current_turn(ctx: InvocationContext, fence: bool) -> list[Content]:
     """The contents from the latest message of the user or of another agent on (S0 §4.2)."""
     events = ctx.session.events
     name, branch, scope = ctx.agent.name, ctx.branch, ctx.isolation_scope
     for index in range(len(events) - 1, -1, -1):
         event = events[index]
         if is_visible(event, branch, scope) and (event.author == "user" or is_from_other_agent(event, name)):
-            turn = assemble(events[index:], name, branch, scope, fence=_fences(ctx))
+            turn = assemble(events[index:], name, branch, scope, fence=fence)
             return [outgoing(e.content) for e in turn if e.content is not None]
     return []
 
@@ -79,6 +80,6 @@ def register_settings() -> type[BaseModel]:
 
 
 @hookimpl
-def register_request_processors() -> list[RequestProcessor]:
+def register_request_processors(settings: Mapping[str, Any]) -> list[RequestProcessor]:
     """The processor `contents`."""
-    return [RequestProcessor(name="contents", run=run)]
+    return [RequestProcessor(name="contents", run=processor(settings["contents"].fence_quotations))]

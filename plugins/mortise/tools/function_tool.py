@@ -71,10 +71,14 @@ class FunctionTool(BaseTool):
         """Coerce the arguments and call the function; a missing or wrong one is an error result for the model."""
         if self._arguments is None:
             self._arguments = Arguments(self.name, self.shape)
-        settings = tool_context.get_invocation_context().composition.settings.get("function_tools")
-        values, error = self._arguments.prepare(args, strict=bool(getattr(settings, "validate_arguments", False)))
-        if error is not None:
-            return {"error": error}
+        # What the callbacks after the call see must not hold the context.
+        values = args if self.shape.context_name is None else dict(args)
+        if not self._arguments.fit(args):
+            settings = tool_context.get_invocation_context().composition.settings.get("function_tools")
+            strict = bool(getattr(settings, "validate_arguments", False))
+            values, error = self._arguments.prepare(args, strict=strict)
+            if error is not None:
+                return {"error": error}
         if self._require_confirmation and (refusal := await self._confirm(values, tool_context)) is not None:
             return refusal
         if self.shape.context_name is not None:
