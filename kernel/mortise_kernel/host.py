@@ -13,7 +13,6 @@ from mortise_kernel import discovery, hookspecs
 from mortise_kernel.composition import Composition, PluginRecord
 from mortise_kernel.distribution import Distribution
 from mortise_kernel.errors import CompositionError, ConfigurationError, HookSignatureError, did_you_mean
-from mortise_kernel.hooks import LIFECYCLE
 from mortise_kernel.manager import Manager
 from mortise_kernel.ordering import Owned, Placed, order_chain
 from mortise_kernel.selection import check_lock, select_distribution
@@ -233,4 +232,4 @@ def _with_hooks(record: PluginRecord, manager: Manager) -> PluginRecord:
     )
 
 
-__all__ = ["LIFECYCLE", "compose", "compose_once", "extend"]
+__all__ = ["compose", "compose_once", "extend"]

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Self
 
-from mortise_kernel import seam
 from mortise_kernel.events import Event
 from mortise_kernel.types.hot import Hot, hot
 
@@ -56,8 +55,3 @@ class Session(_Versioned):
     def session_id(self) -> str:
         """The same as `id`."""
         return self.id
-
-
-def touch(session: Session) -> None:
-    """Note that `session` changed now."""
-    session.last_update_time = seam.clock()

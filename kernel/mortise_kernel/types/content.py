@@ -222,12 +222,12 @@ def thaw(content: Content) -> Content:
 
 
 def _thawed(part: Part) -> Part:
-    if part.text is not None and part.video_metadata is None and part.part_metadata is None:
+    if Hot._extras_exist or part.part_metadata is not None:
+        return part.model_copy(deep=True)
+    if part.text is not None and part.video_metadata is None:
         # Nearly every part: nothing in it could be changed through the copy.
         return Part(text=part.text, thought=part.thought, thought_signature=part.thought_signature)
     call, response = part.function_call, part.function_response
-    if Hot._extras_exist or part.part_metadata is not None:
-        return part.model_copy(deep=True)
     if call is not None and call.partial_args is None:
         call = FunctionCall(id=call.id, name=call.name, args=deep_copy(call.args), will_continue=call.will_continue)
         return Part(function_call=call, thought=part.thought, thought_signature=part.thought_signature)

@@ -172,3 +172,9 @@ def test_untouched_contents_are_not_copied() -> None:
 def test_json_of_a_shared_list() -> None:
     dumped = [item.model_dump(exclude_none=True) for item in SharedContents(history())]
     assert json.loads(json.dumps(dumped))[0]["role"] == "user"
+
+
+def test_a_copied_text_part_keeps_its_unknown_fields() -> None:
+    part = {"text": "a", "novel": {"list": [1]}}
+    (copied,) = SharedContents([freeze(Content.model_validate({"role": "user", "parts": [part]}))])
+    assert copied.model_dump(exclude_none=True)["parts"] == [part]
