@@ -82,6 +82,8 @@ class InvocationContext:
         self.isolation_scope: str | None = None
         self.node_path: str | None = None
         self.end_invocation = False
+        #: Whether the invocation had begun before this run of it.
+        self.resumed = False
         self.agent_states: dict[str, dict[str, Any]] = {}
         self.end_of_agents: dict[str, bool] = {}
         self.budget = CallBudget()

@@ -11,7 +11,7 @@ from mortise_kernel import seam
 from mortise_kernel.contracts.agent import BaseAgent, Handover
 from mortise_kernel.contracts.request import LlmRequest
 from mortise_kernel.contracts.response import LlmResponse
-from mortise_kernel.dispatch import dispatch
+from mortise_kernel.dispatch import Confirmations, Tools, dispatch
 from mortise_kernel.errors import did_you_mean
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
@@ -49,7 +49,7 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
                     for event in said:
                         yield event
                         last = event
-                    for event in await _run_tools(ctx, request, said[-1], calls) if calls else ():
+                    for event in await run_tools(ctx, request.tools_dict, said[-1], calls) if calls else ():
                         yield event
                         last = _latest(event, last)
             finally:
@@ -88,7 +88,7 @@ async def _resume(ctx: InvocationContext, request: LlmRequest, waiting: Sequence
     """The results of calls that an interrupted invocation left open; none while one waits for the outside."""
     if any(map(ctx.should_pause_invocation, waiting)):
         return ()
-    return await _run_tools(ctx, request, waiting[-1], waiting[-1].get_function_calls())
+    return await run_tools(ctx, request.tools_dict, waiting[-1], waiting[-1].get_function_calls())
 
 
 def _waiting(ctx: InvocationContext) -> list[Event]:
@@ -200,11 +200,12 @@ def new_call_id() -> str:
     return "adk-" + seam.new_id()
 
 
-async def _run_tools(
-    ctx: InvocationContext, request: LlmRequest, call_event: Event, calls: Sequence[FunctionCall]
-) -> Iterable[Event]:
+async def run_tools(
+    ctx: InvocationContext, tools: Tools, call_event: Event, calls: Sequence[FunctionCall],
+    confirmations: Confirmations | None = None,
+) -> Iterable[Event]:  # fmt: skip
     """Dispatch `calls`; the event of their results among what the result chain adds, and a transfer, if asked."""
-    results = await dispatch(ctx, calls, request.tools_dict)
+    results = await dispatch(ctx, calls, tools, confirmations)
     if results is None:
         return ()
     chain = [p for p in ctx.composition.result_chain if p.applies_to is None or p.applies_to(results)]

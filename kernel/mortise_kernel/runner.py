@@ -199,6 +199,7 @@ class Runner:
             if all(event.invocation_id != invocation_id for event in session.events):
                 raise ConfigurationError(f"the session {session.id!r} has no invocation {invocation_id!r} to resume")
             restore(ctx, session.events)
+            ctx.resumed = True
         return ctx
 
     async def close(self, seconds: float = 10.0) -> None:
