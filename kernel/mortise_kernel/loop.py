@@ -11,22 +11,26 @@ from mortise_kernel import seam
 from mortise_kernel.contracts.agent import BaseAgent, Handover
 from mortise_kernel.contracts.request import LlmRequest
 from mortise_kernel.contracts.response import LlmResponse
-from mortise_kernel.dispatch import Confirmations, Tools, dispatch
+from mortise_kernel.contracts.tool import Effect
+from mortise_kernel.dispatch import Confirmations, Tools, dispatch, error_result
 from mortise_kernel.errors import did_you_mean
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.lifecycle import Draft, implemented, model_round, on_model_error
 from mortise_kernel.preparation import DONE, prepare
+from mortise_kernel.resumption import open_calls, waits
 from mortise_kernel.run_config import StreamingMode
 from mortise_kernel.types.content import FrozenContent, FunctionCall, thaw
 from mortise_kernel.types.hot import deep_copy
 
 Events = AsyncGenerator[Event, None]
 Responses = AsyncGenerator[LlmResponse, None]
+_INTERRUPTED = "The call was interrupted; it must not happen twice and is not repeated. Its effect is not known."
 
 
 async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the whole loop, on one screen
     """Steps of one model call each, until an event is final, nothing was said, or the invocation ends (S0 §2.3)."""
+    resuming = ctx.resumed
     while True:
         last: Event | None = None
         request, draft, position = LlmRequest(), Draft(), 0
@@ -34,14 +38,17 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
             position, reported = await prepare(ctx, request, position)
             for event in reported:
                 yield event
-                last = event
-        if ctx.end_invocation:
-            return
-        if ctx.is_resumable and (waiting := _waiting(ctx)):
-            for event in await _resume(ctx, request, waiting):
-                yield event
                 last = _latest(event, last)
-        else:
+        if ctx.end_invocation or (last is not None and _needs_no_summary(last)):
+            return
+        finished = await _finish_calls(ctx, request.tools_dict) if resuming else ()
+        resuming = False
+        for event in finished:
+            yield event
+            last = _latest(event, last)
+        if ctx.is_resumable and waits(ctx):
+            return
+        if not finished:
             responses = await _call_model(ctx, request, draft)
             try:  # what aclosing does, at a third of its cost
                 async for response in responses:
@@ -61,6 +68,12 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
 def _latest(event: Event, before: Event | None) -> Event | None:
     """What counts as the latest event once `event` was yielded: of a handover, what the target said last."""
     return event.last or before if isinstance(event, Handover) else event
+
+
+def _needs_no_summary(event: Event) -> bool:
+    """Whether a result that was reported before the model was asked is the agent's last word."""
+    actions = event.touched_actions
+    return actions is not None and bool(actions.skip_summarization)
 
 
 async def _react(
@@ -84,22 +97,15 @@ async def _react(
     return events, () if event.partial else calls
 
 
-async def _resume(ctx: InvocationContext, request: LlmRequest, waiting: Sequence[Event]) -> Iterable[Event]:
-    """The results of calls that an interrupted invocation left open; none while one waits for the outside."""
-    if any(map(ctx.should_pause_invocation, waiting)):
+async def _finish_calls(ctx: InvocationContext, tools: Tools) -> Iterable[Event]:
+    """The results of the calls that an interrupted run left open; what must not happen twice is not repeated."""
+    asked, calls = open_calls(ctx) or (None, [])
+    if asked is None:
         return ()
-    return await run_tools(ctx, request.tools_dict, waiting[-1], waiting[-1].get_function_calls())
-
-
-def _waiting(ctx: InvocationContext) -> list[Event]:
-    """The last events of a resumed invocation on this branch, where they hold calls without results."""
-    events = ctx.get_events(current_invocation=True, current_branch=True)[-2:]
-    if events and events[-1].author == "user":  # what was waited for came, or part of it
-        answered = {response.id for response in events[-1].get_function_responses()}
-        waiting = events[0].long_running_tool_ids or set()
-        return events if waiting - answered else []
-    pending = events and (events[-1].get_function_calls() or any(map(ctx.should_pause_invocation, events)))
-    return events if pending else []
+    once = [call for call in calls if (tool := tools.get(call.name or "")) and tool.effect is Effect.AT_MOST_ONCE]
+    refused = [error_result(ctx, tools[call.name or ""], call, _INTERRUPTED) for call in once]
+    again = [call for call in calls if call not in once]
+    return [*refused, *(await run_tools(ctx, tools, asked, again) if again else ())]
 
 
 async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft) -> Responses:
@@ -154,7 +160,6 @@ async def _hooked(ctx: InvocationContext, request: LlmRequest, answers: Response
                 replaced = await model_round(ctx, draft, "after_model_callback", found, {"llm_response": response})
                 response = response if replaced is None else replaced
             yield response
-
 
 
 _RARE = tuple(name for name in LlmResponse.field_names if name not in ("content", "partial"))
