@@ -189,6 +189,13 @@ class Context(ReadonlyContext):
         """Save the exchanged credential of `auth_config`."""
         await self._service("credential").save_credential(auth_config, self)
 
+    def send_audio(self, blob: Any) -> None:
+        """Say `blob` into the live session that this call is part of."""
+        queue = self._invocation_context.live_request_queue
+        if queue is None:
+            raise FeatureUnavailableError("send_audio() needs a live session: this invocation is none")
+        queue.send_realtime(blob)
+
     def _call_id(self) -> str:
         if not self.function_call_id:
             raise ValueError("only a tool call can ask for a confirmation or a credential: function_call_id is not set")
