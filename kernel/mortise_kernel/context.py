@@ -143,9 +143,7 @@ class Context(ReadonlyContext):
 
     async def get_artifact_version(self, filename: str, version: int | None = None) -> Any:
         """What is known of an artifact's version without its data, or None."""
-        return await self._service("artifact").get_artifact_version(
-            **self._where(), filename=filename, version=version
-        )
+        return await self._service("artifact").get_artifact_version(**self._where(), filename=filename, version=version)
 
     async def search_memory(self, query: str) -> Any:
         """What the memory service finds for `query`."""
@@ -173,9 +171,7 @@ class Context(ReadonlyContext):
 
     def request_confirmation(self, *, hint: str | None = None, payload: Any = None) -> None:
         """Ask the user to confirm this tool call."""
-        self.actions.requested_tool_confirmations[self._call_id()] = ToolConfirmation(
-            hint=hint or "", payload=payload
-        )
+        self.actions.requested_tool_confirmations[self._call_id()] = ToolConfirmation(hint=hint or "", payload=payload)
 
     def request_credential(self, auth_config: Any) -> None:
         """Ask the user for the credential that `auth_config` describes."""
