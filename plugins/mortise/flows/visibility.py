@@ -24,7 +24,7 @@ def is_visible(event: Event, branch: str | None, scope: str | None = None) -> bo
         return False
     if event.branch is not None and not on_branch(event.branch, branch):
         return False
-    if event.isolation_scope is not None and event.isolation_scope != scope:
+    if event.isolation_scope != scope:
         return False
     return not _is_framework_event(event)
 
