@@ -67,6 +67,8 @@ async def _execute(
             result = await tool_round("on_tool_error_callback", tool, args, context, failure)
             if result is None:
                 raise failure from failure.__cause__
+    if ctx.notes and ("asks", call.id) in ctx.notes:
+        return None
     if implemented(ctx, "after_tool_callback"):
         altered = await tool_round("after_tool_callback", tool, args, context, result)
         result = result if altered is None else altered

@@ -39,7 +39,7 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
             for event in reported:
                 yield event
                 last = _latest(event, last)
-        if ctx.end_invocation or (last is not None and _needs_no_summary(last)):
+        if ctx.end_invocation or (last is not None and last.actions.skip_summarization):
             return
         finished = await _finish_calls(ctx, request.tools_dict) if resuming else ()
         resuming = False
@@ -68,12 +68,6 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
 def _latest(event: Event, before: Event | None) -> Event | None:
     """What counts as the latest event once `event` was yielded: of a handover, what the target said last."""
     return event.last or before if isinstance(event, Handover) else event
-
-
-def _needs_no_summary(event: Event) -> bool:
-    """Whether a result that was reported before the model was asked is the agent's last word."""
-    actions = event.touched_actions
-    return actions is not None and bool(actions.skip_summarization)
 
 
 async def _react(
@@ -211,12 +205,13 @@ async def run_tools(
 ) -> Iterable[Event]:  # fmt: skip
     """Dispatch `calls`; the event of their results among what the result chain adds, and a transfer, if asked."""
     results = await dispatch(ctx, calls, tools, confirmations)
+    asked = [event for call in calls if (event := ctx.notes.pop(("asks", call.id), None))] if ctx.notes else []
     if results is None:
-        return ()
+        return asked
     chain = [p for p in ctx.composition.result_chain if p.applies_to is None or p.applies_to(results)]
-    if not chain and results.touched_actions is None:
+    if not chain and not asked and results.touched_actions is None:
         return (results,)
-    before: list[Event] = []
+    before: list[Event] = asked
     after: list[Event] = []
     for processor in chain:
         (after if processor.follows else before).extend(await processor.run(ctx, call_event, results) or ())

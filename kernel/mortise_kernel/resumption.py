@@ -30,7 +30,6 @@ def is_over(agent: BaseAgent, events: Sequence[Event], invocation_id: str) -> bo
 
 def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:
     """Bring back the invocation's message and its agents' checkpoints; an agent that only spoke has an empty one."""
-    ctx.resumed = True
     for event in events:
         if event.invocation_id != ctx.invocation_id:
             continue
@@ -51,28 +50,23 @@ def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:
 
 
 def waits(ctx: InvocationContext) -> set[str]:
-    """The ids of the long-running calls, on this branch and below it, that the user has yet to answer.
+    """The ids of the long-running calls, of this agent's run and those within it, that the user has yet to answer.
 
     What the user says instead of an answer ends the waiting; and nothing waits in an app that is not resumable.
     """
     found: set[str] = set()
-    answered: set[str | None] = set()
-    for event in reversed(ctx.session.events) if ctx.is_resumable else ():
-        if event.invocation_id != ctx.invocation_id:
-            continue
+    below = ctx.branch + "." if ctx.branch else ""
+    scopes: set[str | None] = {ctx.isolation_scope}
+    for event in ctx.get_events(current_invocation=True) if ctx.is_resumable else ():
         if event.author == "user":
-            responses = event.get_function_responses()
-            if not responses:
-                break
-            answered.update(response.id for response in responses)
-        elif event.long_running_tool_ids and is_below(event.branch, ctx.branch):
-            found |= event.long_running_tool_ids - answered
+            answered = {response.id for response in event.get_function_responses()}
+            found = found - answered if answered else set()
+        elif ctx.isolation_scope is not None and event.isolation_scope not in scopes:
+            continue
+        elif not below or event.branch == ctx.branch or (event.branch or "").startswith(below):
+            scopes.update(call.id for call in event.get_function_calls())
+            found |= event.long_running_tool_ids or set()
     return found
-
-
-def is_below(branch: str | None, above: str | None) -> bool:
-    """Whether `branch` is `above` or one of its sub-branches."""
-    return not above or branch == above or (branch or "").startswith(above + ".")
 
 
 def open_calls(ctx: InvocationContext) -> tuple[Event, list[FunctionCall]] | None:
@@ -80,7 +74,7 @@ def open_calls(ctx: InvocationContext) -> tuple[Event, list[FunctionCall]] | Non
     answered: set[str | None] = set()
     for event in reversed(ctx.get_events(current_invocation=True)):
         answered.update(response.id for response in event.get_function_responses())
-        if event.author != ctx.agent.name or event.branch != ctx.branch:
+        if (event.author, event.branch, event.isolation_scope) != (ctx.agent.name, ctx.branch, ctx.isolation_scope):
             continue
         begun = event.long_running_tool_ids or ()
         calls = event.get_function_calls()

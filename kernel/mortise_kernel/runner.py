@@ -15,7 +15,7 @@ from mortise_kernel.contracts.services import (
     BaseSessionService,
 )
 from mortise_kernel.contracts.tool import close_toolset
-from mortise_kernel.ending import finish, toolsets
+from mortise_kernel.ending import epilogues, finish, toolsets
 from mortise_kernel.errors import ConfigurationError, SessionNotFoundError
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
@@ -119,7 +119,8 @@ class Runner:
             told = await receive(ctx, state_delta)
             for said in told if yield_user_message else ():
                 yield said
-        if ctx.end_of_agents.get(ctx.agent.name):  # of a resumed invocation
+        if ctx.end_of_agents.get(ctx.agent.name):  # of a resumed invocation, whose epilogues a crash may have left out
+            await epilogues(ctx, None)
             return
         ctx.agent = ctx.agent if ctx.resumed else choose_agent(self.agent, session.events)
         plain = not config.custom_metadata and "on_event_callback" not in self.composition.hooks
@@ -199,7 +200,7 @@ class Runner:
             begun = entered(self.agent, session.events, invocation_id)
             if begun is None:
                 raise ConfigurationError(f"the session {session.id!r} has no invocation {invocation_id!r} to resume")
-            ctx.agent = begun
+            ctx.agent, ctx.resumed = begun, True
             restore(ctx, session.events)
         return ctx
 

@@ -90,9 +90,7 @@ def _request(
     return None
 
 
-def _history(
-    events: Sequence[Event], position: int, request_id: str | None, call_id: str | None
-) -> tuple[int, bool]:
+def _history(events: Sequence[Event], position: int, request_id: str | None, call_id: str | None) -> tuple[int, bool]:
     """Where the first answer to the request stands, and whether a result of the call has followed it."""
     first = len(events)
     for index in range(position + 1, len(events)):
