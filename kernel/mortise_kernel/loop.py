@@ -39,14 +39,15 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
             for event in reported:
                 yield event
                 last = _latest(event, last)
-        if ctx.end_invocation or (last is not None and last.actions.skip_summarization):
+        if ctx.end_invocation:
             return
+        settled = last is not None and last.actions.skip_summarization
         finished = await _finish_calls(ctx, request.tools_dict) if resuming else ()
         resuming = False
         for event in finished:
             yield event
             last = _latest(event, last)
-        if ctx.is_resumable and waits(ctx):
+        if settled or (ctx.is_resumable and waits(ctx)):
             return
         if not finished:
             responses = await _call_model(ctx, request, draft)

@@ -16,6 +16,7 @@ from mortise_kernel.contracts.tool import BaseTool
 from mortise_kernel.events import ToolConfirmation
 from mortise_kernel.loop import run_tools
 from mortise_kernel.preparation import declare_tools
+from mortise_kernel.reception import response_ids
 from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
 
 #: The id of the call on whose behalf a request was made, from the request; None where it names none.
@@ -51,7 +52,7 @@ def expected(ctx: InvocationContext) -> bool:
 def open_answers(ctx: InvocationContext, name: str, call_of: CallOf) -> list[Answer]:
     """The user's answers, in this invocation, to this agent's requests named `name`, that nobody has acted on yet."""
     events = ctx.session.events
-    new = {id(part.function_response) for part in (ctx.user_content.parts or () if ctx.user_content else ())}
+    new = response_ids(ctx.user_content)
     found: list[Answer] = []
     for event in ctx.get_events(current_invocation=True):
         if event.author != "user":
@@ -67,7 +68,7 @@ def open_answers(ctx: InvocationContext, name: str, call_of: CallOf) -> list[Ans
             first, acted = _history(events, position, request.id, call_id)
             if acted and (events[first] is event or event is not events[-1]):
                 continue  # done; or refused before, when it came
-            found.append(Answer(request, response, call_id, repeated=acted, new=id(response) in new))
+            found.append(Answer(request, response, call_id, repeated=acted, new=response.id in new))
     return found
 
 
@@ -102,18 +103,6 @@ def _history(events: Sequence[Event], position: int, request_id: str | None, cal
         elif index > first and call_id in ids:
             return first, True
     return first, False
-
-
-def pending_requests(ctx: InvocationContext, name: str) -> list[FunctionCall]:
-    """This agent's requests named `name` in this invocation that the user has not answered."""
-    answered: set[str | None] = set()
-    found: list[FunctionCall] = []
-    for event in reversed(ctx.get_events(current_invocation=True)):
-        if event.author == "user":
-            answered |= {response.id for response in event.get_function_responses()}
-        elif event.long_running_tool_ids and event.author == ctx.agent.name and event.branch == ctx.branch:
-            found += [c for c in event.get_function_calls() if c.name == name and c.id not in answered]
-    return found
 
 
 async def tools_of(ctx: InvocationContext) -> Mapping[str, BaseTool]:

@@ -6,13 +6,14 @@ in the answer changes them. An answer that does not fit is refused with an error
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
 from mortise.flows import answered_calls as answered
 from mortise.flows.answered_calls import Answer
 from mortise.flows.confirmation_answer import ConfirmationAnswer, UnusableAnswerError, read_answer
+from mortise.flows.interrupted_calls import NOT_REPEATED, first_results, happens_once, interrupted, repeat_request
 from mortise.flows.visibility import CONFIRMATION_CALL
 from mortise.tools.function_tool import FunctionTool
 from mortise_kernel import Event, InvocationContext, LlmRequest, RequestProcessor, ResultProcessor, hookimpl
@@ -23,6 +24,8 @@ from mortise_kernel.types.content import Content, FunctionCall, Part
 from mortise_kernel.types.hot import as_plain
 
 _CALL, _CONFIRMATION = "originalFunctionCall", "toolConfirmation"
+#: Marks a request to repeat a call that was interrupted.
+_REPEATS = "repeats"
 
 
 async def after(ctx: InvocationContext, call_event: Event, result_event: Event) -> list[Event] | None:
@@ -39,10 +42,11 @@ async def after(ctx: InvocationContext, call_event: Event, result_event: Event) 
     return [request_event(ctx, requests)] if requests else None
 
 
-def _request(call: FunctionCall, confirmation: ToolConfirmation) -> FunctionCall:
+def _request(call: FunctionCall, confirmation: ToolConfirmation, *, repeats: bool = False) -> FunctionCall:
     named = {"id": call.id, "name": call.name, "args": as_plain(call.args or {})}
     told = confirmation.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return FunctionCall(id=new_call_id(), name=CONFIRMATION_CALL, args={_CALL: named, _CONFIRMATION: told})
+    args = {_CALL: named, _CONFIRMATION: told, **({_REPEATS: True} if repeats else {})}
+    return FunctionCall(id=new_call_id(), name=CONFIRMATION_CALL, args=args)
 
 
 def request_event(ctx: InvocationContext, requests: list[FunctionCall]) -> Event:
@@ -62,34 +66,46 @@ async def before(ctx: InvocationContext, request: LlmRequest) -> list[Event] | N
     """Run what the user has approved, and refuse what does not fit; before the model is asked again."""
     if not answered.expected(ctx):
         return None
+    events = await _mended(ctx) if ctx.resumed else []
     answers = answered.open_answers(ctx, CONFIRMATION_CALL, _call_id)
-    if not answers:
-        return None
-    if all(answer.repeated for answer in answers):
+    if answers and all(answer.repeated for answer in answers):
         ctx.end_invocation = True
-        return [_refusal(ctx, answers[0])]
-    tools = await answered.tools_of(ctx)
-    verdicts = _Verdicts()
-    for answer in answers:
-        if not answer.repeated:
-            verdicts.add(answer, tools)
-    events = [answered.result_event(ctx, verdicts.refused)] if verdicts.refused else []
-    again = await answered.run_again(ctx, list(verdicts.calls.values()), tools, verdicts.confirmations)
-    for event in again:
-        verdicts.note_edits(event)
-    return events + again
+        events.append(_refusal(ctx, answers[0]))
+    elif answers:
+        tools = await answered.tools_of(ctx)
+        verdicts = _Verdicts(tools)
+        for answer in answers:
+            if not answer.repeated:
+                verdicts.add(answer)
+        events += await verdicts.carry_out(ctx)
+    return events
+
+
+async def _mended(ctx: InvocationContext) -> list[Event]:
+    """What a crash has left out: first results of calls that wait, requests for calls that must not happen twice."""
+    asked, once = await interrupted(ctx)
+    events = [first_results(ctx, asked)] if asked else []
+    return events + (_ask_to_repeat(ctx, once) if once else [])
+
+
+def _ask_to_repeat(ctx: InvocationContext, calls: Sequence[FunctionCall]) -> list[Event]:
+    requests = [_request(call, repeat_request(call), repeats=True) for call in calls]
+    return [request_event(ctx, requests), first_results(ctx, calls)]
 
 
 class _Verdicts:
     """What the answers of one message let go ahead, and what they do not."""
 
-    def __init__(self) -> None:
-        self.calls: dict[str, FunctionCall] = {}
-        self.confirmations: dict[str, ToolConfirmation] = {}
-        self.refused: list[tuple[FunctionCall, dict[str, Any]]] = []
+    def __init__(self, tools: Mapping[str, BaseTool]) -> None:
+        self._tools = tools
+        self._calls: dict[str, FunctionCall] = {}
+        self._confirmations: dict[str, ToolConfirmation] = {}
+        self._refused: list[tuple[FunctionCall, dict[str, Any]]] = []
+        self._doubtful: list[FunctionCall] = []
         self._answers: dict[str, ConfirmationAnswer] = {}
 
-    def add(self, answer: Answer, tools: Mapping[str, BaseTool]) -> None:
+    def add(self, answer: Answer) -> None:
+        """Judge one answer."""
         call = _original(answer.request)
         call_id = str(call.id)
         try:
@@ -97,19 +113,34 @@ class _Verdicts:
             if self._answers.setdefault(call_id, said) != said:
                 raise UnusableAnswerError("two answers in one message contradict each other")
             if said.edited_args is not None:
-                _check_fit(tools.get(call.name or ""), said.edited_args)
+                _check_fit(self._tools.get(call.name or ""), said.edited_args)
                 call.args = said.edited_args
         except UnusableAnswerError as error:
-            self.calls.pop(call_id, None)
+            self._calls.pop(call_id, None)
             text = f"This tool call is not approved and was not run. The answer to the request is refused: {error}"
-            self.refused.append((call, {"error": text}))
+            self._refused.append((call, {"error": text}))
             return
-        self.calls[call_id] = call
-        self.confirmations[call_id] = ToolConfirmation(
-            hint=said.hint or "", confirmed=said.confirmed, payload=said.payload
-        )
+        if (answer.request.args or {}).get(_REPEATS) and not said.confirmed:
+            self._refused.append((call, {"error": NOT_REPEATED}))
+        elif said.confirmed and not answer.new and happens_once(call, self._tools):
+            self._doubtful.append(call)  # approved before a crash: it may have run
+        else:
+            self._calls[call_id] = call
+            self._confirmations[call_id] = ToolConfirmation(
+                hint=said.hint or "", confirmed=said.confirmed, payload=said.payload
+            )
 
-    def note_edits(self, event: Event) -> None:
+    async def carry_out(self, ctx: InvocationContext) -> list[Event]:
+        """Run what is approved (or rejected by the tool itself); the events of all that has a result now."""
+        events = [answered.result_event(ctx, self._refused)] if self._refused else []
+        if self._doubtful:
+            events += _ask_to_repeat(ctx, self._doubtful)
+        again = await answered.run_again(ctx, list(self._calls.values()), self._tools, self._confirmations)
+        for event in again:
+            self._note_edits(event)
+        return events + again
+
+    def _note_edits(self, event: Event) -> None:
         """Record on an event of results with which arguments the calls really ran."""
         ids = {response.id for response in event.get_function_responses()}
         edited = {key: said.edited_args for key, said in self._answers.items() if key in ids and said.edited_args}
