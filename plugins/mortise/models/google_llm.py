@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from importlib import import_module
 from typing import Any
 
 from pydantic import PrivateAttr
@@ -18,6 +19,8 @@ from mortise_kernel.errors import FeatureUnavailableError
 from mortise_kernel.types.http import HttpRetryOptions
 from mortise_kernel.types.response import GenerateContentResponse
 from mortise_kernel.types.speech import SpeechConfig
+
+Responses = AsyncGenerator[LlmResponse, None]
 
 #: What the SDK adds to a response for itself.
 _OF_THE_SDK = {"sdk_http_response", "parsed", "automatic_function_calling_history"}
@@ -65,9 +68,7 @@ class Gemini(BaseLlm):
         """Raise a ModelError where the SDK or the key is missing."""
         gemini_settings.check(self.model, self.on_vertex, self.base_url)
 
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
+    async def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Responses:
         """See `BaseLlm`. Closing the generator closes the HTTP response."""
         if self.use_interactions_api:
             raise FeatureUnavailableError(
@@ -76,14 +77,34 @@ class Gemini(BaseLlm):
             )
         connection = await self._clients.connection(self._endpoint)
         name = (llm_request.model or self.model).removeprefix("gemini:")
-        arguments = gemini_request.arguments(llm_request, name, vertex=self.on_vertex)
         with connection.errors_without_key():
+            if llm_request.cache_config is not None:
+                answers = self._cached(connection, llm_request, name, stream)
+            else:
+                arguments = gemini_request.arguments(llm_request, name, vertex=self.on_vertex)
+                if not stream:
+                    yield await _whole(connection, arguments)
+                    return
+                answers = _streamed(connection, arguments)
+            async with aclosing(answers) as responses:
+                async for response in responses:
+                    yield response
+
+    def _cached(self, connection: Connection, request: LlmRequest, name: str, stream: bool) -> Responses:
+        """The answers to a request whose start may lie in a cache at the service."""
+
+        async def send(prepared: LlmRequest) -> Responses:
+            arguments = gemini_request.arguments(prepared, name, vertex=self.on_vertex)
             if not stream:
-                yield LlmResponse.create(_ours(await connection.sdk.aio.models.generate_content(**arguments)))
+                yield await _whole(connection, arguments)
                 return
             async with aclosing(_streamed(connection, arguments)) as responses:
                 async for response in responses:
                     yield response
+
+        named = request.model_copy(update={"model": name})
+        caching = import_module("mortise.models.gemini_context_cache_manager")  # only who asks for caching pays for it
+        return caching.cached_answers(connection.sdk, named, send)  # type: ignore[no-any-return]
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop; they also close when the loop ends."""
@@ -95,7 +116,11 @@ class Gemini(BaseLlm):
         return Endpoint(self.on_vertex, gemini_settings.api_key(), self.base_url, retry)
 
 
-async def _streamed(connection: Connection, arguments: dict[str, Any]) -> AsyncGenerator[LlmResponse, None]:
+async def _whole(connection: Connection, arguments: dict[str, Any]) -> LlmResponse:
+    return LlmResponse.create(_ours(await connection.sdk.aio.models.generate_content(**arguments)))
+
+
+async def _streamed(connection: Connection, arguments: dict[str, Any]) -> Responses:
     """Each chunk as a partial response, then the whole answer."""
     aggregator = StreamingResponseAggregator()
     async with connection.stream(**arguments) as chunks:

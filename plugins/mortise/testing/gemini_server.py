@@ -23,6 +23,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from mortise.testing import gemini_caches
+from mortise.testing.gemini_caches import Caches, tokens_of
 from mortise.testing.gemini_http import Listener, Step
 from mortise.testing.gemini_rules import refusal
 
@@ -46,10 +48,12 @@ class Recorded:
     """A request as it came. `headers` (lower-case names) hold the key and are not shown."""
 
     path: str
+    #: Empty where the request is not for a model.
     model: str
     streamed: bool
     body: Any
     headers: Mapping[str, str] = field(repr=False)
+    method: str = "POST"
 
     @property
     def key(self) -> str | None:
@@ -62,6 +66,7 @@ class GeminiServer:
 
     def __init__(self) -> None:
         self.requests: list[Recorded] = []
+        self.caches = Caches()
         #: Set when a client leaves before its answer is whole.
         self.abandoned = threading.Event()
         self._script: deque[Step] = deque()
@@ -141,32 +146,39 @@ class GeminiServer:
         if kind is None:
             self.check()
 
-    def _answer(self, path: str, headers: Mapping[str, str], payload: bytes) -> tuple[Step, bool]:
+    def _answer(self, method: str, path: str, headers: Mapping[str, str], payload: bytes) -> tuple[Step, bool]:
         """The step for a request, and whether it is to be streamed."""
         route, _, query = path.partition("?")
-        match = _PATH.fullmatch(route)
-        if match is None:
+        match = _PATH.fullmatch(route) if method == "POST" else None
+        if match is None and not gemini_caches.PATH.fullmatch(route):
             return _refused(404, f"no such method: {route}"), False
-        streamed = match["method"] == "streamGenerateContent"
+        streamed = match is not None and match["method"] == "streamGenerateContent"
         try:
-            body = json.loads(payload)
+            body = json.loads(payload or b"{}")
         except ValueError:
             return _refused(400, "Invalid JSON payload received."), False
+        model = match["model"] if match is not None else ""
         with self._lock:
-            self.requests.append(Recorded(route, match["model"], streamed, body, headers))
+            self.requests.append(Recorded(route, model, streamed, body, headers, method))
         if not headers.get("x-goog-api-key") and not headers.get("authorization"):
             return _refused(403, "Method doesn't allow unregistered callers. Please use API Key."), False
+        if match is None:
+            status, answer = self.caches.answer(method, route, body)
+            return (_whole(answer) if status == 200 else _refused(status, answer)), False
         if match["method"] == "countTokens":
-            return _whole({"totalTokens": _tokens(body)}), False
+            return _whole({"totalTokens": tokens_of(body)}), False
         if streamed and "alt=sse" not in query:
             return _refused(400, "this server streams with alt=sse only"), False
+        body, cached, reason = self.caches.applied(body, model)
+        if reason is not None:
+            return _refused(403 if "not found" in reason else 400, reason), False
         vertex = match["owner"].startswith(("projects/", "publishers/"))
         reason = refusal(body, vertex=vertex)
         if reason is not None:
             return _refused(400, reason), False
-        return self._next(match["model"], streamed)
+        return self._next(model, streamed, cached)
 
-    def _next(self, model: str, streamed: bool) -> tuple[Step, bool]:
+    def _next(self, model: str, streamed: bool, cached: int) -> tuple[Step, bool]:
         with self._lock:
             if not self._script:
                 self._problems.append(f"request {len(self.requests)} has no scripted answer")
@@ -177,6 +189,8 @@ class GeminiServer:
             return step, streamed and step.status == 200
         known = {"modelVersion": model, "responseId": f"response-{number}"}
         chunks = [{**chunk, **known} if "error" not in chunk else chunk for chunk in step.chunks]
+        if cached:
+            chunks = [_of_the_cache(chunk, cached) for chunk in chunks]
         if not streamed:
             chunks = [_merged(chunks)]
         return Step(tuple(chunks), step.pause, step.then), streamed
@@ -233,17 +247,14 @@ def _is_text(part: Mapping[str, Any]) -> bool:
 
 
 def _usage(chunks: list[dict[str, Any]]) -> dict[str, int]:
-    answer = _tokens(chunks)
+    answer = tokens_of(chunks)
     return {"promptTokenCount": 10, "candidatesTokenCount": answer, "totalTokenCount": 10 + answer}
 
 
-def _tokens(value: Any) -> int:
-    """About as many tokens as the texts in `value` have."""
-    if isinstance(value, dict):
-        return sum(_tokens(inner) for name, inner in value.items() if name != "role")
-    if isinstance(value, list):
-        return sum(map(_tokens, value))
-    return -(-len(value) // 4) if isinstance(value, str) else 0
+def _of_the_cache(chunk: dict[str, Any], tokens: int) -> dict[str, Any]:
+    """`chunk`, whose count of tokens tells how many came from a cache."""
+    usage = chunk.get("usageMetadata")
+    return chunk if usage is None else {**chunk, "usageMetadata": {"cachedContentTokenCount": tokens, **usage}}
 
 
 def _error(code: int, message: str) -> bytes:
