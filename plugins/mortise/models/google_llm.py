@@ -15,7 +15,6 @@ from mortise.utils.streaming_utils import StreamingResponseAggregator
 from mortise_kernel.contracts.model import BaseLlm, ModelCapabilities
 from mortise_kernel.contracts.request import LlmRequest
 from mortise_kernel.contracts.response import LlmResponse
-from mortise_kernel.errors import FeatureUnavailableError
 from mortise_kernel.types.http import HttpRetryOptions
 from mortise_kernel.types.response import GenerateContentResponse
 from mortise_kernel.types.speech import SpeechConfig
@@ -41,7 +40,7 @@ class Gemini(BaseLlm):
     retry_options: HttpRetryOptions | None = None
     #: The voice of live connections.
     speech_config: SpeechConfig | None = None
-    #: The Interactions API, which keeps the conversation at the service. Not supported: calling the model raises.
+    #: Use the Interactions API, which keeps the conversation at the service: only what is new is sent.
     use_interactions_api: bool = False
 
     _clients: Clients = PrivateAttr(default_factory=Clients)
@@ -61,24 +60,25 @@ class Gemini(BaseLlm):
         """Vertex AI takes a response schema together with tools, from Gemini 2 on; the Gemini API does not."""
         recent = (gemini_settings.major_version(self.model) or 0) >= 2
         return ModelCapabilities(
-            output_schema_with_tools=recent and self.on_vertex, code_execution=recent, thinking=True
-        )
+            output_schema_with_tools=recent and self.on_vertex, code_execution=recent, thinking=True,
+            interactions=self.use_interactions_api,
+        )  # fmt: skip
 
     def check(self) -> None:
         """Raise a ModelError where the SDK or the key is missing."""
         gemini_settings.check(self.model, self.on_vertex, self.base_url)
+        if self.use_interactions_api:
+            import_module("mortise.models.gemini_interactions").check(self.model)
 
     async def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Responses:
         """See `BaseLlm`. Closing the generator closes the HTTP response."""
-        if self.use_interactions_api:
-            raise FeatureUnavailableError(
-                f"the model {self.model!r}: use_interactions_api is not supported; without it, "
-                "the conversation is sent with each call"
-            )
         connection = await self._clients.connection(self._endpoint)
         name = (llm_request.model or self.model).removeprefix("gemini:")
         with connection.errors_without_key():
-            if llm_request.cache_config is not None:
+            if self.use_interactions_api:
+                through = import_module("mortise.models.gemini_interactions")
+                answers = through.answers(connection, llm_request, name, vertex=self.on_vertex, stream=stream)
+            elif llm_request.cache_config is not None:
                 answers = self._cached(connection, llm_request, name, stream)
             else:
                 arguments = gemini_request.arguments(llm_request, name, vertex=self.on_vertex)
@@ -113,6 +113,9 @@ class Gemini(BaseLlm):
     def _endpoint(self) -> Endpoint:
         self.check()
         retry = self.retry_options.model_dump(exclude_none=True) if self.retry_options is not None else None
+        if retry is None and self.use_interactions_api:
+            # That part of the SDK tries several times by itself, some releases twice at least; no answer has this status.
+            retry = {"attempts": 1, "http_status_codes": [0]}
         return Endpoint(self.on_vertex, gemini_settings.api_key(), self.base_url, retry)
 
 
@@ -123,7 +126,7 @@ async def _whole(connection: Connection, arguments: dict[str, Any]) -> LlmRespon
 async def _streamed(connection: Connection, arguments: dict[str, Any]) -> Responses:
     """Each chunk as a partial response, then the whole answer."""
     aggregator = StreamingResponseAggregator()
-    async with connection.stream(**arguments) as chunks:
+    async with connection.stream(connection.sdk.aio.models.generate_content_stream, **arguments) as chunks:
         empty = True
         async for chunk in chunks:
             empty = False

@@ -16,9 +16,7 @@ PATH = re.compile(
 #: The least tokens of a cache, by the start of the model's name.
 _LEAST = {"gemini-2.5-": 2048, "gemini-3": 4096}
 _TOGETHER = ("systemInstruction", "tools", "toolConfig")
-_EITHER = (
-    "CachedContent can not be used with GenerateContent request setting system_instruction, tools or tool_config."
-)
+_EITHER = "CachedContent can not be used with GenerateContent request setting system_instruction, tools or tool_config."
 
 #: Status and body of an answer.
 Answered = tuple[int, Any]

@@ -10,7 +10,7 @@ import pytest
 
 from mortise.testing import GeminiServer
 
-EXAMPLE = '''
+EXAMPLE = """
 import asyncio
 from google.adk.apps.app import App
 from google.adk.agents.context_cache_config import ContextCacheConfig
@@ -67,7 +67,7 @@ async def main():
         print("No cache data recorded — check ContextCacheConfig min_tokens threshold.")
 
 asyncio.run(main())
-'''
+"""
 
 
 @pytest.fixture

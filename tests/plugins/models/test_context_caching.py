@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from google import genai
+from google.oauth2.credentials import Credentials
 
 from mortise import types
 from mortise.agents import LlmAgent, ParallelAgent, RunConfig, StreamingMode
@@ -121,6 +122,19 @@ def test_tools_are_cached_and_still_run(gemini_server: GeminiServer) -> None:
     assert use["contents"][0]["parts"][0]["functionResponse"]["response"] == {"result": 3}
 
 
+def test_an_instruction_that_changes_may_follow_a_static_one(gemini_server: GeminiServer) -> None:
+    replies(gemini_server, *"123")
+    agent = LlmAgent(name="root", model=Gemini(), static_instruction=LONG)
+    talk = Talk(agent)
+    used = []
+    for message in "abc":
+        agent.instruction = f"This is turn {message}."
+        used.append(talk.last(message).cache_name)
+    assert used == [None, "cachedContents/c1", "cachedContents/c1"]
+    last = gemini_server.requests[-1].body["contents"]
+    assert [content["parts"][0]["text"] for content in last] == ["b", "2", "This is turn c.", "c"]
+
+
 def test_another_start_ends_the_cache(gemini_server: GeminiServer) -> None:
     replies(gemini_server, "one", "two", "three")
     agent = LlmAgent(name="root", model=Gemini(), instruction=LONG)
@@ -181,6 +195,32 @@ def test_an_error_that_is_not_the_caches_is_raised(gemini_server: GeminiServer) 
         talk.say("c")
     assert calls(gemini_server)[-1] == ("POST", "generateContent")
     assert len(gemini_server.requests) == 4
+
+
+def test_on_vertex(gemini_server: GeminiServer) -> None:
+    """Vertex AI names caches by project; without the projects' credentials only the manager can be tried."""
+
+    async def run() -> tuple[CacheMetadata | None, LlmRequest]:
+        client = genai.Client(
+            vertexai=True, project="p", location="l", credentials=Credentials("token"),  # type: ignore[no-untyped-call]
+            http_options={"base_url": gemini_server.url},
+        )  # fmt: skip
+        manager = GeminiContextCacheManager(client)
+        config = types.GenerateContentConfig(system_instruction=LONG)
+        request = LlmRequest(
+            model="gemini-2.5-flash", contents=[types.Content(role="user", parts=[types.Part(text="hi")])],
+            config=config, cache_config=ContextCacheConfig(), cacheable_contents_token_count=4000,
+        )  # fmt: skip
+        request.cache_metadata = await manager.handle_context_caching(request)
+        made = await manager.handle_context_caching(request)
+        return made, request
+
+    made, request = asyncio.run(run())
+    assert made is not None
+    assert made.cache_name == "projects/p/locations/l/cachedContents/c1"
+    assert request.config.cached_content == made.cache_name
+    assert request.config.system_instruction is None
+    assert len(request.contents) == 1
 
 
 # --- when there is none -------------------------------------------------------------------------------

@@ -420,8 +420,6 @@ def test_vertex_without_a_project(monkeypatch: pytest.MonkeyPatch, gemini_server
 
 
 def test_what_is_not_supported_says_so(gemini_server: GeminiServer) -> None:
-    with pytest.raises(FeatureUnavailableError, match="use_interactions_api"):
-        ask(Gemini(use_interactions_api=True), request(user("hi")))
     with pytest.raises(FeatureUnavailableError, match="live"):
         Gemini().connect(request(user("hi")))
 
