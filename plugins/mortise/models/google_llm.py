@@ -114,7 +114,7 @@ class Gemini(BaseLlm):
         self.check()
         retry = self.retry_options.model_dump(exclude_none=True) if self.retry_options is not None else None
         if retry is None and self.use_interactions_api:
-            # That part of the SDK tries several times by itself, some releases twice at least; no answer has this status.
+            # That part of the SDK tries several times by itself, some releases at least twice; no answer is a 0.
             retry = {"attempts": 1, "http_status_codes": [0]}
         return Endpoint(self.on_vertex, gemini_settings.api_key(), self.base_url, retry)
 
