@@ -24,12 +24,14 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
 def _latest(ctx: InvocationContext) -> tuple[CacheMetadata | None, int | None]:
     """The cache metadata and the prompt's token count that the agent's latest responses carry.
 
-    Events of branches beside the agent's own tell of another conversation, and of another cache.
+    Events of branches beside the agent's own, and of other isolated runs, tell of another conversation and its cache.
     """
     metadata: CacheMetadata | None = None
     tokens: int | None = None
     for event in lasting(ctx.session.events):
-        if event.author != ctx.agent.name or not on_branch(event.branch, ctx.branch):
+        if event.author != ctx.agent.name or event.isolation_scope != ctx.isolation_scope:
+            continue
+        if not on_branch(event.branch, ctx.branch):
             continue
         if metadata is None and event.cache_metadata is not None:
             metadata = _used_again(event.cache_metadata, same_invocation=event.invocation_id == ctx.invocation_id)

@@ -14,7 +14,7 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
 
 
 def _previous(ctx: InvocationContext) -> str | None:
-    """The interaction of the agent's latest answer, on its branch or before it branched off.
+    """The interaction of the agent's latest answer, on its branch or before it branched off, in the same isolated run.
 
     One that failed cannot be continued. Where the agent is to see the current turn only, earlier interactions,
     which hold what came before, are not.
@@ -25,7 +25,7 @@ def _previous(ctx: InvocationContext) -> str | None:
             return None
         if (
             event.interaction_id and event.author == agent.name and not event.error_code
-            and (not event.branch or event.branch == ctx.branch)
+            and (not event.branch or event.branch == ctx.branch) and event.isolation_scope == ctx.isolation_scope
         ):  # fmt: skip
             return event.interaction_id
     return None

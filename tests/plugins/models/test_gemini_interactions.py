@@ -171,6 +171,23 @@ def test_parallel_agents_each_continue_their_own(gemini_server: GeminiServer) ->
     assert sorted(continued) == sorted(first.values())  # type: ignore[type-var]
 
 
+def test_an_isolated_run_is_another_conversation(gemini_server: GeminiServer) -> None:
+    talk = Talk()
+    gemini_server.reply("1")
+    talk.say("a")
+
+    async def add_isolated() -> None:
+        session = await talk.runner.session_service.get_session(app_name="t", user_id="u", session_id="s")
+        assert session is not None
+        event = Event(author="root", interaction_id="isolated", isolation_scope="x", message="2")
+        await talk.runner.session_service.append_event(session, event)
+
+    asyncio.run(add_isolated())
+    gemini_server.reply("3")
+    talk.say("b")
+    assert gemini_server.requests[-1].body["previous_interaction_id"] == "interaction-1"
+
+
 def test_what_was_rewound_is_not_continued(gemini_server: GeminiServer) -> None:
     talk = Talk()
     for answer in "123":
