@@ -111,15 +111,16 @@ class AgentFile:
     def load(self, steps: Steps, config_path: str) -> Make:
         """The agent of another file of the app, relative to this one."""
         written = Path(config_path)
+        key = steps[-1] if isinstance(steps[-1], str) else "config_path"
         if written.is_absolute() or ".." in written.parts or "\\" in config_path or "\0" in config_path:
-            raise self.error(steps, f"config_path {config_path!r} leaves the app's folder; use a path inside it")
+            raise self.error(steps, f"{key} {config_path!r} leaves the app's folder; use a path inside it")
         file = self.document.file.parent / written
         real = file.resolve()
         if not real.is_relative_to(self._loader.folder):
-            raise self.error(steps, f"config_path {config_path!r} is a link out of the app's folder; copy it there")
+            raise self.error(steps, f"{key} {config_path!r} is a link out of the app's folder; copy it there")
         if file.suffix not in SUFFIXES or not file.is_file():
             where = f"beside {self.document.file.name}"
-            raise self.error(steps, f"config_path {config_path!r}: there is no such YAML file {where}; create it")
+            raise self.error(steps, f"{key} {config_path!r}: there is no such YAML file {where}; create it")
         if real in self._above:
             circle = " -> ".join(path.name for path in (*self._above[self._above.index(real) :], real))
             raise self.error(steps, f"agent files refer to each other in a circle ({circle}); remove one reference")

@@ -31,6 +31,13 @@ _CONSTANTS = {"": None, "~": None} | {
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
+#: What to do about a message of the parser that says little.
+_HINTS = {
+    "mapping values are not allowed here": "; put a text with a colon in quotes, or mend the indentation",
+    "found character '\\t' that cannot start any token": "; indent with spaces",
+    "but found another document": ": remove the line `---`",
+}
+
 
 def one_line(text: object) -> str:
     """`text` without line breaks."""
@@ -72,7 +79,8 @@ def _reported(text: str, file: Path) -> Iterator[None]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
-        raise AgentConfigError(f"{file}:{line}: {one_line(error.problem or 'not valid YAML')}") from None
+        problem = one_line(error.problem or "not valid YAML")
+        raise AgentConfigError(f"{file}:{line}: {problem}{_HINTS.get(problem, '')}") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         shown = f"the character U+{ord(text[error.position]):04X} is not allowed in YAML; remove it"
