@@ -121,6 +121,8 @@ class AgentPlan:
                         steps, f"{key!r} means the same as {places[field][0][-1]!r}; keep one of them"
                     )
                 places[field] = (steps, value)
+            elif key in COMPANIONS and key in allowed and COMPANIONS[key] not in self._data:
+                raise self._file.error(steps, f"{key!r} goes with {COMPANIONS[key]!r}, which is missing; add it")
             elif field not in allowed and not self._is_of_config(key):
                 raise self._file.error(steps, unknown_key(str(key), kind.__name__, allowed))
         return places
