@@ -24,7 +24,7 @@ def is_visible(event: Event, branch: str | None, scope: str | None = None) -> bo
         return False
     if event.branch is not None and not on_branch(event.branch, branch):
         return False
-    if event.isolation_scope is not None and event.isolation_scope != scope:
+    if event.isolation_scope != scope:
         return False
     return not _is_framework_event(event)
 
@@ -90,8 +90,9 @@ def as_quotation(event: Event, *, fence: bool = False) -> Content | None:
     for part in (event.content.parts or ()) if event.content is not None else ():
         if part.thought:
             continue
-        if part.text is not None and part.text.strip():
-            parts.append(Part(text=told(f"[{event.author}] said: {part.text}")))
+        if part.text is not None:
+            if part.text.strip():
+                parts.append(Part(text=told(f"[{event.author}] said: {part.text}")))
         elif part.function_call is not None:
             call = part.function_call
             parts.append(
