@@ -55,6 +55,8 @@ def _bound(function: Callable[..., Any], config: CodeConfig, signature: inspect.
             return function(*config.positional, *args, **config.keywords, **keywords)
 
     call.__signature__ = signature  # type: ignore[attr-defined]
+    if not hasattr(function, "__name__"):  # an object that can be called
+        call.__name__ = config.name.rpartition(".")[2]
     return call
 
 

@@ -127,6 +127,7 @@ READERS: dict[str, Reader] = {
     "model": read_model,
     "output_schema": read_schema,
     "planner": provided("Planner"),
+    "state_schema": read_schema,
     "static_instruction": read_content,
     "sub_agents": read_agents,
     "tools": read_tools,

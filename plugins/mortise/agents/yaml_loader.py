@@ -34,8 +34,6 @@ class AgentLoader:
         self.folder = folder.resolve()
         self.composition = composition
         self.code = AppCode(folder)
-        #: Agent name -> ``file:line``, so that two of one name are found where they are written.
-        self.names: dict[str, str] = {}
         #: What waits until every file has been read.
         self.later: list[Callable[[], None]] = []
         self._variables: dict[str, str] = {}
@@ -72,22 +70,31 @@ class AgentLoader:
             raise document.error((), f"the app's files hold more than {MAX_VALUES:,} values; make it smaller")
         return document
 
-    def file(self, document: Document, above: tuple[Path, ...] = ()) -> AgentFile:
-        """The file of a document; `above` are the files that led to it."""
-        return AgentFile(self, document, (*above, document.file.resolve()))
+    def file(self, document: Document) -> AgentFile:
+        """The first file of a tree."""
+        return AgentFile(self, document, (document.file.resolve(),), {})
 
 
 class AgentFile:
     """One file while it is read; readers of fields use it to resolve names and to report faults."""
 
-    def __init__(self, loader: AgentLoader, document: Document, above: tuple[Path, ...]) -> None:
+    def __init__(
+        self, loader: AgentLoader, document: Document, above: tuple[Path, ...], names: dict[str, str]
+    ) -> None:
         self.document = document
         self.composition = loader.composition
         self.code = loader.code
         #: Takes what must wait until every file has been read.
         self.later = loader.later.append
         self._loader = loader
+        #: The files that led to this one, itself included.
         self._above = above
+        #: Agent name -> ``file:line``, so that two of one name in a tree are found where they are written.
+        self._names = names
+
+    def apart(self) -> AgentFile:
+        """This file for agents that are no part of its tree: a tool's agent may be the tool of several."""
+        return AgentFile(self._loader, self.document, self._above, {})
 
     def error(self, steps: Steps, message: str) -> AgentConfigError:
         """An error at a place of this file."""
@@ -126,7 +133,7 @@ class AgentFile:
             raise self.error(steps, f"agent files refer to each other in a circle ({circle}); remove one reference")
         if len(self._above) >= MAX_DEPTH:
             raise self.error(steps, f"agent files refer to each other deeper than {MAX_DEPTH} levels; flatten the tree")
-        return self._loader.file(self._loader.read(file), self._above).plan()
+        return AgentFile(self._loader, self._loader.read(file), (*self._above, real), self._names).plan()
 
     def adopt(self, agent: BaseAgent, steps: Steps) -> BaseAgent:
         """An agent of the app's code for this tree, its names noted."""
@@ -142,10 +149,10 @@ class AgentFile:
 
     def claim(self, name: str, steps: Steps) -> None:
         """Note the name of an agent; a second one of that name is refused."""
-        other = self._loader.names.get(name)
+        other = self._names.get(name)
         if other is not None:
             raise self.error(steps, f"two agents of the app are named {name!r} (the other one: {other}); rename one")
-        self._loader.names[name] = f"{self.document.file}:{self.document.line(steps)}"
+        self._names[name] = f"{self.document.file}:{self.document.line(steps)}"
 
 
 def load_agent(path: str | Path, composition: Composition | None = None) -> Any:

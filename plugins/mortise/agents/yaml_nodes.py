@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 START = "START"
 DEFAULT = ("DEFAULT", "DEFAULT_ROUTE", "__DEFAULT__")
 #: What a node may have beside what it does.
-OPTIONS = ("rerun_on_resume", "retry_config", "timeout", "parallel_worker", "max_parallel_workers")
+OPTIONS = ("rerun_on_resume", "retry_config", "timeout", "parallel_worker", "max_concurrency")
+#: Other spellings of an option.
+_ALSO = {"max_parallel_workers": "max_concurrency"}
 _FUNCTION = ("function", "func", "func_code")
 #: The keys of which each says what a node does.
 _SUBJECTS = (*_FUNCTION, "config_path", "code", "tool")
@@ -75,10 +77,14 @@ def read_node(file: AgentFile, steps: Steps, name: str | None, value: Any) -> No
         return _named(file, steps, name, value)
     if not isinstance(value, Mapping):
         raise file.error(steps, f"a node is a name, a file or a mapping, not {shown(value)}")
-    options = {key: value[key] for key in OPTIONS if key in value}
-    rest = {key: item for key, item in value.items() if key not in options}
-    kind = rest.get("agent_class")
-    subjects = [key for key in _SUBJECTS if key in rest]
+    kind = value.get("agent_class")
+    subjects = [key for key in _SUBJECTS if key in value]
+    # An agent that stands here may be of a class that has options as fields: another graph, say.
+    own = () if subjects or kind == "JoinNode" else _fields_of(file, value)
+    names = {key: _ALSO.get(key, key) for key in value if isinstance(key, str)}
+    taken = {key: name for key, name in names.items() if name in OPTIONS and key not in own}
+    options = {name: value[key] for key, name in taken.items()}
+    rest = {key: item for key, item in value.items() if key not in taken}
     if kind == "JoinNode":
         return _join(file, steps, name, rest, options)
     if not subjects:
@@ -93,6 +99,12 @@ def read_node(file: AgentFile, steps: Steps, name: str | None, value: Any) -> No
         if key not in allowed:
             raise file.error((*steps, str(key)), unknown_key(str(key), "a node", {*allowed, *OPTIONS}))
     return _of_subject(file, steps, rest.get("name", name), subject, rest[subject], options)
+
+
+def _fields_of(file: AgentFile, value: Mapping[Any, Any]) -> Container[str]:
+    """The fields of an installed agent type that a mapping names."""
+    owned = file.composition.registry.get("AgentType", {}).get(str(value.get("agent_class")))
+    return getattr(owned.item.load(), "model_fields", ()) if owned is not None else ()
 
 
 def _join(

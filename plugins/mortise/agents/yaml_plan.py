@@ -13,7 +13,7 @@ from mortise.agents.yaml_positions import problems, unknown_key
 from mortise.agents.yaml_reading import Make, Ready, located, parsed, shown
 from mortise.agents.yaml_syntax import Steps
 from mortise_kernel.contracts.agent import BaseAgent
-from mortise_kernel.errors import ConfigurationError, PluginError
+from mortise_kernel.errors import AgentConfigError, ConfigurationError, PluginError
 
 if TYPE_CHECKING:
     from mortise.agents.yaml_loader import AgentFile
@@ -40,7 +40,7 @@ class AgentPlan:
         if self.name is not None:
             self._file.claim(self.name, (*self._steps, "name"))
         if "." in name and name not in self._file.composition.registry.get("AgentType", {}):
-            find = located(self._file, (*self._steps, "agent_class"), name)
+            find = self._located(name)
             for field, (steps, value) in self._known_places().items():
                 self._makes[field] = READERS[field](self._file, steps, value)
             self._file.later(lambda: self._with_class(name, find()))
@@ -57,6 +57,17 @@ class AgentPlan:
         """The agent's name, where it has one."""
         name = self._data.get("name")
         return name if isinstance(name, str) else None
+
+    def _located(self, name: str) -> Make:
+        """The app's class of that name; an installed type is not named by its module."""
+        try:
+            return located(self._file, (*self._steps, "agent_class"), name)
+        except AgentConfigError as error:
+            short = name.rpartition(".")[2]
+            if short not in self._file.composition.registry.get("AgentType", {}):
+                raise
+            message = f"{error}; the installed {short!r} is written without a module"
+        raise AgentConfigError(message)
 
     def _class_name(self) -> str:
         name = self._data.get("agent_class", DEFAULT_CLASS)
@@ -82,11 +93,10 @@ class AgentPlan:
         self._check(kind)
 
     def _node_types(self) -> tuple[type, ...]:
-        """The classes of installed agent types that are no agents in the narrow sense (a workflow, say)."""
+        """The classes of installed types that are no agents in the narrow sense (a graph, say), and their bases."""
         known = self._file.composition.registry.get("AgentType", {}).values()
-        return tuple(
-            kind for owned in known if isinstance(kind := owned.item.load(), type) and not issubclass(kind, BaseAgent)
-        )
+        kinds = [kind for owned in known if not issubclass(kind := owned.item.load(), BaseAgent)]
+        return tuple({base for kind in kinds for base in kind.__mro__ if issubclass(base, BaseModel)} - {BaseModel})
 
     def _check(self, kind: Any) -> None:
         """Check every key, then the data, then what the readers understand."""

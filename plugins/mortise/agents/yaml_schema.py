@@ -54,6 +54,7 @@ DESCRIPTIONS = {
     "input_schema": "The class of what the agent takes when it is used as a tool.",
     "output_schema": "The class that the answer must fit.",
     "output_key": "The key of the session's state that gets the final answer.",
+    "state_schema": "The class whose fields are the keys of the state that may be written.",
     "planner": "How the agent plans.",
     "code_executor": "What runs the code that the model writes.",
     "max_iterations": "How many rounds the loop makes at most.",

@@ -50,6 +50,7 @@ _OPTIONS: dict[str, Any] = {
     "retry_config": {"type": "object", "description": "The fields of a RetryConfig, such as max_attempts."},
     "timeout": {"type": "number"},
     "parallel_worker": {"type": "boolean"},
+    "max_concurrency": {"type": "integer"},
     "max_parallel_workers": {"type": "integer"},
 }
 _ROUTE = any_of({"type": "boolean"}, {"type": "integer"}, _TEXT)

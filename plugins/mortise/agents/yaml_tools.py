@@ -78,6 +78,7 @@ def _read_argument(file: AgentFile, steps: Steps, argument: ArgumentConfig, want
     """An argument of a call; what a file can only name (an agent, a function) is found by the annotation."""
     value = argument.value
     if isinstance(wanted, type) and issubclass(wanted, BaseAgent):
+        file = file.apart()
         if isinstance(value, str) and not value.endswith(SUFFIXES):
             return read_agent_of_code(file, steps, value)
         return read_agent(file, steps, value)

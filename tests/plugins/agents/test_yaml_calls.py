@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
+from mortise.agents.config_agent_utils import from_config
 from mortise.tools import AgentTool, FunctionTool
 from mortise.tools.tool_configs import ToolArgsConfig
+from mortise_kernel import compose
+from mortise_kernel.errors import AgentConfigError
 
 TOOLS = '''
     from mortise.models.scripted import ScriptedModel
@@ -57,6 +60,13 @@ TOOLS = '''
 
     numbers = Numbers(3)
 
+    class Counter:
+        """Counts."""
+        def __call__(self, start: int, step: int) -> int:
+            return start + step
+
+    counter = Counter()
+
     def note(callback_context, llm_request):
         """A callback."""
 
@@ -99,6 +109,12 @@ def test_a_positional_argument_is_bound(app: Any) -> None:
     agent = app.load("name: x\ntools:\n  - name: tools.scale\n    args: [{value: 3}]\n")
     assert agent.tools[0](number=4) == 12
     assert list(inspect.signature(agent.tools[0]).parameters) == ["number"]
+
+
+def test_an_object_is_bound_under_its_name(app: Any) -> None:
+    agent = app.load("name: x\ntools:\n  - name: tools.counter\n    args: {step: 3}\n")
+    assert FunctionTool(agent.tools[0]).name == "counter"
+    assert agent.tools[0](start=1) == 4
 
 
 @pytest.mark.parametrize("factory", ["make", "make_of"])
@@ -185,9 +201,6 @@ tools:
     ],
 )
 def test_an_agent_as_a_tool(folder: Any, args: str) -> None:
-    from mortise.agents.config_agent_utils import from_config
-    from mortise_kernel import compose
-
     folder.write("child.yaml", "name: child\ndescription: d\n")
     folder.write("people.py", "from mortise.agents import LlmAgent\nchild = LlmAgent(name='child')\n")
     agent: Any = from_config(
@@ -198,13 +211,20 @@ def test_an_agent_as_a_tool(folder: Any, args: str) -> None:
     assert (tool.agent.name, tool.skip_summarization) == ("child", True)
 
 
+def test_an_agent_may_be_the_tool_of_several(folder: Any) -> None:
+    folder.write("shared.yaml", "name: shared\n")
+    folder.write("child.yaml", AGENT_TOOL.format(args="{agent: shared.yaml}").replace("name: x", "name: child"))
+    text = AGENT_TOOL.format(args="{agent: shared.yaml}") + "sub_agents: [child.yaml]\n"
+    agent: Any = from_config(folder.write("root_agent.yaml", text), composition=compose("adk"))
+    assert agent.tools[0].agent.name == agent.sub_agents[0].tools[0].agent.name == "shared"
+    circle = folder.write("shared.yaml", AGENT_TOOL.format(args="{agent: child.yaml}"))
+    with pytest.raises(AgentConfigError, match=r"in a circle \(shared\.yaml -> child\.yaml -> shared\.yaml\)"):
+        from_config(circle.with_name("root_agent.yaml"), composition=compose("adk"))
+
+
 def test_a_wrong_file_behind_a_tool_stops_before_any_code(
     folder: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, tripwire: Callable[[], bool]
 ) -> None:
-    from mortise.agents.config_agent_utils import from_config
-    from mortise_kernel import compose
-    from mortise_kernel.errors import AgentConfigError
-
     folder.write("child.yaml", "name: child\nmodle: y\n")
     folder.write("mine.py", "import tripwire\ndef f(): ...\n")
     text = "name: x\ntools:\n  - mine.f\n  - {name: AgentTool, args: {agent: child.yaml}}\n"

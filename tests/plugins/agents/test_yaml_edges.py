@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from pydantic import BaseModel
 
 from mortise.agents.yaml_positions import read_document
 from mortise.agents.yaml_schema import agent_schema
-from mortise_kernel import AgentType, BaseAgent, compose, hookimpl
+from mortise_kernel import AgentType, compose, hookimpl
 from mortise_kernel.distribution import Distribution
 
 
@@ -35,8 +36,15 @@ class RetryConfig:
     max_attempts: int = 5
 
 
-class Graph(BaseAgent):
-    """An agent with edges, which it keeps."""
+class Base(BaseModel):
+    """What nodes have in common."""
+
+    name: str
+    timeout: float | None = None
+
+
+class Graph(Base):
+    """Something with edges, which it keeps."""
 
     edges: list[Any]
     max_concurrency: int | None = None
@@ -150,6 +158,30 @@ edges:
         {"from": "classify", "to": "last", "route": "yes"},
     ]
     assert agent.edges[0][3] is agent.edges[1][0]
+
+
+def test_options_of_workers_and_of_graphs_within_graphs(graphs: Any) -> None:
+    agent = graphs.load(graph("""\
+nodes:
+  work: {function: parts.urgent, parallel_worker: true, max_parallel_workers: 2}
+  inner:
+    agent_class: Workflow
+    timeout: 3
+    max_concurrency: 4
+    edges: [[START, parts.normal]]
+  writer: {config_path: writer.yaml, timeout: 5}
+edges: [[START, work, inner, writer]]
+"""))  # fmt: skip
+    _, work, inner, writer = agent.edges[0]
+    assert work.options == {"parallel_worker": True, "max_concurrency": 2}
+    assert (inner.timeout, inner.max_concurrency, names(inner.edges)) == (3, 4, [("__START__", "normal")])
+    assert (writer.subject.name, writer.options) == ("writer", {"timeout": 5})
+
+
+def test_a_class_of_no_known_kind(graphs: Any) -> None:
+    graphs.write("kinds.py", "from pydantic import BaseModel\nclass Stranger(BaseModel):\n    name: str\n")
+    message = graphs.refused("agent_class: kinds.Stranger\nname: x\n")
+    assert message.startswith("root_agent.yaml:1: agent_class 'kinds.Stranger' is no agent class")
 
 
 def test_routes_are_texts_where_they_look_like_it(graphs: Any) -> None:

@@ -95,6 +95,11 @@ def test_wrong_fields_of_its_own(app: Any, line: str, message: str) -> None:
     assert app.refused(text).startswith(f"root_agent.yaml:{message}")
 
 
+def test_an_installed_class_is_not_named_by_its_module(app: Any) -> None:
+    message = app.refused("agent_class: google.adk.agents.LoopAgent\nname: x\n")
+    assert message.endswith("; the installed 'LoopAgent' is written without a module")
+
+
 LATE_FAULTS = {
     "data": "name: x\ntools: [witness.f]\nmode: foo\n",
     "a callback": "name: x\ntools: [witness.f]\nbefore_agent_callback: 3\n",
