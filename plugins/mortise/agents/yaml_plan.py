@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -143,16 +144,19 @@ class AgentPlan:
 
     def _check_data(self, kind: type[BaseModel], places: Iterable[str], data: Mapping[str, Any]) -> None:
         """Report what the class's validation says of the data, and the fields that are missing."""
-        if kind.__init__ is not BaseModel.__init__:
-            return  # it does more than to validate
+        own = kind.__init__ is not BaseModel.__init__  # it may fill in what is missing
+        if own and _takes(kind) != ["fields"]:
+            return  # it may take something else than its fields
         try:
             _rehearsal(kind).model_validate(dict(data))
         except ValidationError as error:
             given = set(places) - set(data)
+            missing = {one["loc"] for one in error.errors() if one["type"] == "missing"} if own else set()
             found = [
                 (steps, message)
                 for steps, message in problems(error, self._steps, kind.model_fields)
                 if len(steps) > len(self._steps) and steps[len(self._steps)] not in given
+                and steps[len(self._steps) :] not in missing
             ]
         except Exception:  # noqa: BLE001 - a validator that wants the whole object says so again when it is made
             return
@@ -176,8 +180,15 @@ class AgentPlan:
             raise self._file.error(self._steps, str(error)) from error
 
 
+def _takes(kind: type[BaseModel]) -> list[str]:
+    """The parameters of a class's own ``__init__``; "fields" stands for any keywords."""
+    parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]
+    return ["fields" if one.kind is one.VAR_KEYWORD else one.name for one in parameters]
+
+
 @cache
 def _rehearsal(kind: type[BaseModel]) -> type[BaseModel]:
     """`kind` for validating data only: what it does once it has been made does not happen."""
-    members = {"model_post_init": lambda self, context, /: None, "__module__": kind.__module__}
+    members: dict[str, Any] = {"model_post_init": lambda self, context, /: None, "__module__": kind.__module__}
+    members["__init__"] = BaseModel.__init__
     return type(kind.__name__, (kind,), members)

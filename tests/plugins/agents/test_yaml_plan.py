@@ -32,6 +32,18 @@ KINDS = """
         weights: dict[str, float] = {}
         anything: Any = None
 
+    class Filling(BaseAgent):
+        size: int
+
+        def __init__(self, **fields):
+            super().__init__(size=3, **fields)
+
+    class Splitting(BaseAgent):
+        words: list[str]
+
+        def __init__(self, name, words):
+            super().__init__(name=name, words=words.split())
+
     class OldConfig(BaseAgentConfig):
         agent_class: str = "kinds.Old"
         factor: int
@@ -72,6 +84,16 @@ def test_an_agent_class_with_fields_of_its_own(app: Any) -> None:
     assert (agent.helper.name, [one.name for one in agent.team], agent.decide()) == ("child", ["other"], "a")
     assert (agent.lookup.name, agent.kind.__name__, agent.rule.limit) == ("clock", "Rule", 3)
     assert (agent.weights, agent.anything) == ({"a": 0.5}, [1, {"b": 2}])
+
+
+def test_an_agent_class_that_makes_its_fields_itself(app: Any) -> None:
+    assert app.load("agent_class: kinds.Filling\nname: x\n").size == 3
+    assert app.load("agent_class: kinds.Splitting\nname: x\nwords: a b\n").words == ["a", "b"]
+    message = app.refused("agent_class: kinds.Filling\ndescription: [a]\nname: x\n")
+    assert message.startswith("root_agent.yaml:2: description: Input should be a valid string")
+    message = app.refused("agent_class: kinds.Splitting\nname: x\n")
+    assert message.startswith("root_agent.yaml:1: ")
+    assert "missing 1 required positional argument: 'words'" in message
 
 
 def test_an_agent_class_with_a_config_type(app: Any) -> None:
