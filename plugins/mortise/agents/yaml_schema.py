@@ -61,6 +61,11 @@ DESCRIPTIONS = {
     "graph": "The compiled graph, as module.attribute of the app.",
     "nodes": "The nodes of the graph by name: functions, agents, tools and joins.",
     "edges": "The edges of the graph: chains such as [START, a, {route: b, DEFAULT: c}], or {from, to, route}.",
+    "max_concurrency": "How many nodes run side by side at most.",
+    "rerun_on_resume": "Whether the node runs again once its questions are answered.",
+    "wait_for_output": "Whether a run without output triggers nothing.",
+    "retry_config": "How a failed run is tried again.",
+    "timeout": "Seconds that one attempt may take.",
     **_HOOKS,
 }
 _SHAPE_OF: dict[Any, str] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
+from mortise.agents import yaml_edges, yaml_nodes
 from mortise.agents.yaml_positions import read_document
 from mortise.agents.yaml_schema import agent_schema
 from mortise_kernel import AgentType, compose, hookimpl
@@ -51,13 +51,13 @@ class Graph(Base):
 
 
 class Plugin:
-    """A plugin with the agent type Workflow."""
+    """A plugin with the agent type Flow."""
 
     name = "graphs_for_tests"
 
     @hookimpl
     def register_agent_types(self) -> list[AgentType]:
-        return [AgentType(name="Workflow", load=lambda: Graph)]
+        return [AgentType(name="Flow", load=lambda: Graph)]
 
 
 PARTS = """
@@ -76,7 +76,8 @@ def graphs(folder: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     package.Edge, package.BaseNode, package.RetryConfig = Edge, Node, RetryConfig
     package.JoinNode = lambda name, **options: Node(name, "join", options)
     package.node = lambda subject, name=None, **options: Node(name or subject.name, subject, options)
-    monkeypatch.setitem(sys.modules, "mortise.workflow", package)
+    for module in (yaml_nodes, yaml_edges):
+        monkeypatch.setattr(module, "workflow", lambda: package)
     folder.composition = compose(Distribution(name="test", plugins=("agents", "builtin_tools")), plugins=[Plugin()])
     folder.write("parts.py", PARTS)
     folder.write("writer.yaml", "name: writer\n")
@@ -84,7 +85,7 @@ def graphs(folder: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def graph(text: str) -> str:
-    return f"agent_class: Workflow\nname: flow\n{text}"
+    return f"agent_class: Flow\nname: flow\n{text}"
 
 
 def names(value: Any) -> Any:
@@ -165,7 +166,7 @@ def test_options_of_workers_and_of_graphs_within_graphs(graphs: Any) -> None:
 nodes:
   work: {function: parts.urgent, parallel_worker: true, max_parallel_workers: 2}
   inner:
-    agent_class: Workflow
+    agent_class: Flow
     timeout: 3
     max_concurrency: 4
     edges: [[START, parts.normal]]
