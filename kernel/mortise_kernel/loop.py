@@ -119,7 +119,7 @@ async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft)
     answers: Responses = model.generate_content_async(request, stream=streaming)
     if (parent := current.get()) is not None:
         call = parent.child("model", request.model or model.model, ctx, model, request)
-        answers = call.stream(answers, lambda response: not response.partial)
+        answers = call.stream(answers, lambda response: not getattr(response, "partial", None))
     if implemented(ctx, "on_model_error_callback") is None and implemented(ctx, "after_model_callback") is None:
         return answers
     return _hooked(ctx, request, answers, draft)

@@ -8,12 +8,13 @@ from contextlib import aclosing, contextmanager
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from mortise.agents import LlmAgent
 from mortise.plugins import BasePlugin
 from mortise.sessions import InMemorySessionService
 from mortise.testing import ScriptedModel
-from mortise_kernel import Observer, Operation, Runner, Signal, compose, hookimpl, observation
+from mortise_kernel import BaseLlm, Observer, Operation, Runner, Signal, compose, hookimpl, observation
 from mortise_kernel.types.content import FunctionCall
 
 
@@ -139,6 +140,22 @@ def test_an_observer_that_fails_is_named_and_stops_nothing(caplog: pytest.LogCap
     assert asyncio.run(turn(make(broken, notes)))[-1].author == "waiter"
     assert len(notes.signals) == 10
     assert {record.getMessage().partition(" at")[0] for record in caplog.records} == {"the observer 'broken' failed"}
+
+
+@pytest.mark.parametrize("observed", [False, True])
+def test_what_is_no_response_fails_the_same_way_where_somebody_observes(observed: bool) -> None:
+    class Mumble(BaseLlm):
+        model: str = "mumble"
+
+        async def generate_content_async(self, llm_request: Any, stream: bool = False) -> Any:
+            yield "not a response"
+
+    runner = Runner(
+        app_name="tearoom", agent=LlmAgent(name="waiter", model=Mumble()), plugins=[Notes()] if observed else [],
+        session_service=InMemorySessionService(), auto_create_session=True, composition=compose("minimal"),
+    )  # fmt: skip
+    with pytest.raises(ValidationError):
+        asyncio.run(turn(runner))
 
 
 # --- one operation ----------------------------------------------------------------------------------------------------

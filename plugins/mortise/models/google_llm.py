@@ -61,6 +61,11 @@ class Gemini(BaseLlm):
             output_schema_with_tools=recent and self.on_vertex, code_execution=recent, thinking=True
         )
 
+    @property
+    def provider_name(self) -> str:  # type: ignore[override]
+        """The API that serves the model."""
+        return "gcp.vertex_ai" if self.on_vertex else "gcp.gemini"
+
     def check(self) -> None:
         """Raise a ModelError where the SDK or the key is missing."""
         gemini_settings.check(self.model, self.on_vertex, self.base_url)
