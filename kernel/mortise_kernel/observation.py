@@ -75,9 +75,10 @@ class Operation:
                     if is_last is not None and is_last(outcome[0]):
                         lasting.close()
                     yield outcome[0]
-            finally:
+            except BaseException:  # left before its end
                 with self._within():
                     await items.aclose()
+                raise
 
     async def call(self, function: Callable[..., Awaitable[T]], *args: Any) -> T:
         """What `function` gives; the operation lasts as long as it runs."""

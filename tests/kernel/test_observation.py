@@ -271,4 +271,4 @@ def test_within_stands_around_each_step() -> None:
             steps.append("item")
 
     asyncio.run(run())
-    assert steps == ["in", "out", "item", "in", "out", "item", "in", "out", "in", "out"]
+    assert steps == ["in", "out", "item", "in", "out", "item", "in", "out"]
