@@ -20,6 +20,7 @@ from mortise_kernel.errors import ConfigurationError, SessionNotFoundError
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.lifecycle import ask
+from mortise_kernel.observation import Operation
 from mortise_kernel.reception import receive, received, response_ids, restore
 from mortise_kernel.routing import choose_agent, find_call_event
 from mortise_kernel.run_config import RunConfig
@@ -104,7 +105,11 @@ class Runner:
         `invocation_id` resumes one that was interrupted.
         """
         message = (new_message, state_delta, yield_user_message)
-        return self._run(user_id, session_id, invocation_id, message, run_config)
+        events = self._run(user_id, session_id, invocation_id, message, run_config)
+        if observers := [one for one in self.composition.observers if one.wanted is None or one.wanted()]:
+            what = ("invocation", self.app_name, session_id, invocation_id, self, new_message)
+            return Operation(*what, observers=tuple(observers)).stream(events)
+        return events
 
     async def _run(
         self, user_id: str, session_id: str, invocation_id: str | None, message: Message, config: RunConfig | None
