@@ -21,7 +21,7 @@ from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.lifecycle import ask
 from mortise_kernel.reception import receive, received, response_ids, restore
-from mortise_kernel.routing import choose_agent, find_call_event
+from mortise_kernel.routing import choose_agent, find_call_event, is_delegate
 from mortise_kernel.run_config import RunConfig
 from mortise_kernel.session import Session
 
@@ -186,9 +186,15 @@ class Runner:
                 f"invocation_id: {invocation_id} is provided but the app is not resumable; "
                 f"use App(resumability_config=ResumabilityConfig(is_resumable=True))"
             )
-        if invocation_id is None and resumable and (ids := response_ids(content)):
+        if invocation_id is None and (ids := response_ids(content)):
             asked = find_call_event(session.events, ids)
-            invocation_id = asked.invocation_id if asked is not None else None
+            if asked is not None and (resumable or asked.isolation_scope is not None):
+                invocation_id = asked.invocation_id
+        if is_delegate(self.agent):
+            raise ConfigurationError(
+                f"the root agent {self.agent.name!r} has a mode in which it works for another agent; "
+                f"give it mode='chat', or make it a sub-agent of one that chats"
+            )
         ctx = InvocationContext(
             session_service=self.session_service, session=session, agent=self.agent, composition=self.composition,
             run_config=config, invocation_id=invocation_id, user_content=content, app=self.app,

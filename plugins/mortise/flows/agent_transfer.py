@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from mortise.agents.opening import is_delegate, mode_of
+from mortise.agents.opening import mode_of
 from mortise.tools.transfer_to_agent_tool import TransferToAgentTool
 from mortise_kernel import BaseAgent, InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from mortise_kernel.routing import is_delegate
 
 
 def transfer_targets(agent: Any) -> list[BaseAgent]:
