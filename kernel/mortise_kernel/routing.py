@@ -35,6 +35,18 @@ def open_scope(events: Sequence[Event]) -> str | None:
     It was left open by the last invocation in which an agent spoke. A scope is closed by the result of the call
     that it is named after, or by an event in it that has an output.
     """
+    last: str | None = None
+    for event in reversed(events):  # most conversations know no scopes: one look at each event of the last invocation
+        if event.isolation_scope is not None:
+            return _latest_open(events)
+        if last is not None and event.invocation_id != last:
+            return None
+        if event.author != "user":
+            last = event.invocation_id
+    return None
+
+
+def _latest_open(events: Sequence[Event]) -> str | None:
     closed: set[str | None] = set()
     last: str | None = None
     for _, event in backwards(events):

@@ -66,6 +66,7 @@ class Runner:
         check_tree(root)
         self.app = app
         self.agent: BaseAgent = root
+        self._is_delegate = is_delegate(root)
         self.app_name: str = app_name or (app.name if app is not None else root.name)
         self.auto_create_session = auto_create_session
         self.plugins: list[Any] = list(plugins or (app.plugins if app is not None else ()) or ())
@@ -190,7 +191,7 @@ class Runner:
             asked = find_call_event(session.events, ids)
             if asked is not None and (resumable or asked.isolation_scope is not None):
                 invocation_id = asked.invocation_id
-        if is_delegate(self.agent):
+        if self._is_delegate:
             raise ConfigurationError(
                 f"the root agent {self.agent.name!r} has a mode in which it works for another agent; "
                 f"give it mode='chat', or make it a sub-agent of one that chats"

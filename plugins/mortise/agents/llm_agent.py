@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from mortise.agents.llm.task._modes import delegating, tools_of
+from mortise.agents.llm import task
 from mortise.agents.structured_output import validated as validated
 from mortise_kernel.composing import compose_once
 from mortise_kernel.contracts.agent import BaseAgent
@@ -19,6 +19,7 @@ from mortise_kernel.events import Event
 from mortise_kernel.hooks import LIFECYCLE
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.loop import reason_and_act
+from mortise_kernel.routing import is_delegate
 from mortise_kernel.types.config import GenerateContentConfig
 from mortise_kernel.types.hot import as_plain
 
@@ -81,7 +82,8 @@ class LlmAgent(BaseAgent):
         Callbacks' signatures are checked now: a wrong one must not wait for its first call.
         """
         super().model_post_init(context)
-        self.tools = tools_of(self)
+        if self._has_modes() or any(getattr(entry, "of_mode", False) for entry in self.tools):
+            self.tools = task.tools_of(self)
         for hook in LIFECYCLE:
             if getattr(self, hook, None) is not None:
                 self.callbacks(hook)
@@ -91,8 +93,12 @@ class LlmAgent(BaseAgent):
         """The tools made of entries that are none, by the entry's identity."""
         return {}
 
+    def _has_modes(self) -> bool:
+        """Whether the agent works for another one, on a task, or has sub-agents that work for it."""
+        return self.mode == "task" or (bool(self.sub_agents) and any(map(is_delegate, self.sub_agents)))
+
     def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        events = reason_and_act(ctx) if self.mode != "task" and not self.sub_agents else delegating(self, ctx)
+        events = task.delegating(self, ctx) if self._has_modes() else reason_and_act(ctx)
         return events if self.output_key is None else self._saving_output(events)
 
     async def _saving_output(self, said: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:

@@ -62,7 +62,7 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
     if not targets:
         return
     tool = _transfer_tool(tuple(target.name for target in targets))
-    if mode_of(ctx) == "chat":
+    if ctx.opening is None or mode_of(ctx) == "chat":
         request.append_instructions([transfer_instructions(ctx.agent, targets)])
     request.append_tools([tool])
 

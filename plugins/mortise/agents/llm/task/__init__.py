@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from mortise.agents.llm.task._finish_task_tool import FINISH_TASK_SUCCESS_RESULT as FINISH_TASK_SUCCESS_RESULT
     from mortise.agents.llm.task._finish_task_tool import FINISH_TASK_TOOL_NAME as FINISH_TASK_TOOL_NAME
     from mortise.agents.llm.task._finish_task_tool import FinishTaskTool as FinishTaskTool
+    from mortise.agents.llm.task._modes import delegating as delegating
+    from mortise.agents.llm.task._modes import tools_of as tools_of
     from mortise.agents.llm.task._task_models import TaskRequest as TaskRequest
     from mortise.agents.llm.task._task_models import TaskResult as TaskResult
     from mortise.agents.llm.task._task_models import _DefaultTaskInput as _DefaultTaskInput
@@ -23,6 +25,7 @@ _WHERE = {
     **dict.fromkeys(
         ["FINISH_TASK_SUCCESS_RESULT", "FINISH_TASK_TOOL_NAME", "FinishTaskTool"], _HERE + "_finish_task_tool"
     ),
+    **dict.fromkeys(["delegating", "tools_of"], _HERE + "_modes"),
     **dict.fromkeys(["TaskRequest", "TaskResult", "_DefaultTaskInput", "_DefaultTaskOutput"], _HERE + "_task_models"),
 }
 

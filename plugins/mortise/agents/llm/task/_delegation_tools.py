@@ -74,6 +74,8 @@ class DelegationTool(BaseTool):
     Arguments that do not fit are an error result for the parent's model.
     """
 
+    #: An agent gets it for what its sub-agents are, not for what is listed.
+    of_mode = True
     #: Seconds; none: what the agent does has limits of its own.
     timeout = 0
 

@@ -39,6 +39,9 @@ class FinishTaskTool(BaseTool):
     does not fit is an error result, so that the model can mend it.
     """
 
+    #: An agent gets it for its mode.
+    of_mode = True
+
     def __init__(self, task_agent: TaskAgent) -> None:
         super().__init__(
             name=FINISH_TASK_TOOL_NAME, description="Finish the delegated task and hand over what came of it."
