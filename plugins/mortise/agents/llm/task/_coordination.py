@@ -62,8 +62,9 @@ async def _work(
 def unfinished(ctx: InvocationContext, tools: Mapping[str, DelegationTool]) -> list[tuple[FunctionCall, int]]:
     """The calls of sub-agents, in the agent's latest event, that have no result; with the index after that event."""
     answered: set[str | None] = set()
+    own: set[str] | None = ctx.opening.own if ctx.opening is not None else None
     for index, event in backwards(ctx.session.events):
-        if event.isolation_scope != ctx.isolation_scope:
+        if event.isolation_scope != ctx.isolation_scope or (own is not None and event.id not in own):
             continue
         answered.update(response.id for response in event.get_function_responses())
         if event.author == ctx.agent.name and (calls := event.get_function_calls()):

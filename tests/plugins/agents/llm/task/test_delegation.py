@@ -94,7 +94,7 @@ class Talk:
                         distribution=self.distribution)  # fmt: skip
         async with runner:
             events = runner.run_async(user_id="u", session_id="s", new_message=message)
-            got = [told(event) async for event in events]
+            got = [told(event) async for event in events if event.content is not None or event.error_code]
             if (close := getattr(runner.session_service, "close", None)) is not None:
                 await close()
         return got
@@ -214,6 +214,21 @@ def test_agents_that_answer_once_side_by_side_do_not_see_each_other(distribution
     assert events[-2:] == ["root: echo={'result': 'a: 3'} + echo={'result': 'b: 3'}", "root: all done"]
 
 
+@BOTH
+def test_agents_that_answer_once_may_delegate_side_by_side(distribution: str) -> None:
+    def answer(request: Any) -> Any:
+        texts = [p for c in request.contents for p in c.parts]
+        given = texts[0].text
+        return call("inner", request=given) if len(texts) == 1 else f"{given}: {len(texts)}"
+
+    inner = agent("inner", 0.01, "x", "y", mode="single_turn")
+    echo = agent("echo", *[answer] * 4, mode="single_turn", sub_agents=[inner])
+    root = agent("root", [call("echo", request="a"), call("echo", request="b")], "all done", sub_agents=[echo])
+    (events,) = says(root, "go", distribution=distribution)
+    assert events[-2:] == ["root: echo={'result': 'a: 3'} + echo={'result': 'b: 3'}", "root: all done"]
+    assert seen(inner) == [["a"], ["b"]]
+
+
 def test_schemas_of_an_agent_that_answers_once() -> None:
     echo = agent("echo", '{"summary": "s", "score": 3}', mode="single_turn", input_schema=Ask, output_schema=Report)
     root = agent("root", call("echo", depth="deep"), call("echo", topic="t"), "all done", sub_agents=[echo])
@@ -300,7 +315,7 @@ def test_what_waits_for_the_outside_pauses_the_invocation(mode: Any, resumable: 
     async def main() -> None:
         talk = Talk(root, sessions=lambda: SqliteSessionService(str(tmp_path / "s.db")), resumable=resumable)
         assert await talk.say("go") == ["root: worker()", "worker: approve()"]
-        asked = (await talk.stored())[-1]
+        asked = next(event for event in await talk.stored() if event.long_running_tool_ids)
         (waiting,) = asked.long_running_tool_ids
         answer = FunctionResponse(id=waiting, name="approve", response={"status": "yes"})
         after = await talk.say(Content(role="user", parts=[Part(function_response=answer)]))
