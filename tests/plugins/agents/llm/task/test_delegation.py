@@ -221,9 +221,14 @@ def test_agents_that_answer_once_may_delegate_side_by_side(distribution: str) ->
         given = texts[0].text
         return call("inner", request=given) if len(texts) == 1 else f"{given}: {len(texts)}"
 
-    inner = agent("inner", 0.01, "x", "y", mode="single_turn")
+    async def second_starts_later(tool: Any, args: dict[str, Any], tool_context: Any) -> None:
+        while args["request"] == "b" and not inner.model.requests:
+            await asyncio.sleep(0)
+
+    inner = agent("inner", 0.05, "x", "y", mode="single_turn")
     echo = agent("echo", *[answer] * 4, mode="single_turn", sub_agents=[inner])
-    root = agent("root", [call("echo", request="a"), call("echo", request="b")], "all done", sub_agents=[echo])
+    calls = [call("echo", request="a"), call("echo", request="b")]
+    root = agent("root", calls, "all done", sub_agents=[echo], before_tool_callback=second_starts_later)
     (events,) = says(root, "go", distribution=distribution)
     assert events[-2:] == ["root: echo={'result': 'a: 3'} + echo={'result': 'b: 3'}", "root: all done"]
     assert seen(inner) == [["a"], ["b"]]
