@@ -35,19 +35,17 @@ async def run_isolated(
     if since is None:
         since = 0 if isolation_scope is not None else len(ctx.session.events)
     content = as_opening(ctx.user_content if node_input is None else node_input)
-    own: set[str] | None = None
-    if isolation_scope is None:
-        own = {e.id for e in ctx.session.events[since:] if e.isolation_scope == scope and e.branch == branch}
-    opening = Opening(agent.name, content, since, own)
+    earlier = [e for e in ctx.session.events[since:] if e.isolation_scope == scope and e.branch == branch]
+    own = {event.id for event in earlier} if isolation_scope is None else None
     view = ctx.model_copy(
         update={
-            "agent": agent, "branch": branch, "isolation_scope": scope, "opening": opening, "user_content": content,
-            "agent_states": {}, "end_of_agents": {},
+            "agent": agent, "branch": branch, "isolation_scope": scope, "agent_states": {}, "end_of_agents": {},
+            "opening": Opening(agent.name, content, since, own),
+            "user_content": ctx.user_content if earlier else content,  # a run that goes on has an answer of the user
         }
     )  # fmt: skip
     if ctx.is_resumable:
-        told = opening.said(ctx.session.events)
-        restore(view, [event for event in told if event.isolation_scope == scope and event.branch == branch])
+        restore(view, earlier)
     async with aclosing(agent.run_async(view)) as events:
         async for event in events:
             if event.isolation_scope is None:
