@@ -84,7 +84,7 @@ async def _execute(
     if implemented(ctx, "after_tool_callback"):
         altered = await tool_round("after_tool_callback", tool, args, context, result)
         result = result if altered is None else altered
-    if tool.is_long_running and not result:
+    if not result and (tool.is_long_running or (result is None and tool.defers_response)):
         return None
     return _result_event(ctx, tool, call, result, context.touched_actions)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         BaseMemoryService,
         BaseSessionService,
     )
+    from mortise_kernel.rendezvous import Meeting
     from mortise_kernel.run_config import RunConfig
     from mortise_kernel.session import Session
     from mortise_kernel.types.content import Content
@@ -49,6 +50,8 @@ class InvocationContext:
     user_content: Content | None
     #: Where the conversation of an isolated run begins, and with what; None: with the session.
     opening: Any = None
+    #: Where tools leave events that are to be committed while they run; None: the agent has no such tools.
+    meeting: Meeting | None = None
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from mortise_kernel.errors import ConfigurationError
 from mortise_kernel.events import Event, EventActions, as_message
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.lifecycle import ask
-from mortise_kernel.routing import find_call_event
+from mortise_kernel.routing import find_call_event, open_scope
 from mortise_kernel.types.content import Content, Part
 from mortise_kernel.types.hot import deep_copy
 
@@ -71,6 +71,8 @@ async def receive(ctx: InvocationContext, state_delta: dict[str, Any] | None) ->
             )
         event.branch = asked.branch
         event.isolation_scope = asked.isolation_scope
+    else:
+        event.isolation_scope = open_scope(ctx.session.events)
     return await ctx.session_service.append_event(ctx.session, event)
 
 

@@ -22,7 +22,7 @@ from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.lifecycle import ask
 from mortise_kernel.observation import Operation
 from mortise_kernel.reception import receive, received, response_ids, restore
-from mortise_kernel.routing import choose_agent, find_call_event
+from mortise_kernel.routing import choose_agent, find_call_event, is_delegate
 from mortise_kernel.run_config import RunConfig
 from mortise_kernel.session import Session
 
@@ -67,6 +67,7 @@ class Runner:
         check_tree(root)
         self.app = app
         self.agent: BaseAgent = root
+        self._is_delegate = is_delegate(root)
         self.app_name: str = app_name or (app.name if app is not None else root.name)
         # An app that brings its own store stands for itself: its sessions may have been made under another name.
         self.auto_create_session = auto_create_session or getattr(app, "session_service", None) is not None
@@ -192,9 +193,15 @@ class Runner:
                 f"invocation_id: {invocation_id} is provided but the app is not resumable; "
                 f"use App(resumability_config=ResumabilityConfig(is_resumable=True))"
             )
-        if invocation_id is None and resumable and (ids := response_ids(content)):
+        if invocation_id is None and (ids := response_ids(content)):
             asked = find_call_event(session.events, ids)
-            invocation_id = asked.invocation_id if asked is not None else None
+            if asked is not None and (resumable or asked.isolation_scope is not None):
+                invocation_id = asked.invocation_id
+        if self._is_delegate:
+            raise ConfigurationError(
+                f"the root agent {self.agent.name!r} has a mode in which it works for another agent; "
+                f"give it mode='chat', or make it a sub-agent of one that chats"
+            )
         ctx = InvocationContext(
             session_service=self.session_service, session=session, agent=self.agent, composition=self.composition,
             run_config=config, invocation_id=invocation_id, user_content=content, app=self.app,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, Field, TypeAdapter, field_validator
+from pydantic import Field, field_validator
 
+from mortise.agents.llm import task
+from mortise.agents.structured_output import validated as validated
 from mortise_kernel.composing import compose_once
 from mortise_kernel.contracts.agent import BaseAgent
 from mortise_kernel.contracts.model import BaseLlm
@@ -18,6 +19,7 @@ from mortise_kernel.events import Event
 from mortise_kernel.hooks import LIFECYCLE
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.loop import reason_and_act
+from mortise_kernel.routing import is_delegate
 from mortise_kernel.types.config import GenerateContentConfig
 from mortise_kernel.types.hot import as_plain
 
@@ -75,8 +77,13 @@ class LlmAgent(BaseAgent):
         return config
 
     def model_post_init(self, context: Any, /) -> None:
-        """Check the callbacks' signatures now: a wrong one must not wait for its first call."""
+        """Give the agent the tools of its mode and those to reach its delegates.
+
+        Callbacks' signatures are checked now: a wrong one must not wait for its first call.
+        """
         super().model_post_init(context)
+        if self._has_modes() or any(getattr(entry, "of_mode", False) for entry in self.tools):
+            self.tools = task.tools_of(self)
         for hook in LIFECYCLE:
             if getattr(self, hook, None) is not None:
                 self.callbacks(hook)
@@ -86,11 +93,16 @@ class LlmAgent(BaseAgent):
         """The tools made of entries that are none, by the entry's identity."""
         return {}
 
-    def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        return reason_and_act(ctx) if self.output_key is None else self._saving_output(ctx)
+    def _has_modes(self) -> bool:
+        """Whether the agent works for another one, on a task, or has sub-agents that work for it."""
+        return self.mode == "task" or (bool(self.sub_agents) and any(map(is_delegate, self.sub_agents)))
 
-    async def _saving_output(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        async with aclosing(reason_and_act(ctx)) as events:
+    def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        events = task.delegating(self, ctx) if self._has_modes() else reason_and_act(ctx)
+        return events if self.output_key is None else self._saving_output(events)
+
+    async def _saving_output(self, said: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+        async with aclosing(said) as events:
             async for event in events:
                 self._save_output(event)
                 yield event
@@ -105,7 +117,7 @@ class LlmAgent(BaseAgent):
         text = "".join(part.text for part in parts if part.text and not part.thought)
         value: Any = text
         if self.output_schema is not None:
-            if not text.strip():
+            if not text.strip() or self.mode == "task":  # a task's result goes to finish_task, and this is a question
                 return
             value = validated(self.output_schema, text)
         event.actions.state_delta[self.output_key] = value
@@ -165,16 +177,6 @@ class LlmAgent(BaseAgent):
             else:
                 tools.append(compose_once().adapt_tool(entry))
         return tools
-
-
-def validated(schema: Any, text: str) -> Any:
-    """`text`, JSON that a model wrote, as plain data that fits `schema` (a pydantic class, a type, a schema dict)."""
-    if isinstance(schema, type) and issubclass(schema, BaseModel):
-        return schema.model_validate_json(text).model_dump(exclude_none=True)
-    if isinstance(schema, dict) or hasattr(schema, "model_dump"):
-        return json.loads(text)
-    adapter: TypeAdapter[Any] = TypeAdapter(schema)
-    return adapter.dump_python(adapter.validate_json(text), exclude_none=True)
 
 
 Agent = LlmAgent
