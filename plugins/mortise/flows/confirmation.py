@@ -63,7 +63,7 @@ def request_event(ctx: InvocationContext, requests: list[FunctionCall]) -> Event
 
 async def before(ctx: InvocationContext, request: LlmRequest) -> list[Event] | None:
     """Run what the user has approved, and refuse what does not fit; before the model is asked again."""
-    if not answered.expected(ctx):
+    if not ctx.resumed and not answered.brings_results(ctx.user_content):
         return None
     events = await _mended(ctx) if ctx.resumed else []
     answers = answered.open_answers(ctx, CONFIRMATION_CALL, _call_id)
@@ -187,8 +187,8 @@ def _call_id(request: FunctionCall) -> str | None:
 
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
-    """The request processor `confirmation`."""
-    return [RequestProcessor(name="confirmation", run=before)]
+    """The request processor `confirmation`, for agents with tools."""
+    return [RequestProcessor(name="confirmation", run=before, applies_to=lambda agent: bool(agent.tools))]
 
 
 @hookimpl

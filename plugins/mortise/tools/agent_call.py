@@ -31,7 +31,7 @@ _SPACE = uuid.UUID("6f1f4a52-6a3c-4c53-9a53-6c7b9f3f3d0e")
 def session_id_of(ctx: InvocationContext, call_id: str) -> str:
     """The id of the session in which the agent works on this call; a model may use a call's id again later on."""
     earlier = sum(
-        response.id == call_id and event.author != "user"
+        response.id == call_id and event.author != "user" and not (event.custom_metadata or {}).get("provisional")
         for event in ctx.get_events(current_invocation=True)
         for response in event.get_function_responses()
     )

@@ -20,7 +20,7 @@ async def clean_up(ctx: InvocationContext, error: BaseException | None) -> None:
     results = Counter(
         response.id
         for event in ctx.get_events(current_invocation=True)
-        if event.author != "user"
+        if event.author != "user" and not (event.custom_metadata or {}).get("provisional")
         for response in event.get_function_responses()
     )
     if ctx.resumed:
