@@ -15,14 +15,15 @@ from mortise_kernel.contracts.services import (
     BaseSessionService,
 )
 from mortise_kernel.contracts.tool import close_toolset
-from mortise_kernel.ending import finish, toolsets
+from mortise_kernel.ending import epilogues, finish, toolsets
 from mortise_kernel.errors import ConfigurationError, SessionNotFoundError
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.lifecycle import ask
 from mortise_kernel.observation import Operation
-from mortise_kernel.reception import receive, received, response_ids, restore
-from mortise_kernel.routing import choose_agent, find_call_event, is_delegate
+from mortise_kernel.reception import receive, received, response_ids
+from mortise_kernel.resumption import asked_in, entered, restore
+from mortise_kernel.routing import choose_agent, is_delegate
 from mortise_kernel.run_config import RunConfig
 from mortise_kernel.session import Session
 
@@ -121,13 +122,14 @@ class Runner:
         config = config if config is not None else _DEFAULTS.__copy__()
         session = await self._open(user_id, session_id, config)
         ctx = self._context(session, new_message, invocation_id, config)
-        if ctx.end_of_agents.get(self.agent.name):
-            return
         if new_message is not None:
-            said = await receive(ctx, state_delta)
-            if yield_user_message:
+            told = await receive(ctx, state_delta)
+            for said in told if yield_user_message else ():
                 yield said
-        ctx.agent = choose_agent(self.agent, session.events)
+        if ctx.end_of_agents.get(ctx.agent.name):  # of a resumed invocation, whose epilogues a crash may have left out
+            await epilogues(ctx, None)
+            return
+        ctx.agent = ctx.agent if ctx.resumed else choose_agent(self.agent, session.events)
         plain = not config.custom_metadata and "on_event_callback" not in self.composition.hooks
         append = ctx.session_service.append_event
         failure: BaseException | None = None
@@ -194,9 +196,7 @@ class Runner:
                 f"use App(resumability_config=ResumabilityConfig(is_resumable=True))"
             )
         if invocation_id is None and (ids := response_ids(content)):
-            asked = find_call_event(session.events, ids)
-            if asked is not None and (resumable or asked.isolation_scope is not None):
-                invocation_id = asked.invocation_id
+            invocation_id = asked_in(self.agent, session.events, ids, resumable)
         if self._is_delegate:
             raise ConfigurationError(
                 f"the root agent {self.agent.name!r} has a mode in which it works for another agent; "
@@ -209,8 +209,10 @@ class Runner:
             credential_service=self.credential_service, resumability_config=self.resumability_config,
         )  # fmt: skip
         if invocation_id is not None:
-            if all(event.invocation_id != invocation_id for event in session.events):
+            begun = entered(self.agent, session.events, invocation_id)
+            if begun is None:
                 raise ConfigurationError(f"the session {session.id!r} has no invocation {invocation_id!r} to resume")
+            ctx.agent, ctx.resumed = begun, True
             restore(ctx, session.events)
         return ctx
 

@@ -11,7 +11,7 @@ from mortise.agents.structured_output import validated
 from mortise_kernel.contracts.agent import BaseAgent
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
-from mortise_kernel.reception import restore
+from mortise_kernel.resumption import restore
 
 
 async def run_isolated(
@@ -34,7 +34,7 @@ async def run_isolated(
     scope = ctx.isolation_scope if isolation_scope is None else isolation_scope
     if since is None:
         since = 0 if isolation_scope is not None else len(ctx.session.events)
-    content = as_opening(ctx.user_content if node_input is None else node_input)
+    content = as_opening(_first_message(ctx) if node_input is None else node_input)
     earlier = [e for e in ctx.session.events[since:] if e.isolation_scope == scope and e.branch == branch]
     own = {event.id for event in earlier} if isolation_scope is None else None
     view = ctx.model_copy(
@@ -55,6 +55,14 @@ async def run_isolated(
             if own is not None:
                 own.add(event.id)
             yield event
+
+
+def _first_message(ctx: InvocationContext) -> Any:
+    """The message that started the invocation; a resumed one's latest message may be an answer."""
+    for event in ctx.session.events if ctx.resumed else ():
+        if event.invocation_id == ctx.invocation_id and event.author == "user" and event.content is not None:
+            return event.content
+    return ctx.user_content
 
 
 class Outcome:

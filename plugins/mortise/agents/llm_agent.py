@@ -10,15 +10,17 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from mortise.agents.llm import task
+from mortise.agents.resuming import has_finished, transferred_to
 from mortise.agents.structured_output import validated as validated
 from mortise_kernel.composing import compose_once
-from mortise_kernel.contracts.agent import BaseAgent
+from mortise_kernel.contracts.agent import BaseAgent, BaseAgentState, Handover
 from mortise_kernel.contracts.model import BaseLlm
 from mortise_kernel.contracts.tool import BaseTool, BaseToolset
 from mortise_kernel.events import Event
 from mortise_kernel.hooks import LIFECYCLE
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.loop import reason_and_act
+from mortise_kernel.resumption import waits
 from mortise_kernel.routing import is_delegate
 from mortise_kernel.types.config import GenerateContentConfig
 from mortise_kernel.types.hot import as_plain
@@ -98,8 +100,29 @@ class LlmAgent(BaseAgent):
         return self.mode == "task" or (bool(self.sub_agents) and any(map(is_delegate, self.sub_agents)))
 
     def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        if ctx.is_resumable:
+            return self._resumable(ctx)
+        return self._turns(ctx)
+
+    def _turns(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         events = task.delegating(self, ctx) if self._has_modes() else reason_and_act(ctx)
         return events if self.output_key is None else self._saving_output(events)
+
+    async def _resumable(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        """The agent's events from where it stopped, if it had begun, and then that it ended (S0 §2.1)."""
+        resumed = self._load_agent_state(ctx, BaseAgentState) is not None
+        ctx.agent_states.pop(self.name, None)  # should the agent run once more in this invocation, it begins anew
+        target = transferred_to(self, ctx) if resumed else None
+        if target is not None:
+            if not ctx.end_of_agents.get(target.name):
+                yield Handover(target, ctx)
+        elif not (resumed and has_finished(self, ctx) and not waits(ctx)):
+            async with aclosing(self._turns(ctx)) as events:
+                async for event in events:
+                    yield event
+        if not waits(ctx) and not (ctx.end_invocation and self._has_modes()):  # a task that asks ends it too
+            ctx.set_agent_state(self.name, end_of_agent=True)
+            yield self._state_event(ctx)
 
     async def _saving_output(self, said: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
         async with aclosing(said) as events:
