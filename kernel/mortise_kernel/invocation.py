@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from mortise_kernel.run_config import RunConfig
     from mortise_kernel.session import Session
+    from mortise_kernel.types.auth import AuthCredential
     from mortise_kernel.types.content import Content
 
 
@@ -85,6 +86,7 @@ class InvocationContext:
         self.agent_states: dict[str, dict[str, Any]] = {}
         self.end_of_agents: dict[str, bool] = {}
         self.budget = CallBudget()
+        self.credential_by_key: dict[str, AuthCredential] = {}  # of tools; never stored
         #: What plugins keep for the rest of the invocation, under keys of their own.
         self.notes: dict[Any, Any] = {}
 
