@@ -34,9 +34,10 @@ class Sealable(ResponseModel):
 
     def sealed(self) -> Self:
         """A copy without the secrets and the unknown fields."""
-        values = dict.fromkeys(self.secret_fields)
-        for name, value in self:
-            if name in type(self).model_fields and isinstance(value, Sealable):
+        values: dict[str, Any] = dict.fromkeys(self.secret_fields)
+        for name in type(self).model_fields:
+            value = getattr(self, name)
+            if name not in values and isinstance(value, Sealable):
                 values[name] = value.sealed()
         copy = self.model_copy(update=values)
         copy.__pydantic_extra__ = {}

@@ -44,29 +44,34 @@ class OAuthGrantType(str, Enum):  # noqa: UP042
         return None
 
 
+def _openapi_name(name: str) -> str:
+    """``type_`` and ``in_`` are OpenAPI's ``type`` and ``in``, in subclasses as well."""
+    return name.removesuffix("_")
+
+
 class _Declared(BaseModel):
-    model_config = ConfigDict(extra="allow", populate_by_name=True, defer_build=True)
+    model_config = ConfigDict(extra="allow", populate_by_name=True, defer_build=True, alias_generator=_openapi_name)
 
 
 class SecurityBase(_Declared):
     """What every scheme of OpenAPI has."""
 
-    type_: SecuritySchemeType = Field(alias="type")
+    type_: SecuritySchemeType
     description: str | None = None
 
 
 class APIKey(SecurityBase):
     """A key in a header, a query parameter or a cookie called `name`."""
 
-    type_: SecuritySchemeType = Field(default=SecuritySchemeType.apiKey, alias="type")
-    in_: APIKeyIn = Field(alias="in")
+    type_: SecuritySchemeType = SecuritySchemeType.apiKey
+    in_: APIKeyIn
     name: str
 
 
 class HTTPBase(SecurityBase):
     """The Authorization header, with a scheme of RFC 7235 (``basic``, say)."""
 
-    type_: SecuritySchemeType = Field(default=SecuritySchemeType.http, alias="type")
+    type_: SecuritySchemeType = SecuritySchemeType.http
     scheme: str
 
 
@@ -121,7 +126,7 @@ class OAuthFlows(_Declared):
 class OAuth2(SecurityBase):
     """OAuth 2."""
 
-    type_: SecuritySchemeType = Field(default=SecuritySchemeType.oauth2, alias="type")
+    type_: SecuritySchemeType = SecuritySchemeType.oauth2
     flows: OAuthFlows
 
 
@@ -134,14 +139,14 @@ class ExtendedOAuth2(OAuth2):
 class OpenIdConnect(SecurityBase):
     """OpenID Connect; the end points are found at `openIdConnectUrl`."""
 
-    type_: SecuritySchemeType = Field(default=SecuritySchemeType.openIdConnect, alias="type")
+    type_: SecuritySchemeType = SecuritySchemeType.openIdConnect
     openIdConnectUrl: str
 
 
 class OpenIdConnectWithConfig(SecurityBase):
     """OpenID Connect with its end points."""
 
-    type_: SecuritySchemeType = Field(default=SecuritySchemeType.openIdConnect, alias="type")
+    type_: SecuritySchemeType = SecuritySchemeType.openIdConnect
     authorization_endpoint: str
     token_endpoint: str
     userinfo_endpoint: str | None = None
@@ -154,7 +159,7 @@ class OpenIdConnectWithConfig(SecurityBase):
 class CustomAuthScheme(_Declared):
     """A scheme of one's own, for which an auth provider is registered. A subclass gives `type_` a default."""
 
-    type_: str = Field(alias="type")
+    type_: str
 
 
 _GRANTS = {

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from mortise.auth.auth_provider_registry import AuthProviderRegistry as AuthProviderRegistry
     from mortise.auth.base_auth_provider import BaseAuthProvider as BaseAuthProvider
     from mortise.auth.credential_manager import CredentialManager as CredentialManager
-    from mortise.auth.secrecy import mask_error as mask_error
     from mortise.auth.toolsets import resolve_toolsets as resolve_toolsets
     from mortise_kernel.types.auth import ApiKey as ApiKey
     from mortise_kernel.types.auth import AuthConfig as AuthConfig
@@ -49,7 +48,6 @@ _WHERE = {
         "mortise_kernel.types.auth_schemes",
     ),
     # What the flows do; they are light, and these come with the first request.
-    "mask_error": "mortise.auth.secrecy",
     "mask_results": "mortise.auth.asking",
     "request_event": "mortise.auth.asking",
     "resolve_toolsets": "mortise.auth.toolsets",

@@ -59,7 +59,7 @@ def _sealed(ctx: InvocationContext, part: Part, asked: Mapping[str, AuthToolArgu
             ctx.notes["answer", response.id] = answer
             note(ctx, answer)
             shown["exchangedAuthCredential"] = {"authType": answer.auth_type.value}
-    return Part(function_response=FunctionResponse(id=response.id, name=response.name, response=shown))
+    return Part(function_response=FunctionResponse(id=response.id, name=CALL, response=shown))
 
 
 def read(value: Any, request: AuthConfig, call_id: str | None) -> AuthCredential | None:
@@ -137,8 +137,9 @@ async def _accept(ctx: InvocationContext, call_id: str, request: AuthConfig, ans
     if credential.oauth2 is not None and credential.oauth2.auth_code and not credential.oauth2.access_token:
         exchanged = await _exchanged(ctx, request, credential)
         if exchanged is None and not recorded:
-            if kept is None and request.auth_scheme is not None:
+            if kept is None:
                 ctx.notes["unexchanged", key] = answer  # the tool's own config may have what it takes
+                ctx.notes.pop(("failed", key), None)
             return
         credential = exchanged or credential
         note(ctx, credential)
@@ -155,4 +156,6 @@ async def _exchanged(ctx: InvocationContext, request: AuthConfig, credential: Au
         return result.credential if result.was_exchanged else None
     except (CredentialExchangeError, AuthConfigError, FeatureUnavailableError) as error:
         logger.warning("the answer for the credential %r gives no token: %s", request.credential_key, error)
+        if not (isinstance(error, CredentialExchangeError) and error.user_can_help):
+            ctx.notes["failed", request.credential_key or ""] = error  # for the tool, whose matter it is
         return None

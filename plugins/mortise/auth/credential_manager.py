@@ -89,6 +89,8 @@ class CredentialManager:
     async def _resolve(self, context: CallbackContext) -> AuthCredential | None:
         config, ctx = self._auth_config, context.get_invocation_context()
         key, raw = config.credential_key or "", config.raw_auth_credential
+        if (failure := ctx.notes.pop(("failed", key), None)) is not None:
+            raise failure
         answered = ctx.credential_by_key.get(key) or self._own_answer(context)
         if answered is None and _is_ready(raw):
             return raw.model_copy(deep=True) if raw is not None else None
@@ -169,8 +171,8 @@ class CredentialManager:
             if refresher is not None and await refresher.is_refresh_needed(credential, scheme):
                 credential = await _renewed(refresher, credential, scheme)
         except CredentialExchangeError as error:
-            if error.code is None:
-                raise  # the service is out of order: to ask the user again would not help
+            if not error.user_can_help:
+                raise
             logger.warning("the credential %r is given up: %s", self._auth_config.credential_key, error)
             return None
         return None if kind in _CONSENTED and not _has_token(credential) else credential
@@ -187,7 +189,7 @@ async def _renewed(
         return await refresher.refresh(credential, scheme)
     except CredentialRefresherError as error:
         left = seconds_left(credential.oauth2) if credential.oauth2 is not None else None
-        if error.code is None and left is not None and left > 0:
+        if not error.user_can_help and left is not None and left > 0:
             return credential  # it still works, and the next call tries again
         raise
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from mortise.auth.errors import CredentialError
 from mortise.auth.settings import settings_of
 from mortise_kernel.types.auth import SECRET, AuthCredential
 
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
 #: A shorter text is no secret worth the name, and masking it would hit words.
 LEAST = 6
-#: The key of `InvocationContext.notes` under which policies find a function that masks a value.
-MASK = "mask"
+#: The key of `InvocationContext.notes` under which policies find the Secrets, once there are any.
+NOTE = "secrets"
 _DEEPEST = 64
 
 
@@ -52,6 +53,36 @@ class Secrets:
             return value if all(a is b for a, b in zip(made, value, strict=True)) else type(value)(made)
         return value
 
+    def mask_error(self, error: Exception) -> Exception:
+        """`error` with the secrets masked in its arguments and in those of the errors behind it.
+
+        Where one still shows (a text that is made of something else) it is another error, with the type's name alone.
+        """
+        clean, seen = True, set()
+        waiting: list[BaseException | None] = [error]
+        while waiting:
+            one = waiting.pop()
+            if one is None or id(one) in seen:
+                continue
+            seen.add(id(one))
+            clean = self._mask_one(one) and clean
+            waiting += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
+        if clean:
+            return error
+        return CredentialError(f"{type(error).__name__}: its message holds a credential and is left out")
+
+    def _mask_one(self, error: BaseException) -> bool:
+        masked = self.mask(error.args)
+        if masked is not error.args:
+            error.args = masked
+        if notes := getattr(error, "__notes__", None):
+            notes[:] = self.mask(notes)
+        try:
+            text = str(error)
+        except Exception:  # noqa: BLE001 - a plugin boundary: somebody else's __str__
+            return False
+        return self.mask(text) is text
+
     def _mask_text(self, text: str) -> str:
         for secret in self._texts:
             if secret in text:
@@ -69,32 +100,4 @@ def note(ctx: InvocationContext, credential: AuthCredential) -> None:
     """Note what is secret in a credential, unless the distribution shows secrets."""
     if settings_of(ctx).recorded:
         return
-    known = ctx.notes.get("secrets")
-    if known is None:
-        known = ctx.notes["secrets"] = Secrets()
-        ctx.notes[MASK] = known.mask
-    known.add(credential.secrets())
-
-
-def mask_error(ctx: InvocationContext, error: BaseException) -> bool:
-    """Mask the secrets in the arguments of an error and of those behind it; False where one still shows."""
-    known: Secrets | None = ctx.notes.get("secrets")
-    if known is None:
-        return True
-    clean, seen = True, set()
-    waiting: list[BaseException | None] = [error]
-    while waiting:
-        one = waiting.pop()
-        if one is None or id(one) in seen:
-            continue
-        seen.add(id(one))
-        masked = known.mask(one.args)
-        if masked is not one.args:
-            one.args = masked
-        notes = getattr(one, "__notes__", None)
-        if notes:
-            notes[:] = known.mask(notes)
-        text = str(one)
-        clean = clean and known.mask(text) is text
-        waiting += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
-    return clean
+    ctx.notes.setdefault(NOTE, Secrets()).add(credential.secrets())

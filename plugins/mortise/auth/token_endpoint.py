@@ -39,7 +39,11 @@ class _Answer:
         self._body = body
 
     def json(self) -> Any:
-        return json.loads(self._body)
+        """The body; without what a server says of an error besides its code, which may quote the request."""
+        answer = json.loads(self._body)
+        if isinstance(answer, dict):
+            answer.pop("error_description", None)
+        return answer
 
     def raise_for_status(self) -> None:
         if self.status_code >= 400:

@@ -65,10 +65,10 @@ def on_tool_error_callback(
     tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, error: Exception
 ) -> dict[str, Any] | None:
     """Mask the secrets of the invocation in what a tool raises, before anybody tells or logs it."""
-    ctx = tool_context.get_invocation_context()
-    if "secrets" not in ctx.notes or auth.mask_error(ctx, error):
+    secrets = tool_context.get_invocation_context().notes.get("secrets")
+    if secrets is None or (shown := secrets.mask_error(error)) is error:
         return None
-    return {"error": f"{type(error).__name__}: its message holds a credential and is left out"}
+    return {"error": f"{type(shown).__name__}: {shown}"}
 
 
 @hookimpl
