@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -94,6 +94,20 @@ def remember(context: Context, credential: AuthCredential) -> None:
     """Note what is secret in a credential that this context's caller gets."""
     note(context.get_invocation_context(), credential)
     _ = context.actions  # marks the result of the call as one to look through
+
+
+async def guarded(context: Context, result: Awaitable[Any]) -> Any:
+    """What a tool that got a credential returns or raises, with the secrets of the invocation masked."""
+    secrets: Secrets | None = context.get_invocation_context().notes.get(NOTE)
+    if secrets is None:
+        return await result
+    try:
+        return secrets.mask(await result)
+    except Exception as error:
+        failure = secrets.mask_error(error)
+        if failure is error:
+            raise
+    raise failure  # here, so that what it stands for is not chained
 
 
 def note(ctx: InvocationContext, credential: AuthCredential) -> None:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from mortise.auth.credential_manager import CredentialManager
+from mortise.auth.secrecy import guarded
 from mortise.tools.base_authenticated_tool import PENDING
 from mortise.tools.function_schema import Shape
 from mortise.tools.function_tool import FunctionTool
@@ -60,4 +61,4 @@ class AuthenticatedFunctionTool(FunctionTool):
         if self._takes_credential:
             assert call.shape is shape
             call.func = partial(self.func, credential=credential)
-        return await FunctionTool.run_async(call, args=args, tool_context=tool_context)
+        return await guarded(tool_context, FunctionTool.run_async(call, args=args, tool_context=tool_context))

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from typing import Any
 
 from mortise.auth.credential_manager import CredentialManager
+from mortise.auth.secrecy import guarded
 from mortise_kernel.context import ToolContext
 from mortise_kernel.contracts.tool import BaseTool
 from mortise_kernel.types.auth import AuthConfig, AuthCredential
@@ -38,7 +39,8 @@ class BaseAuthenticatedTool(BaseTool):
             if credential is None:
                 await manager.request_credential(tool_context)
                 return self._response_for_auth_required or PENDING
-        return await self._run_async_impl(args=args, tool_context=tool_context, credential=credential)
+        result = self._run_async_impl(args=args, tool_context=tool_context, credential=credential)
+        return await guarded(tool_context, result)
 
     @abstractmethod
     async def _run_async_impl(

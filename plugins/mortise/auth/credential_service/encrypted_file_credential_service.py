@@ -118,7 +118,7 @@ class EncryptedFileCredentialService(BaseCredentialService):
         except ImportError as error:
             raise FeatureUnavailableError("stored credentials need filelock: pip install 'mortise[auth]'") from error
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = FileLock(f"{self._path}.lock", timeout=PATIENCE, mode=0o600, thread_local=False)
+        lock = FileLock(f"{self._path}.lock", timeout=PATIENCE, mode=0o600, thread_local=False, poll_interval=0.005)
         try:
             lock.acquire()
         except Timeout:

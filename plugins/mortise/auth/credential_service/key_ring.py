@@ -31,8 +31,10 @@ def cipher_of(source: str) -> Any:
         source = f"env:{VARIABLE}" if os.environ.get(VARIABLE) else "keyring:credentials"
     kind, colon, name = source.partition(":")
     reader = _READERS.get(kind)
-    if reader is None or not colon or not name:
-        raise CredentialStoreError(f"key={kind}… is no key source: write env:VARIABLE, file:/path or keyring:name")
+    if not colon or not name:
+        raise CredentialStoreError("key is env:VARIABLE, file:/path or keyring:name, not the key itself")
+    if reader is None:
+        raise CredentialStoreError(f"{kind!r} is no source of keys: write env:VARIABLE, file:/path or keyring:name")
     keys = reader(name, lambda: Fernet.generate_key().decode()).replace(",", " ").split()
     try:
         made = [Fernet(key) for key in keys]
