@@ -40,13 +40,22 @@ async def receive(ctx: InvocationContext) -> None:
 
 async def before(ctx: InvocationContext, request: LlmRequest) -> Sequence[Event] | None:
     """Take up the answers in the latest message, and run again the calls that waited for them."""
-    event = next((e for e in reversed(ctx.session.events) if e.content is not None), None)
-    if event is None or event.author != "user" or not (responses := event.get_function_responses()):
+    for event in reversed(ctx.session.events):
+        if event.content is not None:
+            break
+    else:
         return None
-    if all(response.name != CREDENTIAL_CALL for response in responses):
+    if event.author != "user":
         return None
-    waiting = await auth.take_answers(ctx, responses)
-    return await auth.run_again(ctx, waiting) if waiting else None
+    for part in event.content.parts or ():
+        if part.function_response is not None and part.function_response.name == CREDENTIAL_CALL:
+            break
+    else:
+        return None
+    waiting = await auth.take_answers(ctx, event.get_function_responses())
+    if not waiting or not getattr(ctx.agent, "tools", None):
+        return None
+    return await auth.run_again(ctx, waiting)
 
 
 async def after(ctx: InvocationContext, call_event: Event, result_event: Event) -> list[Event] | None:
@@ -85,8 +94,8 @@ def register_prologues(settings: Mapping[str, Any]) -> list[Prologue]:
 
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
-    """The request processor `auth`, for agents with tools."""
-    return [RequestProcessor(name="auth", run=before, applies_to=lambda agent: bool(getattr(agent, "tools", None)))]
+    """The request processor `auth`."""
+    return [RequestProcessor(name="auth", run=before)]
 
 
 @hookimpl

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
 from mortise import auth
@@ -11,7 +12,10 @@ from mortise_kernel import BaseToolset, Event, InvocationContext, LlmRequest, Re
 
 def applies(agent: Any) -> bool:
     """Whether a toolset of the agent needs a credential."""
-    return any(isinstance(entry, BaseToolset) and entry.get_auth_config() for entry in getattr(agent, "tools", ()))
+    for entry in agent.tools:
+        if type(entry) is not FunctionType and isinstance(entry, BaseToolset) and entry.get_auth_config():
+            return True
+    return False
 
 
 async def run(ctx: InvocationContext, request: LlmRequest) -> Sequence[Event] | None:
