@@ -50,7 +50,9 @@ class Secrets:
             return value if same else dict(pairs)
         if isinstance(value, (list, tuple)):
             made = [self.mask(inner, depth - 1) for inner in value]
-            return value if all(a is b for a, b in zip(made, value, strict=True)) else type(value)(made)
+            if all(a is b for a, b in zip(made, value, strict=True)):
+                return value
+            return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
         return value
 
     def mask_error(self, error: Exception) -> Exception:

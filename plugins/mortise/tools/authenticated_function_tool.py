@@ -11,6 +11,7 @@ from typing import Any
 from mortise.auth.credential_manager import CredentialManager
 from mortise.auth.secrecy import guarded
 from mortise.tools.base_authenticated_tool import PENDING
+from mortise.tools.function_arguments import Arguments
 from mortise.tools.function_schema import Shape
 from mortise.tools.function_tool import FunctionTool
 from mortise_kernel.context import ToolContext
@@ -57,8 +58,9 @@ class AuthenticatedFunctionTool(FunctionTool):
             if credential is None:
                 await manager.request_credential(tool_context)
                 return self._response_for_auth_required or PENDING
-        shape, call = self.shape, copy.copy(self)  # the function with its credential is for this call only
+        if self._arguments is None:
+            self._arguments = Arguments(self.name, self.shape)
+        call = copy.copy(self)  # the function with its credential is for this call only
         if self._takes_credential:
-            assert call.shape is shape
             call.func = partial(self.func, credential=credential)
         return await guarded(tool_context, FunctionTool.run_async(call, args=args, tool_context=tool_context))

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import logging
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from mortise.auth import (
     AuthConfig,
@@ -16,9 +20,12 @@ from mortise.auth import (
     CredentialManager,
     OAuth2Auth,
     OpenIdConnectWithConfig,
+    ServiceAccount,
+    ServiceAccountCredential,
 )
 from mortise.auth.auth_schemes import (
     ExtendedOAuth2,
+    HTTPBearer,
     OAuth2,
     OAuthFlowAuthorizationCode,
     OAuthFlows,
@@ -94,6 +101,22 @@ def test_another_process_can_take_the_answer_up(converse: Any, kit: Any, server:
     other = converse(house(), [tool_for(kit.oauth_config(server), seen)], talk.sessions, credential_service=store)
     assert kit.results(other.answer(call, kit.consented(server, call))) == [{"ok": True}]
     assert [key for _, _, key in store._credentials] == ["calendar"]  # nothing pending is left
+
+
+def test_a_request_that_is_never_answered_is_forgotten_after_a_day(
+    converse: Any, kit: Any, server: Any, house: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mortise.auth import pending
+
+    store = InMemoryCredentialService()
+    talk = converse(house(), [tool_for(kit.oauth_config(server), [])], credential_service=store)
+    call = kit.asked(talk.say())[0]
+    assert len(store._credentials) == 1
+    now = seam.clock()
+    monkeypatch.setattr(seam, "clock", lambda: now + pending.PATIENCE + 1)
+    assert len(kit.asked(talk.say())) == 1
+    assert len(store._credentials) == 1  # the new one
+    assert len(kit.asked(talk.answer(call, kit.consented(server, call)))) == 1
 
 
 def test_an_answer_whose_request_nobody_remembers_asks_again(
@@ -297,6 +320,37 @@ def test_end_points_are_discovered(converse: Any, kit: Any, server: Any, house: 
     talk = converse(house(), [tool_for(config, [])])
     call = kit.asked(talk.say())[0]
     assert kit.results(talk.answer(call, kit.consented(server, call))) == [{"ok": True}]
+
+
+def test_a_service_account_signs_for_its_token(converse: Any, kit: Any, server: Any, house: Any) -> None:
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    account = ServiceAccountCredential(
+        type_="service_account", project_id="p", private_key_id="i", private_key=pem, client_email="robot@p.example",
+        client_id="c", auth_uri="u", token_uri=f"{server.url}/token", auth_provider_x509_cert_url="x",
+        client_x509_cert_url="y", universe_domain="googleapis.com",
+    )  # fmt: skip
+    raw = AuthCredential(
+        auth_type="serviceAccount", service_account=ServiceAccount(service_account_credential=account, scopes=["s"])
+    )
+    config = AuthConfig(auth_scheme=HTTPBearer(), raw_auth_credential=raw, credential_key="robot")
+    server.failure = (200, b'{"access_token": "robot-token", "expires_in": 3600, "token_type": "Bearer"}')
+
+    def act(credential: AuthCredential) -> dict[str, Any]:
+        """Act."""
+        assert credential.http is not None
+        return {"ok": credential.http.credentials.token == "robot-token"}
+
+    tool = AuthenticatedFunctionTool(act, auth_config=config)
+    assert kit.results(converse(house(), [tool]).say()) == [{"ok": True}]
+    (request,) = server.requests
+    head, claims, signature = request["assertion"].split(".")
+    padded = signature + "=" * (-len(signature) % 4)
+    key.public_key().verify(
+        base64.urlsafe_b64decode(padded), f"{head}.{claims}".encode(), padding.PKCS1v15(), hashes.SHA256()
+    )
+    refused = kit.results(converse("standard", [tool]).say())[0]["error"]  # it may not reach this machine
+    assert refused.endswith("no token for the service account: UrlRefusedError")
 
 
 # --- where tokens are asked for ---------------------------------------------------------------------------------------

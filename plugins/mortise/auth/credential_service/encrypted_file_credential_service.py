@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from mortise.auth.credential_service.expiry import is_over
 from mortise.auth.credential_service.in_memory_credential_service import place_of
 from mortise.auth.credential_service.key_ring import cipher_of, require_private
 from mortise.auth.errors import CredentialStoreError
@@ -68,13 +69,12 @@ class EncryptedFileCredentialService(BaseCredentialService):
 
     def _change(self, name: str, entry: Any) -> None:
         with self._locked():
-            entries = self._read()
-            if entry is None:
-                if entries.pop(name, None) is None:
-                    return
-            else:
+            before = self._read()
+            entries = {one: kept for one, kept in before.items() if one != name and not is_over(kept)}
+            if entry is not None:
                 entries[name] = entry
-            self._write(entries)
+            if entries != before:
+                self._write(entries)
 
     def _read(self) -> _Entries:
         from cryptography.fernet import InvalidToken  # noqa: PLC0415 - an optional library

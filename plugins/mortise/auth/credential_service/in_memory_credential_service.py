@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mortise.auth.credential_service.expiry import is_over
 from mortise.auth.secrecy import remember
 from mortise_kernel.context import CallbackContext
 from mortise_kernel.contracts.services import BaseCredentialService
@@ -26,6 +27,7 @@ class InMemoryCredentialService(BaseCredentialService):
     async def save_credential(self, auth_config: AuthConfig, callback_context: CallbackContext) -> None:
         """Keep the exchanged credential; none deletes what was kept."""
         place, credential = place_of(auth_config, callback_context), auth_config.exchanged_auth_credential
+        self._credentials = {one: kept for one, kept in self._credentials.items() if not is_over(kept)}
         if credential is None:
             self._credentials.pop(place, None)
         else:

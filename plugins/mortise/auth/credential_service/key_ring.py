@@ -14,7 +14,8 @@ from typing import Any
 from mortise.auth.errors import CredentialStoreError
 from mortise_kernel.errors import FeatureUnavailableError
 
-VARIABLE = "MORTISE_CREDENTIAL_KEY"
+#: Not one that `mortise.auth.environment` could take for a credential.
+VARIABLE = "MORTISE_CREDENTIALS_KEY"
 _SERVICE = "mortise"
 _MAKE = 'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
 
