@@ -5,8 +5,9 @@ What is secret in them is told by `secret_fields`: it is shown by no repr and no
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -224,12 +225,22 @@ class AuthConfig(Sealable):
         scheme, raw = self.auth_scheme, self.raw_auth_credential
         kind = scheme.type_.value if isinstance(scheme.type_, Enum) else scheme.type_
         name = f"adk_{kind}_{_digest(scheme)}_"
-        return name if raw is None else f"{name}{raw.auth_type.value}_{_digest(raw.sealed())}"
+        return name if raw is None else f"{name}{raw.auth_type.value}_{_digest(raw.sealed(), _identity(raw))}"
 
 
-def _digest(model: BaseModel) -> str:
-    """Sixteen hexadecimal digits that are the same for the same declared fields, in every process."""
-    plain = model.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=_left_out(model))
+def _identity(credential: AuthCredential) -> dict[str, Any]:
+    """Which service account it is, without its key; an OAuth2 client tells by its id."""
+    account = credential.service_account
+    if account is None:
+        return {}
+    key = account.service_account_credential
+    public = account.model_dump(mode="json", include={"scopes", "use_id_token", "audience", "use_default_credential"})
+    return {"serviceAccount": {**public, "email": key.client_email if key is not None else None}}
+
+
+def _digest(model: BaseModel, more: Mapping[str, Any] = MappingProxyType({})) -> str:
+    """Sixteen hexadecimal digits that are the same for the same declared fields (and `more`), in every process."""
+    plain = model.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=_left_out(model)) | dict(more)
     text = json.dumps(plain, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

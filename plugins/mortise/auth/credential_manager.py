@@ -119,6 +119,8 @@ class CredentialManager:
         if usable is None:
             ctx.credential_by_key.pop(key, None)
             return None
+        if source == "app" and usable is credential:
+            return usable.model_copy(deep=True)  # a token of the config's own, which no key tells apart
         ctx.credential_by_key[key] = usable
         ctx.notes.pop(("unexchanged", key), None)
         is_new = usable is not credential and usable.auth_type in _CONSENTED

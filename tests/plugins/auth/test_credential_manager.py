@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mortise.agents import LlmAgent
 from mortise.apps import App
 from mortise.auth import (
     AuthConfig,
@@ -24,7 +25,9 @@ from mortise.auth.credential_service import InMemoryCredentialService
 from mortise.auth.environment import variable_of
 from mortise.auth.errors import CredentialError
 from mortise.auth.settings import Settings
-from mortise.tools import AuthenticatedFunctionTool
+from mortise.testing import ScriptedModel
+from mortise.tools import AgentTool, AuthenticatedFunctionTool
+from mortise.types import FunctionCall
 from mortise_kernel import AuthProvider, Context, InvocationContext, Session, compose, hookimpl
 from mortise_kernel.errors import ConfigurationError
 from mortise_kernel.run_config import RunConfig
@@ -144,6 +147,31 @@ def test_an_app_brings_its_registry(converse: Any, kit: Any) -> None:
         app=lambda agent: App(name="demo", agent=agent, auth_provider_registry=registry),  # type: ignore[call-arg]
     )
     assert kit.results(talk.say()) == [{"ok": True}]
+
+
+def last_result(request: Any) -> Any:
+    return request.contents[-1].parts[0].function_response.response
+
+
+def test_an_agent_as_a_tool_asks_the_app_s_providers(converse: Any, kit: Any) -> None:
+    registry, asked = AuthProviderRegistry(), []  # type: ignore[var-annotated]
+    registry.register(Vault("from-app", asked))
+
+    def look(credential: AuthCredential) -> str:
+        """Look."""
+        return "seen" if credential.api_key == "from-app" else "nothing"
+
+    inner = LlmAgent(
+        name="act", description="Act.", tools=[AuthenticatedFunctionTool(look, auth_config=CONFIG)],
+        model=ScriptedModel([FunctionCall(name="look", args={}), lambda r: str(last_result(r))]),
+    )  # fmt: skip
+    script = [FunctionCall(name="act", args={"request": "x"}), "done"]
+    talk = converse(
+        "adk", [AgentTool(inner)], script=script,
+        app=lambda agent: App(name="demo", agent=agent, auth_provider_registry=registry),  # type: ignore[call-arg]
+    )  # fmt: skip
+    assert kit.results(talk.say()) == [{"result": "{'result': 'seen'}"}]
+    assert asked == ["the-key"]
 
 
 def test_a_provider_that_fails_is_named_without_what_it_says() -> None:

@@ -109,6 +109,13 @@ def test_the_key_is_stable_and_depends_on_what_is_not_secret() -> None:
     assert AuthConfig(auth_scheme=HTTPBearer()).credential_key == "adk_http_178204f758fb78d5_"
     assert key(client_id="a", client_secret="1", state="x", auth_uri="u") == key(client_id="a", client_secret="2")
     assert key(client_id="a") != key(client_id="b")
+    emails = (ACCOUNT, ACCOUNT.model_copy(update={"client_email": "other"}), ACCOUNT.model_copy(deep=True))
+    accounts = [
+        AuthCredential(auth_type="serviceAccount", service_account=ServiceAccount(service_account_credential=one))
+        for one in emails
+    ]
+    keys = [AuthConfig(auth_scheme=HTTPBearer(), raw_auth_credential=one).credential_key for one in accounts]
+    assert (keys[0] != keys[1], keys[0] == keys[2]) == (True, True)
     assert AuthConfig(auth_scheme=HTTPBearer(), credential_key="mine").credential_key == "mine"
     assert AuthConfig(auth_scheme=HTTPBearer(credential_key="extra")).credential_key == "extra"
 

@@ -20,9 +20,10 @@ class InMemoryCredentialService(BaseCredentialService):
     ) -> AuthCredential | None:
         """The user's credential, or None."""
         found = self._credentials.get(place_of(auth_config, callback_context))
-        if found is not None:
-            remember(callback_context, found)
-        return found
+        if found is None:
+            return None
+        remember(callback_context, found)
+        return found.model_copy(deep=True)
 
     async def save_credential(self, auth_config: AuthConfig, callback_context: CallbackContext) -> None:
         """Keep the exchanged credential; none deletes what was kept."""
