@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from secrets import token_urlsafe
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -17,8 +18,8 @@ from mortise_kernel.types.auth_schemes import (
     SecuritySchemeType,
 )
 
-#: RFC 7636 allows 43 to 128 characters.
-_VERIFIER_LENGTH = 64
+#: As base64 these are 64 characters; RFC 7636 allows 43 to 128.
+_VERIFIER_BYTES = 48
 _CONSENTED = (SecuritySchemeType.oauth2, SecuritySchemeType.openIdConnect)
 
 
@@ -65,14 +66,12 @@ class AuthHandler:
         raw = config.raw_auth_credential
         if raw is None or raw.oauth2 is None or not raw.oauth2.client_id:
             raise AuthConfigError(f"the credential {config.credential_key!r} needs a client_id in its oauth2")
-        from authlib.common.security import generate_token  # noqa: PLC0415 - an optional library
-
         url, scopes = _consent(config.auth_scheme)
         oauth2 = raw.oauth2.model_copy(
             update={
-                "code_verifier": raw.oauth2.code_verifier or generate_token(_VERIFIER_LENGTH),
+                "code_verifier": raw.oauth2.code_verifier or token_urlsafe(_VERIFIER_BYTES),
                 "code_challenge_method": "S256",
-                "nonce": raw.oauth2.nonce or (generate_token(32) if "openid" in scopes else None),
+                "nonce": raw.oauth2.nonce or (token_urlsafe(24) if "openid" in scopes else None),
             }
         )
         client = client_of(oauth2, DEFAULT_POLICY, scope=" ".join(scopes) or None, code_challenge_method="S256")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
+import sys
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -31,13 +32,14 @@ from mortise.auth.auth_schemes import (
     OAuthFlows,
     OpenIdConnect,
 )
-from mortise.auth.credential_service import InMemoryCredentialService
+from mortise.auth.credential_service import EncryptedFileCredentialService, InMemoryCredentialService
 from mortise.auth.errors import AuthConfigError, CredentialExchangeError, CredentialRefresherError
 from mortise.auth.exchanger.oauth2_credential_exchanger import OAuth2CredentialExchanger
 from mortise.auth.refresher.oauth2_credential_refresher import OAuth2CredentialRefresher
 from mortise.net_guard import Policy
 from mortise.tools import AuthenticatedFunctionTool, ToolContext
 from mortise_kernel import seam
+from mortise_kernel.errors import FeatureUnavailableError
 
 HERE = Policy(allow=("127.0.0.1",), max_redirects=0)
 
@@ -417,6 +419,19 @@ def test_a_request_needs_a_client(server: Any, kit: Any) -> None:
     for raw in (None, AuthCredential(auth_type="oauth2", oauth2=OAuth2Auth(client_secret="s-secret"))):
         with pytest.raises(AuthConfigError, match="needs an OAuth2 client: give AuthConfig"):
             AuthHandler(config.model_copy(update={"raw_auth_credential": raw})).generate_auth_request()
+
+
+def test_without_the_libraries_the_error_says_what_to_install(
+    server: Any, kit: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("authlib", "cryptography")]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in ("authlib", "cryptography"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(FeatureUnavailableError, match=r"need Authlib: pip install 'mortise\[auth\]'"):
+        AuthHandler(kit.oauth_config(server)).generate_auth_request()
+    with pytest.raises(FeatureUnavailableError, match=r"need cryptography: pip install 'mortise\[auth\]'"):
+        EncryptedFileCredentialService(tmp_path / "c")
 
 
 def test_only_s256_is_a_challenge(server: Any, kit: Any) -> None:
