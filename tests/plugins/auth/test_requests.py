@@ -77,6 +77,13 @@ def test_adk_stores_the_answer_as_the_recorded_releases_do(converse: Any, kit: A
     assert talk.session.state == {}
 
 
+def test_adk_hands_on_a_credential_that_holds_nothing(converse: Any, kit: Any) -> None:
+    empty = {**ANSWER, "exchangedAuthCredential": {"authType": "apiKey"}}
+    for distribution, wanted in (("adk", [{"status": "called", "length": 0}]), ("standard", [{"status": "asked"}])):
+        talk = converse(distribution, [act])
+        assert kit.results(talk.answer(kit.asked(talk.say())[0], empty)) == wanted
+
+
 @pytest.mark.parametrize(
     "answer", [ANSWER, {"authType": "apiKey", "apiKey": KEY}, {"result": KEY}], ids=["config", "credential", "text"]
 )
