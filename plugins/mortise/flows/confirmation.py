@@ -185,10 +185,14 @@ def _call_id(request: FunctionCall) -> str | None:
     return _original(request).id
 
 
+def _has_tools(agent: Any) -> bool:
+    return bool(agent.tools)
+
+
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The request processor `confirmation`, for agents with tools."""
-    return [RequestProcessor(name="confirmation", run=before, applies_to=lambda agent: bool(agent.tools))]
+    return [RequestProcessor(name="confirmation", run=before, applies_to=_has_tools)]
 
 
 @hookimpl
