@@ -35,6 +35,8 @@ class NodeInfo(WireModel):
     path: str = ""
     output_for: list[str] | None = None
     message_as_output: bool | None = None
+    #: The checkpoint: what ended before this event was committed, each run by its path with its NodeState.
+    nodes: dict[str, dict[str, Any]] | None = None
 
 
 @hot
