@@ -156,7 +156,6 @@ async def _hooked(ctx: InvocationContext, request: LlmRequest, answers: Response
             yield response
 
 
-
 _RARE = tuple(name for name in LlmResponse.field_names if name not in ("content", "partial"))
 _rare_values = attrgetter(*_RARE)
 _NOTHING_RARE = (None,) * len(_RARE)

@@ -32,7 +32,7 @@ Events = AsyncGenerator[Event, None]
 #: What came in: the message, the state that comes with it, and whether its event is yielded too.
 Message = tuple[Any, dict[str, Any] | None, bool]
 _DEFAULTS = RunConfig()
-_KEPT = ("id", "timestamp", "invocation_id", "author")
+_KEPT = ("id", "timestamp", "invocation_id", "actions", "node_info")
 
 
 class Runner:
@@ -228,7 +228,7 @@ def _merged(event: Event, changed: Event) -> Event:
     update = {
         name: value
         for name in Event.field_names
-        if name not in _KEPT and name not in ("actions", "node_info") and (value := getattr(changed, name)) is not None
+        if name not in _KEPT and (value := getattr(changed, name)) not in (None, "")
     }
     if changed.touched_actions is not None:
         update["actions"] = changed.touched_actions

@@ -56,6 +56,7 @@ class BaseAgent(BaseModel):
 
     #: The loop's event-producing mode: an agent that may hand the conversation to others says so.
     transfers: ClassVar[bool] = False
+
     @field_validator("name")
     @classmethod
     def _valid_name(cls, name: str) -> str:

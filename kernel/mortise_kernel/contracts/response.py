@@ -82,9 +82,7 @@ class LlmResponse(Hot):
             return cls(error_code=_text(candidate.finish_reason), error_message=candidate.finish_message, **common)
         if answer.prompt_feedback:
             blocked = answer.prompt_feedback
-            return cls(
-                error_code=_text(blocked.block_reason), error_message=blocked.block_reason_message, **common
-            )
+            return cls(error_code=_text(blocked.block_reason), error_message=blocked.block_reason_message, **common)
         return cls(error_code="UNKNOWN_ERROR", error_message="Unknown error.", **common)
 
 

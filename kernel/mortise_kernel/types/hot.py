@@ -189,10 +189,17 @@ def hot(cls: type[Any]) -> Any:
     made.field_names = tuple(field.name for field in dataclasses.fields(made))
     made._values = attrgetter(*made.field_names)
     made._plain = made
-    made._frozen = type(made.__name__, (made,), {
-        "__slots__": (), "__module__": made.__module__, "__setattr__": _refuse, "__delattr__": _refuse,
-        "__new__": lambda _frozen, *args, **kwargs: made(*args, **kwargs),  # dataclasses.replace gives a plain one
-    })
+    made._frozen = type(
+        made.__name__,
+        (made,),
+        {
+            "__slots__": (),
+            "__module__": made.__module__,
+            "__setattr__": _refuse,
+            "__delattr__": _refuse,
+            "__new__": lambda _frozen, *args, **kwargs: made(*args, **kwargs),  # dataclasses.replace gives a plain one
+        },
+    )
     made._frozen._plain = made
     return made
 

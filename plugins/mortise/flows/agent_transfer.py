@@ -68,9 +68,7 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
 
 def applies_to(agent: Any) -> bool:
     """AutoFlow (S0 §2.2): not for an agent that may transfer nowhere."""
-    return bool(
-        agent.sub_agents or not agent.disallow_transfer_to_parent or not agent.disallow_transfer_to_peers
-    )
+    return bool(agent.sub_agents or not agent.disallow_transfer_to_parent or not agent.disallow_transfer_to_peers)
 
 
 @hookimpl

@@ -10,8 +10,7 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
     """Refuse where the app or the agent asks for it: it must not seem to work."""
     if getattr(ctx.app, "context_cache_config", None) is not None:
         raise FeatureUnavailableError(
-            "this version of mortise has no context caching yet; "
-            "remove context_cache_config from the App"
+            "this version of mortise has no context caching yet; remove context_cache_config from the App"
         )
 
 

@@ -90,8 +90,9 @@ def as_quotation(event: Event, *, fence: bool = False) -> Content | None:
     for part in (event.content.parts or ()) if event.content is not None else ():
         if part.thought:
             continue
-        if part.text is not None and part.text.strip():
-            parts.append(Part(text=told(f"[{event.author}] said: {part.text}")))
+        if part.text is not None:
+            if part.text.strip():
+                parts.append(Part(text=told(f"[{event.author}] said: {part.text}")))
         elif part.function_call is not None:
             call = part.function_call
             parts.append(

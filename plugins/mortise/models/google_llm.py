@@ -103,7 +103,7 @@ async def _streamed(connection: Connection, arguments: dict[str, Any]) -> AsyncG
         async for chunk in chunks:
             empty = False
             yield aggregator.add(_ours(chunk))
-    whole = LlmResponse.create(GenerateContentResponse()) if empty else aggregator.close()
+    whole = LlmResponse.create(GenerateContentResponse()) if empty else aggregator.close() or aggregator.failure()
     if whole is not None:
         yield whole
 
