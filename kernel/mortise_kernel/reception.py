@@ -76,11 +76,11 @@ def _by_asker(ctx: InvocationContext, content: Content) -> list[Event]:
     latest = find_call_event(events, ids)
     assert latest is not None
     groups: dict[tuple[str | None, str | None], list[Part]] = {}
-    where = (latest.branch, latest.isolation_scope)
+    where = _conversation(latest)
     for part in content.parts or ():
         asker = asked.get(part.function_response.id) if part.function_response is not None else None
         if asker is not None and ctx.is_resumable:
-            where = (asker.branch, asker.isolation_scope)
+            where = _conversation(asker)
         groups.setdefault(where, []).append(part)
     return [
         Event(
@@ -89,6 +89,12 @@ def _by_asker(ctx: InvocationContext, content: Content) -> list[Event]:
         )
         for (branch, scope), parts in groups.items()
     ]  # fmt: skip
+
+
+def _conversation(asker: Event) -> tuple[str | None, str | None]:
+    """The branch and the scope of an answer: the asker's. The question of a graph's own code is on no branch."""
+    spoken = asker.content is not None and asker.content.role is not None
+    return (asker.branch if spoken else None), asker.isolation_scope
 
 
 async def _without_blobs(ctx: InvocationContext, content: Content) -> Content:

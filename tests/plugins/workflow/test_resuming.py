@@ -257,3 +257,19 @@ def test_a_graph_that_was_changed_meanwhile_runs_what_is_new(talk: Any, outputs:
     assert outputs(talk(changed, store).answer(q="yes"))[-1] == "b(yes)"
     assert log.ran == ["a", "gone", "new", "b"]
 
+
+def test_questions_one_after_the_other_keep_their_first_answers(talk: Any, store: Any) -> None:
+    def question(node_input: str) -> Any:
+        yield RequestInput(interrupt_id=node_input, message="?", response_schema=int)
+
+    @node(rerun_on_resume=True)
+    async def driver(ctx: Any) -> list[Any]:
+        return [await ctx.run_node(question, name) for name in ("p", "q", "r")]
+
+    flow = Workflow(name="wf", edges=[("START", driver)])
+    talk(flow, store).say("go")
+    with pytest.raises(ValueError, match="'p'"):
+        talk(flow, store).answer(p="many")
+    for answers in ({"p": 1}, {"q": 2}, {"p": 9}):
+        talk(flow, store).answer(**answers)
+    assert talk(flow, store).answer(r=3)[-1].output == [1, 2, 3]
