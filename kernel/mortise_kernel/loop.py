@@ -94,9 +94,9 @@ async def _react(
 
 async def _finish_calls(ctx: InvocationContext, tools: Tools) -> Iterable[Event]:
     """The results of the calls that an interrupted run left open; what must not happen twice is not repeated."""
-    asked, calls = open_calls(ctx) or (None, [])
-    if asked is None:
+    if (found := open_calls(ctx)) is None:
         return ()
+    asked, calls = found
     once = [call for call in calls if (tool := tools.get(call.name or "")) and tool.effect is Effect.AT_MOST_ONCE]
     refused = [error_result(ctx, tools[call.name or ""], call, _INTERRUPTED) for call in once]
     again = [call for call in calls if call not in once]

@@ -73,8 +73,7 @@ def _by_asker(ctx: InvocationContext, content: Content) -> list[Event]:
     asked = {id_: find_call_event(events, {id_}) for id_ in ids}
     if unknown := sorted(str(id_) for id_, event in asked.items() if event is None):
         raise ConfigurationError(f"the message answers tool call(s) {unknown} that the session does not have")
-    latest = find_call_event(events, ids)
-    assert latest is not None
+    latest: Any = find_call_event(events, ids)
     groups: dict[tuple[str | None, str | None], list[Part]] = {}
     where = _conversation(latest)
     for part in content.parts or ():
@@ -82,13 +81,11 @@ def _by_asker(ctx: InvocationContext, content: Content) -> list[Event]:
         if asker is not None and ctx.is_resumable:
             where = _conversation(asker)
         groups.setdefault(where, []).append(part)
-    return [
-        Event(
-            invocation_id=ctx.invocation_id, author="user", branch=branch, isolation_scope=scope,
-            content=Content(role=content.role, parts=parts) if len(groups) > 1 else content,
-        )
-        for (branch, scope), parts in groups.items()
-    ]  # fmt: skip
+    told: dict[str, Any] = {"invocation_id": ctx.invocation_id, "author": "user"}
+    if len(groups) == 1:
+        return [Event(**told, content=content, branch=where[0], isolation_scope=where[1])]
+    contents = [(key, Content(role=content.role, parts=parts)) for key, parts in groups.items()]
+    return [Event(**told, content=one, branch=branch, isolation_scope=scope) for (branch, scope), one in contents]
 
 
 def _conversation(asker: Event) -> tuple[str | None, str | None]:
@@ -111,4 +108,3 @@ async def _without_blobs(ctx: InvocationContext, content: Content) -> Content:
         )
         parts.append(Part(text=f"The user uploaded a file, which is kept as the artifact {name!r}."))
     return Content(role=content.role, parts=parts)
-

@@ -21,11 +21,8 @@ def entered(root: BaseAgent, events: Sequence[Event], invocation_id: str) -> Bas
 
 def is_over(agent: BaseAgent, events: Sequence[Event], invocation_id: str) -> bool:
     """Whether `agent`, with which the invocation began, has ended."""
-    return any(
-        event.author == agent.name and (actions := event.touched_actions) is not None and actions.end_of_agent
-        for event in events
-        if event.invocation_id == invocation_id
-    )
+    own = (e for e in events if e.invocation_id == invocation_id and e.author == agent.name)
+    return any(event.actions.end_of_agent for event in own)
 
 
 def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:
@@ -37,15 +34,12 @@ def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:
             if ctx.user_content is None and event.content is not None and not event.get_function_responses():
                 ctx.user_content = event.content
             continue
-        actions = event.touched_actions
-        if actions is not None and actions.end_of_agent:
+        state = event.actions.agent_state
+        if event.actions.end_of_agent:
             ctx.end_of_agents[event.author] = True
             ctx.agent_states.pop(event.author, None)
-        elif actions is not None and actions.agent_state is not None:
-            ctx.agent_states[event.author] = actions.agent_state
-            ctx.end_of_agents[event.author] = False
-        elif event.content is not None:
-            ctx.agent_states.setdefault(event.author, {})
+        elif state is not None or event.content is not None:
+            ctx.agent_states[event.author] = ctx.agent_states.get(event.author, {}) if state is None else state
             ctx.end_of_agents[event.author] = False
 
 
@@ -76,9 +70,7 @@ def open_calls(ctx: InvocationContext) -> tuple[Event, list[FunctionCall]] | Non
         answered.update(response.id for response in event.get_function_responses())
         if (event.author, event.branch, event.isolation_scope) != (ctx.agent.name, ctx.branch, ctx.isolation_scope):
             continue
-        begun = event.long_running_tool_ids or ()
-        calls = event.get_function_calls()
-        if any(call.id not in begun for call in calls):
-            left = [call for call in calls if call.id not in begun and call.id not in answered]
+        if calls := [call for call in event.get_function_calls() if call.id not in (event.long_running_tool_ids or ())]:
+            left = [call for call in calls if call.id not in answered]
             return (event, left) if left else None
     return None

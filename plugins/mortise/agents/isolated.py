@@ -34,7 +34,7 @@ async def run_isolated(
     scope = ctx.isolation_scope if isolation_scope is None else isolation_scope
     if since is None:
         since = 0 if isolation_scope is not None else len(ctx.session.events)
-    content = as_opening(ctx.user_content if node_input is None else node_input)
+    content = as_opening(_first_message(ctx) if node_input is None else node_input)
     opening = Opening(agent.name, content, since)
     view = ctx.model_copy(
         update={
@@ -52,6 +52,14 @@ async def run_isolated(
             if event.branch is None:
                 event.branch = branch
             yield event
+
+
+def _first_message(ctx: InvocationContext) -> Any:
+    """The message that started the invocation; a resumed one's latest message may be an answer."""
+    for event in ctx.session.events if ctx.resumed else ():
+        if event.invocation_id == ctx.invocation_id and event.author == "user" and event.content is not None:
+            return event.content
+    return ctx.user_content
 
 
 class Outcome:
