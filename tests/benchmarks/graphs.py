@@ -1,7 +1,7 @@
 """What a graph costs per node, above calling the nodes' functions without one.
 
-``python graphs.py [NODES ...]`` (default 1000 and 4000) prints a line per case: CPU microseconds and memory per node. The
-first line is the floor's `turn_tool`, by which figures of different machines can be compared.
+``python graphs.py [NODES ...]`` (default 1000 and 4000) prints a line per case: CPU microseconds and memory per
+node. The first line is the floor's `turn_tool`, by which figures of different machines can be compared.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ async def cost(shape: str, nodes: int, waits: bool) -> dict[str, Any]:
 
 def main() -> None:
     floor = Path(__file__).with_name("floor.py")
-    print(subprocess.run([sys.executable, floor, "turn_tool"], capture_output=True, text=True, check=True).stdout.strip())
+    command = [sys.executable, str(floor), "turn_tool"]
+    print(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
     for nodes in [int(given) for given in sys.argv[1:]] or [1000, 4000]:
         for shape in ("chain", "fan_out"):
             for waits in (False, True):
