@@ -9,7 +9,7 @@ from mortise_kernel.errors import ConfigurationError
 from mortise_kernel.events import Event, EventActions, as_message
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.lifecycle import ask
-from mortise_kernel.routing import find_call_event
+from mortise_kernel.routing import find_call_event, open_scope
 from mortise_kernel.types.content import Content, Part
 from mortise_kernel.types.hot import deep_copy
 
@@ -68,7 +68,8 @@ async def receive(ctx: InvocationContext, state_delta: dict[str, Any] | None) ->
 def _by_asker(ctx: InvocationContext, content: Content) -> list[Event]:
     """The event of the message; of answers to several askers that pause, one for each, on its branch."""
     if not (ids := response_ids(content)):
-        return [Event(invocation_id=ctx.invocation_id, author="user", content=content)]
+        scope = open_scope(ctx.session.events)
+        return [Event(invocation_id=ctx.invocation_id, author="user", content=content, isolation_scope=scope)]
     events = ctx.session.events
     asked = {id_: find_call_event(events, {id_}) for id_ in ids}
     if unknown := sorted(str(id_) for id_, event in asked.items() if event is None):
