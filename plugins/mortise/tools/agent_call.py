@@ -167,8 +167,3 @@ def _waiting(events: Sequence[Event]) -> dict[str, FunctionCall]:
             if call.id in (event.long_running_tool_ids or ()):
                 found[str(call.id)] = call
     return found
-
-
-def agent_tools(agent: Any) -> list[Any]:
-    """The tools of an agent that run agents."""
-    return [tool for tool in getattr(agent, "tools", ()) if getattr(tool, "runs_agent", False)]
