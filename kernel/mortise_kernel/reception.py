@@ -76,17 +76,23 @@ def _by_asker(ctx: InvocationContext, content: Content) -> list[Event]:
         raise ConfigurationError(f"the message answers tool call(s) {unknown} that the session does not have")
     latest: Any = find_call_event(events, ids)
     groups: dict[tuple[str | None, str | None], list[Part]] = {}
-    where = (latest.branch, latest.isolation_scope)
+    where = _conversation(latest)
     for part in content.parts or ():
         asker = asked.get(part.function_response.id) if part.function_response is not None else None
         if asker is not None and ctx.is_resumable:
-            where = (asker.branch, asker.isolation_scope)
+            where = _conversation(asker)
         groups.setdefault(where, []).append(part)
     told: dict[str, Any] = {"invocation_id": ctx.invocation_id, "author": "user"}
     if len(groups) == 1:
         return [Event(**told, content=content, branch=where[0], isolation_scope=where[1])]
     contents = [(key, Content(role=content.role, parts=parts)) for key, parts in groups.items()]
     return [Event(**told, content=one, branch=branch, isolation_scope=scope) for (branch, scope), one in contents]
+
+
+def _conversation(asker: Event) -> tuple[str | None, str | None]:
+    """The branch and the scope of an answer: the asker's. The question of a graph's own code is on no branch."""
+    spoken = asker.content is not None and asker.content.role is not None
+    return (asker.branch if spoken else None), asker.isolation_scope
 
 
 async def _without_blobs(ctx: InvocationContext, content: Content) -> Content:

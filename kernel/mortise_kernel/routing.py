@@ -57,11 +57,16 @@ def _latest_open(events: Sequence[Event]) -> str | None:
         if scope is not None:
             if event.output is not None:
                 closed.add(scope)
-            if scope not in closed:
+            if scope not in closed and event.author != "user" and not _passes_on(event):
                 return scope
         elif event.author != "user" and event.content is not None:
             last = event.invocation_id
     return None
+
+
+def _passes_on(event: Event) -> bool:
+    """Whether an agent only puts before the user what the agent in one of its tools asks: that takes no messages."""
+    return bool(event.long_running_tool_ids) and event.content is not None and event.content.role == "user"
 
 
 def choose_agent(root: BaseAgent, events: Sequence[Event]) -> BaseAgent:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mortise.runners import Runner as Runner
     from mortise.shortcuts import run as run
     from mortise.shortcuts import tool as tool
+    from mortise.workflow import Workflow as Workflow
 
 _WHERE = {
     "Agent": "mortise.agents.llm_agent",
@@ -26,6 +27,7 @@ _WHERE = {
     "Context": "mortise_kernel.context",
     "Event": "mortise_kernel.events",
     "Runner": "mortise.runners",
+    "Workflow": "mortise.workflow.workflow",
     "run": "mortise.shortcuts",
     "tool": "mortise.shortcuts",
 }

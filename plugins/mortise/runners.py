@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing
+from importlib import import_module
 from typing import Any
 
 from mortise.aborting import AbortSignal, abortable
@@ -21,8 +22,19 @@ from mortise_kernel.run_config import RunConfig
 __all__ = ["InMemoryRunner", "Runner"]
 
 
+def as_root(node: Any) -> BaseAgent:
+    """The agent that runs `node`, which may be one itself."""
+    if isinstance(node, BaseAgent):
+        return node
+    agent: BaseAgent = import_module("mortise.workflow.root_run").as_agent(node)
+    return agent
+
+
 class Runner(kernel.Runner):
-    """Runs an agent (or an app) against sessions; see `mortise_kernel.runner.Runner` for the arguments."""
+    """Runs an agent, a graph node or an app against sessions; see `mortise_kernel.runner.Runner` for the arguments."""
+
+    def __init__(self, *, node: Any = None, **arguments: Any) -> None:
+        super().__init__(node=None if node is None else as_root(node), **arguments)
 
     def run_async(
         self,
@@ -108,7 +120,7 @@ class InMemoryRunner(Runner):
         self,
         agent: BaseAgent | None = None,
         *,
-        node: BaseAgent | None = None,
+        node: Any = None,
         app_name: str | None = None,
         app: Any = None,
         plugins: Sequence[Any] | None = None,

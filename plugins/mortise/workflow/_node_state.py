@@ -1,0 +1,5 @@
+"""Another name of `mortise.workflow.states`."""
+
+from mortise.workflow.states import NodeState
+
+__all__ = ["NodeState"]

@@ -1,0 +1,117 @@
+"""Answers: the value that a user's function response stands for, checked by the question's schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_TYPES: dict[str, Callable[[Any], bool]] = {
+    "string": lambda value: isinstance(value, str),
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
+    "boolean": lambda value: isinstance(value, bool),
+    "array": lambda value: isinstance(value, list),
+    "object": lambda value: isinstance(value, dict),
+    "null": lambda value: value is None,
+}
+_SPOKEN: dict[str, Callable[[str], Any]] = {"integer": int, "number": float, "boolean": json.loads, "null": json.loads}
+
+
+def answer_value(question: str, response: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Any:
+    """The answer in `response`: what its only entry `result` holds (text is read as JSON, if it is), or all of it.
+
+    Raises ValueError where `schema`, a JSON schema, does not allow it; text that spells a number or a boolean
+    which the schema asks for is taken as that.
+    """
+    value: Any = dict(response)
+    if response.keys() == {"result"}:
+        value = response["result"]
+    if isinstance(value, str) and not (schema and schema.get("type") == "string"):
+        value = _parsed(value)
+    if schema is None:
+        return value
+    problems: list[str] = []
+    fitted = _fitted(value, schema, schema, "the answer", problems)
+    if problems:
+        raise ValueError(f"the answer to {question!r} does not fit what was asked for: {'; '.join(problems)}")
+    return fitted
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _fitted(
+    value: Any, schema: Mapping[str, Any], root: Mapping[str, Any], where: str, problems: list[str]
+) -> Any:
+    """`value` as `schema` allows it; what it does not allow goes to `problems`."""
+    schema = _resolved(schema, root)
+    options = schema.get("anyOf") or schema.get("any_of") or schema.get("oneOf")
+    if options:
+        return _any_of(value, options, root, where, problems)
+    kind = schema.get("type")
+    kinds = [kind] if isinstance(kind, str) else list(kind or ())
+    kinds = [k.lower() for k in kinds] + (["null"] if schema.get("nullable") else [])
+    if kinds and not any(_TYPES.get(k, bool)(value) for k in kinds):
+        value = _spoken(value, kinds, where, problems)
+    allowed = schema.get("enum")
+    if allowed is not None and value not in allowed:
+        problems.append(f"{where} is {value!r}, not one of {allowed}")
+    if isinstance(value, dict) and schema.get("properties") is not None:
+        return _object(value, schema, root, where, problems)
+    if isinstance(value, list) and isinstance(schema.get("items"), Mapping):
+        items = schema["items"]
+        return [_fitted(entry, items, root, f"{where}[{i}]", problems) for i, entry in enumerate(value)]
+    return value
+
+
+def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    reference = schema.get("$ref")
+    if isinstance(reference, str) and reference.startswith("#/$defs/"):
+        found: Mapping[str, Any] = root.get("$defs", {}).get(reference[len("#/$defs/") :], {})
+        return found
+    return schema
+
+
+def _any_of(
+    value: Any, options: list[Mapping[str, Any]], root: Mapping[str, Any], where: str, problems: list[str]
+) -> Any:
+    for option in options:
+        found: list[str] = []
+        fitted = _fitted(value, option, root, where, found)
+        if not found:
+            return fitted
+    problems.append(f"{where} is {value!r}, which fits none of the types that are allowed")
+    return value
+
+
+def _spoken(value: Any, kinds: list[str], where: str, problems: list[str]) -> Any:
+    for kind in kinds:
+        if isinstance(value, str) and kind in _SPOKEN:
+            try:
+                spoken = _SPOKEN[kind](value)
+            except ValueError:
+                continue
+            if _TYPES[kind](spoken):
+                return spoken
+    problems.append(f"{where} is {value!r}, not of type {' or '.join(kinds)}")
+    return value
+
+
+def _object(
+    value: dict[str, Any], schema: Mapping[str, Any], root: Mapping[str, Any], where: str, problems: list[str]
+) -> dict[str, Any]:
+    fitted = dict(value)
+    for name in schema.get("required") or ():
+        if name not in value:
+            problems.append(f"{where} has no {name!r}")
+    for name, wanted in schema["properties"].items():
+        if name in value:
+            fitted[name] = _fitted(value[name], wanted, root, f"{where}.{name}", problems)
+        elif "default" in wanted:
+            fitted[name] = wanted["default"]
+    return fitted

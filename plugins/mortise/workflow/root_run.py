@@ -1,0 +1,77 @@
+"""Root runs: a graph, or a plain node, as the agent of an invocation."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+from mortise.workflow.base_node import BaseNode
+from mortise.workflow.errors import DynamicNodeFailError
+from mortise.workflow.meeting import Meeting, committed
+from mortise.workflow.node_run import NodeRun
+from mortise.workflow.performing import perform
+from mortise.workflow.recalling import recall
+from mortise.workflow.tree import Tree
+from mortise_kernel.contracts.agent import BaseAgent
+from mortise_kernel.events import Event
+from mortise_kernel.invocation import InvocationContext
+
+Events = AsyncGenerator[Event, None]
+_RUNS = "mortise.workflow.root_runs"
+
+
+async def run_root(node: BaseNode, ctx: InvocationContext) -> Events:
+    """The events of `node`, at work on the invocation's message; what a node raised is raised here."""
+    tree = Tree(ctx)
+    counts = ctx.notes.setdefault(_RUNS, {})
+    counts[node.name] = counts.get(node.name, 0) + 1  # a loop may run it several times
+    message: Any = ctx.user_content
+    if tree.journal is not None and tree.journal.message is not None:
+        message = tree.journal.message
+    run = NodeRun(node, str(counts[node.name]), None, tree, Meeting(), message, ctx.branch)
+    if recall(run):
+        return
+    try:
+        async with aclosing(_in_task(run) if node.starts_nodes else perform(run)) as events:
+            async for event in events:
+                if tree.checkpoint:
+                    tree.pin(event)
+                yield event
+    except DynamicNodeFailError as failure:
+        raise failure.error from failure.error.__cause__
+    if tree.silent and (run.interrupts or tree.resumable):
+        yield tree.checkpoint_event(run)
+
+
+async def _in_task(run: NodeRun) -> Events:
+    """The events of a run whose code may run other nodes."""
+    meeting = run.meeting
+    task = meeting.start(meeting.produce(perform(run)))
+    try:
+        while True:
+            event, ended = await meeting.next()
+            if event is not None:
+                yield event
+                committed(ended)
+            elif ended is task:
+                task.result()
+                return
+    finally:
+        await meeting.close()
+
+
+class NodeAgent(BaseAgent):
+    """A plain node as the root of a runner."""
+
+    node: Any
+
+    def _run_async_impl(self, ctx: InvocationContext) -> Events:
+        return run_root(self.node, ctx)
+
+
+def as_agent(node: Any) -> Any:
+    """`node`, if it is an agent, or else an agent that runs it."""
+    if isinstance(node, BaseNode) and not isinstance(node, BaseAgent):
+        return NodeAgent(name=node.name, description=node.description, node=node)
+    return node

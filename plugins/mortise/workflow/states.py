@@ -1,0 +1,53 @@
+"""The states of nodes: what a checkpoint says of each."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+
+
+class NodeStatus(Enum):
+    """Where a node is in its life."""
+
+    INACTIVE = 0
+    PENDING = 1
+    RUNNING = 2
+    COMPLETED = 3
+    #: It asked for input that has not come; or, without interrupts, it waits to be triggered again.
+    WAITING = 4
+    FAILED = 5
+    CANCELLED = 6
+
+
+class NodeState(BaseModel):
+    """The record of a node's execution. Fields at their default are left out of a dump: a checkpoint stays small."""
+
+    model_config = ConfigDict(extra="ignore", ser_json_bytes="base64")
+
+    status: NodeStatus = NodeStatus.INACTIVE
+    input: Any = None
+    attempt_count: int = 1
+    #: The ids of the questions that are open.
+    interrupts: list[str] = Field(default_factory=list)
+    #: The answers, by the id of their question.
+    resume_inputs: dict[str, Any] = Field(default_factory=dict)
+    run_counter: int = 0
+    run_id: str | None = None
+    parent_run_id: str | None = None
+
+    @model_serializer(mode="wrap")
+    def _sparse(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields
+        return {
+            name: value
+            for name, value in handler(self).items()
+            if getattr(self, name) != fields[name].get_default(call_default_factory=True)
+        }
+
+
+#: What a checkpoint says of a node that completed at its first attempt.
+COMPLETED: dict[str, Any] = NodeState(status=NodeStatus.COMPLETED).model_dump(mode="json")
+#: And of one that waits to be triggered again.
+WAITING: dict[str, Any] = NodeState(status=NodeStatus.WAITING).model_dump(mode="json")
