@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing
-from operator import attrgetter
 from typing import Any
 
 from mortise_kernel import seam
@@ -156,23 +155,17 @@ async def _hooked(ctx: InvocationContext, request: LlmRequest, answers: Response
             yield response
 
 
-
-_RARE = tuple(name for name in LlmResponse.field_names if name not in ("content", "partial"))
-_rare_values = attrgetter(*_RARE)
-_NOTHING_RARE = (None,) * len(_RARE)
-
-
 def _as_event(ctx: InvocationContext, response: LlmResponse, draft: Draft) -> Event:
     event = Event(
         invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, content=response.content,
-        partial=response.partial,
-        actions=draft.take(),  # type: ignore[arg-type] # None: made when touched
+        partial=response.partial, isolation_scope=ctx.isolation_scope,
+        actions=draft.take(),
     )  # fmt: skip
-    event.isolation_scope = ctx.isolation_scope
-    rare = _rare_values(response)
-    if rare != _NOTHING_RARE:
-        for name, value in zip(_RARE, rare, strict=True):
-            setattr(event, name, value)
+    event.model_version = response.model_version
+    event.finish_reason = response.finish_reason
+    event.custom_metadata = response.custom_metadata
+    event.usage_metadata = response.usage_metadata
+    event.bag = response.bag.copy()
     return event
 
 

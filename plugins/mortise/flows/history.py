@@ -172,7 +172,7 @@ def compacted(events: Sequence[Event]) -> list[Event]:
         summary = Event(
             author="model", content=thaw(compaction.compacted_content), branch=event.branch,
             invocation_id=event.invocation_id, timestamp=compaction.end_timestamp,
-            actions=event.touched_actions,  # type: ignore[arg-type] # None: made when touched
+            actions=event.touched_actions,  # None: made when touched
         )  # fmt: skip
         at.setdefault(last, []).append(summary)
     kept = at.get(-1, [])
