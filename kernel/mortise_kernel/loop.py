@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing
+from operator import attrgetter
 from typing import Any
 
 from mortise_kernel import seam
@@ -103,21 +104,26 @@ def _waiting(ctx: InvocationContext) -> list[Event]:
 
 async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft) -> Responses:
     """The model's responses, each after the hooks have seen it (S0 §5); without hooks the model's own generator."""
-    if (found := implemented(ctx, "before_model_callback")) is not None:
+    agent: Any = ctx.agent
+    hooked = ctx.composition.hooks or _callbacks(agent) != _NO_CALLBACKS
+    if hooked and (found := implemented(ctx, "before_model_callback")) is not None:
         if request.config.tools:  # a tool's declaration is made once; what a hook does to it is for this request
             request.config.tools = deep_copy(request.config.tools)
         early = await model_round(ctx, draft, "before_model_callback", found, {"llm_request": request})
         if early is not None:
             return _only(early)
-    agent: Any = ctx.agent
     request.set_default_label("adk_agent_name", agent.name)
     model = agent.model_for(ctx)
     ctx.increment_llm_call_count()
     streaming = ctx.run_config.streaming_mode is StreamingMode.SSE
     answers: Responses = model.generate_content_async(request, stream=streaming)
-    if implemented(ctx, "on_model_error_callback") is None and implemented(ctx, "after_model_callback") is None:
+    if not hooked or not (implemented(ctx, "on_model_error_callback") or implemented(ctx, "after_model_callback")):
         return answers
     return _hooked(ctx, request, answers, draft)
+
+
+_callbacks = attrgetter("before_model_callback", "on_model_error_callback", "after_model_callback")
+_NO_CALLBACKS = (None, None, None)
 
 
 async def _only(response: LlmResponse) -> Responses:

@@ -24,15 +24,12 @@ async def prepare(ctx: InvocationContext, request: LlmRequest, position: int = 0
     """
     agent = ctx.agent
     steps = ctx.composition.request_steps
-    for run, applies_to in steps[position:] if position else steps:
-        position += 1
+    for after, run, applies_to in steps[position:] if position else steps:
         if applies_to is not None and not applies_to(agent):
             continue
         events = await run(ctx, request)
-        if ctx.end_invocation:
-            return DONE, events or ()
-        if events:
-            return position, events
+        if events or ctx.end_invocation:
+            return DONE if ctx.end_invocation else after, events or ()
     await _declare_tools(ctx, request)
     return DONE, ()
 

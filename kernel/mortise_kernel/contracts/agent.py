@@ -167,11 +167,7 @@ class BaseAgent(BaseModel):
     def _enter(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
         """The agent in its context, between its callbacks where there are any."""
         ctx = parent_context.for_agent(self)
-        if (
-            ctx.end_invocation
-            or implemented(ctx, "before_agent_callback") is not None
-            or implemented(ctx, "after_agent_callback") is not None
-        ):
+        if ctx.composition.hooks or self.before_agent_callback or self.after_agent_callback or ctx.end_invocation:
             return self._between_callbacks(ctx)
         return self._run_async_impl(ctx)
 

@@ -11,7 +11,7 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
     text = f'You are an agent. Your internal name is "{agent.name}".'
     if agent.description:
         text += f' The description about you is "{agent.description}".'
-    request.append_instructions([text])
+    request.append_instructions((text,))
 
 
 @hookimpl
