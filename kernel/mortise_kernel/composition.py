@@ -68,16 +68,12 @@ class Composition:
     tool_chain: tuple[ToolPolicy, ...] = ()
     #: Runs a tool within the policies of the tool chain.
     call_tool: ToolCall = field(init=False)
-    #: The request chain as the loop walks it: the position after a step, what to run, and for which agents.
-    request_steps: tuple[tuple[int, Any, Any], ...] = field(init=False)
     #: What runs before and after an agent.
     prologues: tuple[Any, ...] = field(init=False)
     epilogues: tuple[Any, ...] = field(init=False)
     _models: dict[str, BaseLlm] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        steps = tuple((at, one.run, one.applies_to) for at, one in enumerate(self.request_chain, 1))
-        object.__setattr__(self, "request_steps", steps)
         call: ToolCall = _run_tool
         for policy in reversed(self.tool_chain):
             call = policy.wrap(call)

@@ -16,7 +16,7 @@ from mortise_kernel.errors import did_you_mean
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.lifecycle import Draft, implemented, model_round, on_model_error
-from mortise_kernel.preparation import DONE, prepare
+from mortise_kernel.preparation import DONE, Plan, prepare
 from mortise_kernel.run_config import StreamingMode
 from mortise_kernel.types.content import FrozenContent, FunctionCall, thaw
 from mortise_kernel.types.hot import deep_copy
@@ -29,9 +29,9 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
     """Steps of one model call each, until an event is final, nothing was said, or the invocation ends (S0 §2.3)."""
     while True:
         last: Event | None = None
-        request, draft, position = LlmRequest(), Draft(), 0
+        plan, request, draft, position = Plan.of(ctx), LlmRequest(), Draft(), 0
         while position != DONE:
-            position, reported = await prepare(ctx, request, position)
+            position, reported = await prepare(ctx, plan, request, position)
             for event in reported:
                 yield event
                 last = event
@@ -45,7 +45,7 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
             responses = await _call_model(ctx, request, draft)
             try:  # what aclosing does, at a third of its cost
                 async for response in responses:
-                    said, calls = await _react(ctx, request, _own(response), draft)
+                    said, calls = await _react(ctx, plan, request, _own(response), draft)
                     for event in said:
                         yield event
                         last = event
@@ -64,16 +64,15 @@ def _latest(event: Event, before: Event | None) -> Event | None:
 
 
 async def _react(
-    ctx: InvocationContext, request: LlmRequest, response: LlmResponse, draft: Draft
+    ctx: InvocationContext, plan: Plan, request: LlmRequest, response: LlmResponse, draft: Draft
 ) -> tuple[Sequence[Event], Sequence[FunctionCall]]:
     """The events of one response, what the response chain reports and the response itself, and the calls to run.
 
     A chunk has none to run: its calls are not complete.
     """
     events: list[Event] = []
-    for processor in ctx.composition.response_chain:
-        if processor.applies_to is None or processor.applies_to(ctx.agent):
-            events.extend(await processor.run(ctx, request, response) or ())
+    for run in plan.response:
+        events.extend(await run(ctx, request, response) or ())
     if response.content is None and not response.error_code and not response.interrupted:
         return events, ()
     event = _as_event(ctx, response, draft)

@@ -3,31 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mortise_kernel.context import Context
+from mortise_kernel.contracts.agent import BaseAgent, Edits
 from mortise_kernel.contracts.request import LlmRequest
 from mortise_kernel.contracts.tool import BaseTool, BaseToolset
 from mortise_kernel.errors import DuplicateToolError
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
 
+if TYPE_CHECKING:
+    from mortise_kernel.composition import Composition
+    from mortise_kernel.contracts.descriptors import RequestProcessor, ResponseProcessor
+
 DONE = -1
 
 
-async def prepare(ctx: InvocationContext, request: LlmRequest, position: int = 0) -> tuple[int, Sequence[Event]]:
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the request and the response chain of a composition do for an agent."""
+
+    agent: BaseAgent
+    edits: int
+    request_chain: Sequence[RequestProcessor]
+    response_chain: Sequence[ResponseProcessor]
+    #: The steps of a request: the position after each, and what to run.
+    request: Sequence[tuple[int, Any]]
+    response: Sequence[Any]
+
+    @classmethod
+    def of(cls, ctx: InvocationContext) -> Plan:
+        """The plan of the agent that runs; made anew after a field of any agent was assigned."""
+        agent, composition = ctx.agent, ctx.composition
+        plan: Plan | None = agent.plan
+        if (
+            plan is None
+            or plan.edits != Edits.count
+            or plan.request_chain is not composition.request_chain
+            or plan.response_chain is not composition.response_chain
+            or plan.agent is not agent  # a copy of the agent that it was made for
+        ):
+            plan = agent.__dict__["plan"] = cls._made(agent, composition)
+        return plan
+
+    @classmethod
+    def _made(cls, agent: BaseAgent, composition: Composition) -> Plan:
+        edits, asked, answered = Edits.count, composition.request_chain, composition.response_chain
+        applied = [one for one in asked if one.applies_to is None or one.applies_to(agent)]
+        steps = [one.run if one.for_agent is None else one.for_agent(agent) for one in applied]
+        response = [one.run for one in answered if one.applies_to is None or one.applies_to(agent)]
+        return cls(agent, edits, asked, answered, tuple(enumerate(steps, 1)), response)
+
+
+async def prepare(
+    ctx: InvocationContext, plan: Plan, request: LlmRequest, position: int = 0
+) -> tuple[int, Sequence[Event]]:
     """Run the request chain from `position` on, up to a processor that reports events.
 
     Those are to be committed before the rest of the chain runs, for it reads the session: call again with the
     position that is returned. DONE says that the request is prepared, or the invocation over.
     """
-    agent = ctx.agent
-    steps = ctx.composition.request_steps
-    for after, run, applies_to in steps[position:] if position else steps:
-        if applies_to is not None and not applies_to(agent):
-            continue
-        events = await run(ctx, request)
+    for after, run in plan.request[position:]:
+        events = run(ctx, request)
+        if events is not None:  # else a plain function has run
+            events = await events
         if events or ctx.end_invocation:
             return DONE if ctx.end_invocation else after, events or ()
     await _declare_tools(ctx, request)

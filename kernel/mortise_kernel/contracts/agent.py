@@ -42,6 +42,12 @@ class Handover(Event):
         self.last: Event | None = None
 
 
+class Edits:
+    """Counts the assignments to fields of agents: what was made of fields holds until the next one."""
+
+    count = 0
+
+
 class BaseAgent(BaseModel):
     """An agent: a name, its place in a tree, and `_run_async_impl`, which a subclass implements."""
 
@@ -56,6 +62,9 @@ class BaseAgent(BaseModel):
 
     #: The loop's event-producing mode: an agent that may hand the conversation to others says so.
     transfers: ClassVar[bool] = False
+    #: What the kernel has made of the agent's fields (see preparation.Plan).
+    plan: ClassVar[Any] = None
+
     @field_validator("name")
     @classmethod
     def _valid_name(cls, name: str) -> str:
@@ -80,6 +89,10 @@ class BaseAgent(BaseModel):
                 raise ConfigurationError(f"agent {self.name!r} has two sub-agents named {agent.name!r}")
             seen.add(agent.name)
             agent.parent_agent = self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        Edits.count += 1
 
     @property
     def root_agent(self) -> BaseAgent:

@@ -117,7 +117,7 @@ def _override_model(agent: BaseAgent, address: str) -> None:
             f"--model: the root agent {agent.name!r} is a {type(agent).__name__}, which has no model; "
             f"set the model of its sub-agents"
         )
-    agent.model = address  # type: ignore[attr-defined]
+    agent.model = address
 
 
 def _check_models(agent: BaseAgent, composition: Composition, inherited: Any) -> None:

@@ -53,7 +53,7 @@ def _offer(targets: tuple[tuple[str, str], ...], parent: str) -> tuple[str, Tran
     return transfer_instructions(targets, parent), TransferToAgentTool(agent_names=[name for name, _ in targets])
 
 
-async def run(ctx: InvocationContext, request: LlmRequest) -> None:
+def run(ctx: InvocationContext, request: LlmRequest) -> None:
     """Append the instructions and declare the tool, where there is anyone to transfer to."""
     agent: Any = ctx.agent
     targets = transfer_targets(agent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -22,10 +22,10 @@ class Settings(BaseModel, extra="forbid"):
 
 
 @cache
-def processor(fence: bool) -> Callable[[InvocationContext, LlmRequest], Awaitable[None]]:
+def processor(fence: bool) -> Callable[[InvocationContext, LlmRequest], None]:
     """Replaces the contents by the conversation; what the instructions put there goes before the user's last words."""
 
-    async def run(ctx: InvocationContext, request: LlmRequest) -> None:
+    def run(ctx: InvocationContext, request: LlmRequest) -> None:
         agent: Any = ctx.agent
         added = list.copy(request.contents)
         if agent.include_contents == "default":

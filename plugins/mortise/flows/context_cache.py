@@ -6,7 +6,7 @@ from mortise_kernel import InvocationContext, LlmRequest, RequestProcessor, hook
 from mortise_kernel.errors import FeatureUnavailableError
 
 
-async def run(ctx: InvocationContext, request: LlmRequest) -> None:
+def run(ctx: InvocationContext, request: LlmRequest) -> None:
     """Refuse where the app or the agent asks for it: it must not seem to work."""
     if getattr(ctx.app, "context_cache_config", None) is not None:
         raise FeatureUnavailableError(

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from mortise_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from collections.abc import Callable
+
+from mortise_kernel import BaseAgent, InvocationContext, LlmRequest, RequestProcessor, hookimpl
 
 
-async def run(ctx: InvocationContext, request: LlmRequest) -> None:
-    """Append the identity to the system instruction."""
-    agent = ctx.agent
+def for_agent(agent: BaseAgent) -> Callable[[InvocationContext, LlmRequest], None]:
+    """What appends the identity to the system instruction; its text is made once."""
     text = f'You are an agent. Your internal name is "{agent.name}".'
     if agent.description:
         text += f' The description about you is "{agent.description}".'
-    request.append_instructions((text,))
+
+    def append(ctx: InvocationContext, request: LlmRequest) -> None:
+        request.append_instructions((text,))
+
+    return append
+
+
+def run(ctx: InvocationContext, request: LlmRequest) -> None:
+    """Append the identity to the system instruction."""
+    for_agent(ctx.agent)(ctx, request)
 
 
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The processor `identity`."""
-    return [RequestProcessor(name="identity", run=run)]
+    return [RequestProcessor(name="identity", run=run, for_agent=for_agent)]

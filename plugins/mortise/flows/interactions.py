@@ -8,7 +8,7 @@ from mortise_kernel import InvocationContext, LlmRequest, RequestProcessor, hook
 from mortise_kernel.errors import FeatureUnavailableError
 
 
-async def run(ctx: InvocationContext, request: LlmRequest) -> None:
+def run(ctx: InvocationContext, request: LlmRequest) -> None:
     """Refuse where the model asks for it: it must not seem to work."""
     raise FeatureUnavailableError(
         "this version of mortise does not speak the Interactions API yet; unset use_interactions_api"
