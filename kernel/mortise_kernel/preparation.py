@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mortise_kernel.context import Context
 from mortise_kernel.contracts.agent import BaseAgent, Edits
@@ -15,10 +15,6 @@ from mortise_kernel.errors import DuplicateToolError
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
 
-if TYPE_CHECKING:
-    from mortise_kernel.composition import Composition
-    from mortise_kernel.contracts.descriptors import RequestProcessor, ResponseProcessor
-
 DONE = -1
 
 
@@ -27,9 +23,8 @@ class Plan:
     """What the request and the response chain of a composition do for an agent."""
 
     agent: BaseAgent
-    edits: int
-    request_chain: Sequence[RequestProcessor]
-    response_chain: Sequence[ResponseProcessor]
+    #: The plan holds for these: the number of edits and the two chains.
+    made_of: tuple[Any, ...]
     #: The steps of a request: the position after each, and what to run.
     request: Sequence[tuple[int, Any]]
     response: Sequence[Any]
@@ -38,24 +33,15 @@ class Plan:
     def of(cls, ctx: InvocationContext) -> Plan:
         """The plan of the agent that runs; made anew after a field of any agent was assigned."""
         agent, composition = ctx.agent, ctx.composition
+        made_of = (Edits.count, composition.request_chain, composition.response_chain)
         plan: Plan | None = agent.plan
-        if (
-            plan is None
-            or plan.edits != Edits.count
-            or plan.request_chain is not composition.request_chain
-            or plan.response_chain is not composition.response_chain
-            or plan.agent is not agent  # a copy of the agent that it was made for
-        ):
-            plan = agent.__dict__["plan"] = cls._made(agent, composition)
+        if plan is None or plan.made_of != made_of or plan.agent is not agent:  # else a copy's, made for the original
+            asked = [p for p in composition.request_chain if p.applies_to is None or p.applies_to(agent)]
+            request = [p.run if p.for_agent is None else p.for_agent(agent) for p in asked]
+            response = [p.run for p in composition.response_chain if p.applies_to is None or p.applies_to(agent)]
+            plan = cls(agent, made_of, tuple(enumerate(request, 1)), response)
+            agent.__dict__["plan"] = plan
         return plan
-
-    @classmethod
-    def _made(cls, agent: BaseAgent, composition: Composition) -> Plan:
-        edits, asked, answered = Edits.count, composition.request_chain, composition.response_chain
-        applied = [one for one in asked if one.applies_to is None or one.applies_to(agent)]
-        steps = [one.run if one.for_agent is None else one.for_agent(agent) for one in applied]
-        response = [one.run for one in answered if one.applies_to is None or one.applies_to(agent)]
-        return cls(agent, edits, asked, answered, tuple(enumerate(steps, 1)), response)
 
 
 async def prepare(

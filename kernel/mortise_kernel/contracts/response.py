@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mortise_kernel.types.content import Content
 from mortise_kernel.types.hot import Hot, coerce, hot
-from mortise_kernel.types.rare import Bag
+from mortise_kernel.types.rare import Bag, set_rare
 from mortise_kernel.types.reasons import FinishReason
 from mortise_kernel.types.response import GenerateContentResponse
 from mortise_kernel.types.usage import GenerateContentResponseUsageMetadata
@@ -61,15 +60,10 @@ class LlmResponse(Hot):
     interaction_id: str | None = None
 
     def __init__(
-        self,
-        content: Content | None = None,
-        partial: bool | None = None,
-        model_version: str | None = None,
-        finish_reason: FinishReason | None = None,
-        custom_metadata: dict[str, Any] | None = None,
-        usage_metadata: GenerateContentResponseUsageMetadata | None = None,
-        **others: Any,
-    ) -> None:
+        self, content: Content | None = None, partial: bool | None = None, model_version: str | None = None,
+        finish_reason: FinishReason | None = None, custom_metadata: dict[str, Any] | None = None,
+        usage_metadata: GenerateContentResponseUsageMetadata | None = None, **others: Any,
+    ) -> None:  # fmt: skip
         self.content = content
         self.partial = partial
         self.model_version = model_version
@@ -78,16 +72,9 @@ class LlmResponse(Hot):
         self.usage_metadata = usage_metadata
         self.bag = NOTHING_RARE
         if others:
-            self.set_rare(others)
+            set_rare(self, others)
         if content.__class__ is not Content or finish_reason is not None or usage_metadata is not None:
             self.__post_init__()
-
-    def set_rare(self, values: Mapping[str, Any]) -> None:
-        """Set rare fields, as the constructor got them."""
-        if unknown := [name for name in values if not hasattr(NOTHING_RARE, name)]:
-            raise TypeError(f"{type(self).__name__}() got unexpected keyword argument(s): {', '.join(unknown)}")
-        for name, value in values.items():
-            setattr(self, name, value)
 
     def __post_init__(self) -> None:
         if self.content is not None and not isinstance(self.content, Content):

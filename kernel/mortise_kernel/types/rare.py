@@ -7,7 +7,7 @@ of a session take a fifth more memory, for what they do not say.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -43,6 +43,14 @@ def slotted(cls: Any) -> Any:
         kind.nothing = namespace["nothing_rare"] = _empty(kind)
         namespace |= {name: _field(name, kind) for name in rare}
     return type(cls)(cls.__name__, cls.__bases__, namespace)
+
+
+def set_rare(owner: Any, values: Mapping[str, Any]) -> None:
+    """Set rare fields that a constructor got; one that there is none of is refused as any wrong argument."""
+    if unknown := [name for name in values if name not in owner.rare]:
+        raise TypeError(f"{type(owner).__name__}() got unexpected keyword argument(s): {', '.join(unknown)}")
+    for name, value in values.items():
+        setattr(owner, name, value)
 
 
 def _empty(kind: type[Bag]) -> Bag:
