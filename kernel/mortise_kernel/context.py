@@ -143,9 +143,7 @@ class Context(ReadonlyContext):
 
     async def get_artifact_version(self, filename: str, version: int | None = None) -> Any:
         """What is known of an artifact's version without its data, or None."""
-        return await self._service("artifact").get_artifact_version(
-            **self._where(), filename=filename, version=version
-        )
+        return await self._service("artifact").get_artifact_version(**self._where(), filename=filename, version=version)
 
     async def search_memory(self, query: str) -> Any:
         """What the memory service finds for `query`."""
@@ -173,9 +171,7 @@ class Context(ReadonlyContext):
 
     def request_confirmation(self, *, hint: str | None = None, payload: Any = None) -> None:
         """Ask the user to confirm this tool call."""
-        self.actions.requested_tool_confirmations[self._call_id()] = ToolConfirmation(
-            hint=hint or "", payload=payload
-        )
+        self.actions.requested_tool_confirmations[self._call_id()] = ToolConfirmation(hint=hint or "", payload=payload)
 
     def request_credential(self, auth_config: Any) -> None:
         """Ask the user for the credential that `auth_config` describes."""
@@ -188,6 +184,13 @@ class Context(ReadonlyContext):
     async def save_credential(self, auth_config: Any) -> None:
         """Save the exchanged credential of `auth_config`."""
         await self._service("credential").save_credential(auth_config, self)
+
+    def send_audio(self, blob: Any) -> None:
+        """Say `blob` into the live session that this call is part of."""
+        queue = self._invocation_context.live_request_queue
+        if queue is None:
+            raise FeatureUnavailableError("send_audio() needs a live session: this invocation is none")
+        queue.send_realtime(blob)
 
     def _call_id(self) -> str:
         if not self.function_call_id:

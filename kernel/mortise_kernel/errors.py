@@ -1,25 +1,25 @@
 """The error tree. A message says what happened, who caused it, where, and what to do.
 
-    MortiseError
-    ├── ConfigurationError            a distribution, a YAML file or an argument is wrong
-    │   ├── CompositionError          the plugins do not fit together (carries every problem found)
-    │   │   └── LockError             the composition differs from its lock file
-    │   ├── AgentConfigError          an agent file is wrong (carries file and line)
-    │   └── DuplicateToolError        two tools of an agent have one name (carries both)
-    ├── PluginError                   a plugin misbehaved (carries its name and distribution)
-    │   ├── PluginLoadError           it could not be imported
-    │   └── HookSignatureError        a hook or a callback has the wrong signature or result
-    ├── ModelError                    no model, an unknown address, a missing SDK or key
-    │   └── LlmCallsLimitExceededError  RunConfig.max_llm_calls was reached
-    ├── FeatureUnavailableError       asked for something that no installed plugin provides
-    ├── ToolAbortedError              a tool raised SystemExit, KeyboardInterrupt or a stray CancelledError
-    ├── SessionError
-    │   ├── SessionNotFoundError
-    │   ├── AlreadyExistsError        a session of that id exists
-    │   ├── StaleSessionError         the session moved on: reload the tail and retry
-    │   ├── FencedError               another worker took the session over: stop
-    │   └── PairingError              a tool result without its call
-    └── NodeTimeoutError, StateSchemaError   raised by graph nodes
+MortiseError
+├── ConfigurationError            a distribution, a YAML file or an argument is wrong
+│   ├── CompositionError          the plugins do not fit together (carries every problem found)
+│   │   └── LockError             the composition differs from its lock file
+│   ├── AgentConfigError          an agent file is wrong (carries file and line)
+│   └── DuplicateToolError        two tools of an agent have one name (carries both)
+├── PluginError                   a plugin misbehaved (carries its name and distribution)
+│   ├── PluginLoadError           it could not be imported
+│   └── HookSignatureError        a hook or a callback has the wrong signature or result
+├── ModelError                    no model, an unknown address, a missing SDK or key
+│   └── LlmCallsLimitExceededError  RunConfig.max_llm_calls was reached
+├── FeatureUnavailableError       asked for something that no installed plugin provides
+├── ToolAbortedError              a tool raised SystemExit, KeyboardInterrupt or a stray CancelledError
+├── SessionError
+│   ├── SessionNotFoundError
+│   ├── AlreadyExistsError        a session of that id exists
+│   ├── StaleSessionError         the session moved on: reload the tail and retry
+│   ├── FencedError               another worker took the session over: stop
+│   └── PairingError              a tool result without its call
+└── NodeTimeoutError, StateSchemaError   raised by graph nodes
 """
 
 from __future__ import annotations

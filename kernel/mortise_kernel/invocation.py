@@ -47,6 +47,8 @@ class InvocationContext:
     session: Session
     run_config: RunConfig
     user_content: Content | None
+    #: Where the conversation of an isolated run begins, and with what; None: with the session.
+    opening: Any = None
 
     def __init__(
         self,
@@ -120,6 +122,11 @@ class InvocationContext:
         config = self.resumability_config
         return config is not None and bool(config.is_resumable)
 
+    @property
+    def context_cache_config(self) -> Any:
+        """The app's ContextCacheConfig, where it has one."""
+        return getattr(self.app, "context_cache_config", None)
+
     def increment_llm_call_count(self) -> None:
         """Count a model call; raises LlmCallsLimitExceededError beyond RunConfig.max_llm_calls."""
         self.budget.used += 1
@@ -130,7 +137,7 @@ class InvocationContext:
             )
 
     def get_events(self, *, current_invocation: bool = False, current_branch: bool = False) -> list[Event]:
-        """The session's events; of this invocation and of this branch only, where asked."""
+        """The session's events; of this invocation, of this branch and scope only, where asked."""
         events = self.session.events
         if current_invocation:
             tail: list[Event] = []
@@ -141,7 +148,7 @@ class InvocationContext:
                     break
             events = tail[::-1]
         if current_branch:
-            events = [e for e in events if e.branch == self.branch]
+            events = [e for e in events if e.branch == self.branch and e.isolation_scope == self.isolation_scope]
         return list(events)
 
     _get_events = get_events

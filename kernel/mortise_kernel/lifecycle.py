@@ -55,9 +55,7 @@ def implemented(ctx: InvocationContext, hook: str) -> Found | None:
     return plugins, ctx.agent.callbacks(hook) if own else _NONE, fallbacks
 
 
-async def run_round(
-    hook: str, found: Found, keywords: Mapping[str, Any]
-) -> Any:
+async def run_round(hook: str, found: Found, keywords: Mapping[str, Any]) -> Any:
     """Ask plugins, the agent and the fallbacks in turn; the first answer ends the round.
 
     `keywords` are the plugins'; the agent's callbacks get the same values under the names of their own.

@@ -33,10 +33,10 @@ class Plan:
     def of(cls, ctx: InvocationContext) -> Plan:
         """The plan of the agent that runs; made anew after a field of any agent was assigned."""
         agent, composition = ctx.agent, ctx.composition
-        made_of = (Edits.count, composition.request_chain, composition.response_chain)
+        made_of = (Edits.count, composition.request_steps, composition.response_chain)
         plan: Plan | None = agent.plan
         if plan is None or plan.made_of != made_of or plan.agent is not agent:  # else a copy's, made for the original
-            asked = [p for p in composition.request_chain if p.applies_to is None or p.applies_to(agent)]
+            asked = [p for p in composition.request_steps if p.applies_to is None or p.applies_to(agent)]
             request = [p.run if p.for_agent is None else p.for_agent(agent) for p in asked]
             response = [p.run for p in composition.response_chain if p.applies_to is None or p.applies_to(agent)]
             plan = cls(agent, made_of, tuple(enumerate(request, 1)), response)

@@ -232,7 +232,7 @@ class TestOrder:
         (event,) = conversation.say("go")
         stored = conversation.session.events[-1]
         assert event == stored
-        assert (event.author, event.content.parts[0].text) == ("w", "***")
+        assert (event.author, event.content.parts[0].text) == ("nobody", "***")
         assert event.invocation_id == conversation.session.events[0].invocation_id
         assert event.custom_metadata == {"m": 1}
         assert conversation.session.state == {"marked": True}

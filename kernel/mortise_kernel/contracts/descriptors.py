@@ -49,6 +49,8 @@ class RequestProcessor(Stage):
     applies_to: Callable[[BaseAgent], bool] | None = None
     #: What runs for an agent in place of `run`: for what follows from the agent's fields alone.
     for_agent: Callable[[BaseAgent], RequestStep] | None = None
+    #: Whether it has anything to do for an app (None: a runner of a bare agent). Asked once for each runner.
+    serves: Callable[[Any], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

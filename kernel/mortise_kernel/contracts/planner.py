@@ -15,13 +15,9 @@ class BasePlanner(ABC):
     """Builds a planning instruction and post-processes the model's parts."""
 
     @abstractmethod
-    def build_planning_instruction(
-        self, readonly_context: ReadonlyContext, llm_request: LlmRequest
-    ) -> str | None:
+    def build_planning_instruction(self, readonly_context: ReadonlyContext, llm_request: LlmRequest) -> str | None:
         """The instruction to append, or None."""
 
     @abstractmethod
-    def process_planning_response(
-        self, callback_context: Context, response_parts: list[Part]
-    ) -> list[Part] | None:
+    def process_planning_response(self, callback_context: Context, response_parts: list[Part]) -> list[Part] | None:
         """The parts to keep in the response's place, or None to keep them as they are."""

@@ -115,7 +115,7 @@ class LlmRequest:
                 texts.append(f"[Reference to {described}: {reference}]")
                 words = Part(text=f"Referenced {described}: {reference}")
                 references.append(Content(role="user", parts=[words, part.model_copy(deep=True)]))
-        self._append_text(("\n\n" if references else "").join(texts))
+        self._append_text("\n\n".join(texts))
         self.contents.extend(references)
         return references
 
@@ -175,9 +175,11 @@ class LlmRequest:
     def model_copy(self, *, update: dict[str, Any] | None = None, deep: bool = False) -> LlmRequest:
         """A copy with its own contents list and configuration."""
         new = LlmRequest(model=self.model, config=self.config.model_copy(deep=deep), tools_dict=dict(self.tools_dict))
-        new.contents = SharedContents(list.copy(self.contents)) if not deep else [
-            c.model_copy(deep=True) for c in list.copy(self.contents)
-        ]
+        new.contents = (
+            SharedContents(list.copy(self.contents))
+            if not deep
+            else [c.model_copy(deep=True) for c in list.copy(self.contents)]
+        )
         for name in ("_live", "cache_config", "cache_metadata", "cacheable_contents_token_count",
                      "previous_interaction_id"):  # fmt: skip
             setattr(new, name, getattr(self, name))
@@ -217,5 +219,3 @@ def _with_text(present: Any, text: str) -> Any:
         return Content(role=present.role, parts=[*(present.parts or ()), Part(text=text)])
     items = present if isinstance(present, list) else [present]
     return [*items, text]
-
-

@@ -92,9 +92,7 @@ class BaseToolset:
         prefix = self.tool_name_prefix
         return [_prefixed(tool, prefix) for tool in tools] if prefix else tools
 
-    async def process_llm_request(
-        self, *, tool_context: Context, llm_request: LlmRequest
-    ) -> None:
+    async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:
         """Prepare a model request before the tools do."""
 
     def get_auth_config(self) -> Any:

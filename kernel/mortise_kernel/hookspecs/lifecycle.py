@@ -73,9 +73,7 @@ def before_model_callback(callback_context: Context, llm_request: LlmRequest) ->
 
 
 @hookspec
-def on_model_error_callback(
-    callback_context: Context, llm_request: LlmRequest, error: Exception
-) -> LlmResponse | None:
+def on_model_error_callback(callback_context: Context, llm_request: LlmRequest, error: Exception) -> LlmResponse | None:
     """Interceptor, when the model call raised: an LlmResponse is used in the answer's stead, else it is raised.
 
     >>> class Sorry(BasePlugin):
@@ -99,9 +97,7 @@ def after_model_callback(callback_context: Context, llm_response: LlmResponse) -
 
 
 @hookspec
-def before_tool_callback(
-    tool: BaseTool, tool_args: dict[str, Any], tool_context: Context
-) -> dict[str, Any] | None:
+def before_tool_callback(tool: BaseTool, tool_args: dict[str, Any], tool_context: Context) -> dict[str, Any] | None:
     """Interceptor, before a tool runs; it may edit the arguments. A dict is the result, and the tool does not run.
 
     >>> class Dry(BasePlugin):

@@ -17,8 +17,7 @@ _MODULES = {
     "caching": "CachedContent CachedContentUsageMetadata CreateCachedContentConfig UpdateCachedContentConfig",
     "citations": "Citation CitationMetadata GoogleTypeDate",
     "config": (
-        "AutomaticFunctionCallingConfig GenerateContentConfig MediaResolution ServiceTier ThinkingConfig "
-        "ThinkingLevel"
+        "AutomaticFunctionCallingConfig GenerateContentConfig MediaResolution ServiceTier ThinkingConfig ThinkingLevel"
     ),
     "content": "Content FunctionCall FunctionResponse ModelContent Part UserContent",
     "credentials": (

@@ -199,10 +199,17 @@ def hot(cls: type[Any]) -> Any:
     made._common = tuple(name for name in made.field_names if name not in made.rare)
     made._values = attrgetter(*made._common)
     made._plain = made
-    made._frozen = type(made.__name__, (made,), {
-        "__slots__": (), "__module__": made.__module__, "__setattr__": _refuse, "__delattr__": _refuse,
-        "__new__": lambda _frozen, *args, **kwargs: made(*args, **kwargs),  # dataclasses.replace gives a plain one
-    })
+    made._frozen = type(
+        made.__name__,
+        (made,),
+        {
+            "__slots__": (),
+            "__module__": made.__module__,
+            "__setattr__": _refuse,
+            "__delattr__": _refuse,
+            "__new__": lambda _frozen, *args, **kwargs: made(*args, **kwargs),  # dataclasses.replace gives a plain one
+        },
+    )
     made._frozen._plain = made
     return made
 

@@ -140,9 +140,7 @@ class FunctionResponsePart(ResponseModel):
     @classmethod
     def from_bytes(cls, *, data: bytes, mime_type: str, display_name: str | None = None) -> Self:
         """A part that holds inline data."""
-        return cls.model_validate(
-            {"inline_data": {"data": data, "mime_type": mime_type, "display_name": display_name}}
-        )
+        return cls.model_validate({"inline_data": {"data": data, "mime_type": mime_type, "display_name": display_name}})
 
     @classmethod
     def from_uri(cls, *, file_uri: str, mime_type: str | None = None, display_name: str | None = None) -> Self:

@@ -8,6 +8,8 @@ from mortise_kernel.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from mortise.agents.langgraph_agent import LangGraphAgent as LangGraphAgent
+    from mortise.agents.live_request_queue import LiveRequest as LiveRequest
+    from mortise.agents.live_request_queue import LiveRequestQueue as LiveRequestQueue
     from mortise.agents.llm_agent import Agent as Agent
     from mortise.agents.llm_agent import LlmAgent as LlmAgent
     from mortise.agents.loop_agent import LoopAgent as LoopAgent
@@ -30,6 +32,8 @@ _WHERE = {
     "Context": "mortise_kernel.context",
     "InvocationContext": "mortise_kernel.invocation",
     "LangGraphAgent": "mortise.agents.langgraph_agent",
+    "LiveRequest": "mortise.agents.live_request_queue",
+    "LiveRequestQueue": "mortise.agents.live_request_queue",
     "LlmAgent": "mortise.agents.llm_agent",
     "LoopAgent": "mortise.agents.loop_agent",
     "ParallelAgent": "mortise.agents.parallel_agent",

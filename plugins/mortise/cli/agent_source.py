@@ -65,9 +65,7 @@ def _nearby(path: Path) -> list[str]:
     parent = path.parent
     if not parent.is_dir():
         return []
-    return [
-        str(parent / entry.name) for entry in parent.iterdir() if entry.suffix in _SUFFIXES or entry.is_dir()
-    ]
+    return [str(parent / entry.name) for entry in parent.iterdir() if entry.suffix in _SUFFIXES or entry.is_dir()]
 
 
 def _from_folder(folder: Path, composition: Composition) -> AgentSource:

@@ -14,7 +14,7 @@ def bounded(text: str, most: int = MAX_OUTPUT) -> str:
     if len(text) <= most:
         return text
     head, tail = most - most // 4, most // 4
-    return f"{text[:head]}{_note(len(text) - head - tail)}{text[len(text) - tail:]}"
+    return f"{text[:head]}{_note(len(text) - head - tail)}{text[len(text) - tail :]}"
 
 
 def _note(dropped: int) -> str:

@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from mortise.agents.opening import is_delegate, mode_of
 from mortise.tools.transfer_to_agent_tool import TransferToAgentTool
 from mortise_kernel import BaseAgent, InvocationContext, LlmRequest, RequestProcessor, hookimpl
 
 
 def transfer_targets(agent: Any) -> list[BaseAgent]:
-    """The agents that `agent` may transfer to: its own, its parent, its peers."""
-    targets: list[BaseAgent] = list(agent.sub_agents)
+    """The agents that `agent` may transfer to: its own, its parent, its peers; those that are its tools are none."""
+    targets = [child for child in agent.sub_agents if not is_delegate(child)]
     parent = agent.parent_agent
     if parent is not None and parent.transfers:
         if not agent.disallow_transfer_to_parent:
             targets.append(parent)
         if not agent.disallow_transfer_to_peers:
-            targets.extend(peer for peer in parent.sub_agents if peer.name != agent.name)
+            targets.extend(peer for peer in parent.sub_agents if peer.name != agent.name and not is_delegate(peer))
     return targets
 
 
@@ -62,15 +63,14 @@ def run(ctx: InvocationContext, request: LlmRequest) -> None:
     upwards = agent.parent_agent is not None and not agent.disallow_transfer_to_parent
     described = tuple([(target.name, target.description) for target in targets])
     text, tool = _offer(described, agent.parent_agent.name if upwards else "")
-    request.append_instructions((text,))
+    if mode_of(ctx) == "chat":
+        request.append_instructions((text,))
     request.append_tools((tool,))
 
 
 def applies_to(agent: Any) -> bool:
     """AutoFlow (S0 §2.2): not for an agent that may transfer nowhere."""
-    return bool(
-        agent.sub_agents or not agent.disallow_transfer_to_parent or not agent.disallow_transfer_to_peers
-    )
+    return bool(agent.sub_agents or not agent.disallow_transfer_to_parent or not agent.disallow_transfer_to_peers)
 
 
 @hookimpl

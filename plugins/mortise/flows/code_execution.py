@@ -121,9 +121,7 @@ async def _save_images(ctx: InvocationContext, content: Content) -> Event:
         await context.save_artifact(name, data)
         part.inline_data = None
         part.text = f"Saved as artifact: {name}. "
-    return Event(
-        invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, actions=context.actions
-    )
+    return Event(invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, actions=context.actions)
 
 
 def _image_name(mime_type: str, index: int) -> str:

@@ -51,9 +51,7 @@ class Execution:
         ctx = self._ctx
         return Event(invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, content=content)
 
-    async def run(
-        self, code: str, files: list[CodeExecutionFile], explored: CodeExecutionFile | None = None
-    ) -> Event:
+    async def run(self, code: str, files: list[CodeExecutionFile], explored: CodeExecutionFile | None = None) -> Event:
         """Run `code` and give the event of its result; `explored` is the data file that it was about."""
         given = CodeExecutionInput(code=code, input_files=files, execution_id=self._execution_id())
         result = await self._attempt(given)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
 
+from mortise.agents.opening import Opening
 from mortise.flows.history import History, assemble, outgoing
 from mortise.flows.visibility import is_from_other_agent, is_visible
 from mortise_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from mortise_kernel.events import Event
 from mortise_kernel.types.content import Content, SharedContents
 
 
@@ -28,10 +30,12 @@ def processor(fence: bool) -> Callable[[InvocationContext, LlmRequest], None]:
     def run(ctx: InvocationContext, request: LlmRequest) -> None:
         agent: Any = ctx.agent
         added = list.copy(request.contents)
-        if agent.include_contents == "default":
+        if ctx.opening is not None:
+            contents = _opened(ctx, ctx.opening, fence)
+        elif agent.include_contents == "default":
             contents = SharedContents(_history(ctx, agent.name, fence).update(ctx.session.events))
         else:
-            contents = SharedContents(_current_turn(ctx, fence))
+            contents = SharedContents(_current_turn(ctx, ctx.session.events, fence))
         if added:
             at = insertion_point(contents)
             contents[at:at] = added
@@ -51,9 +55,24 @@ def _history(ctx: InvocationContext, name: str, fence: bool) -> History:
     return history
 
 
-def _current_turn(ctx: InvocationContext, fence: bool) -> list[Content]:
+def _opened(ctx: InvocationContext, opening: Opening, fence: bool) -> SharedContents:
+    """The conversation of an isolated run: what it was given, then what was said in it."""
+    agent: Any = ctx.agent
+    events = opening.said(ctx.session.events)
+    told: list[Content] = []
+    if agent.include_contents == "none":
+        told = _current_turn(ctx, events, fence)
+    if not told:
+        history = opening.histories.get(agent.name)
+        if history is None:
+            history = History(agent.name, ctx.branch, ctx.isolation_scope, fence=fence)
+            opening.histories[agent.name] = history
+        told = history.update(events)
+    return SharedContents([opening.content, *told])
+
+
+def _current_turn(ctx: InvocationContext, events: Sequence[Event], fence: bool) -> list[Content]:
     """The contents from the latest message of the user or of another agent on (S0 §4.2)."""
-    events = ctx.session.events
     name, branch, scope = ctx.agent.name, ctx.branch, ctx.isolation_scope
     for index in range(len(events) - 1, -1, -1):
         event = events[index]

@@ -80,7 +80,8 @@ class History:
         parts = content.parts if content is not None else None
         if (
             content is None or not parts or len(parts) != 1 or not content.role or event.author not in self._voices
-            or event.touched_actions is not None or event.branch or event.partial or event.isolation_scope
+            or event.touched_actions is not None or event.branch or event.partial
+            or event.isolation_scope != self._scope
         ):  # fmt: skip
             return False
         part = parts[0]

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mortise.agents.opening import mode_of
 from mortise_kernel import BaseAgent, InvocationContext, LlmRequest, RequestProcessor, hookimpl
 
 
 def for_agent(agent: BaseAgent) -> Callable[[InvocationContext, LlmRequest], None]:
-    """What appends the identity to the system instruction; its text is made once."""
+    """What appends the identity to the system instruction, its text made once; one that answers once needs none."""
     text = f'You are an agent. Your internal name is "{agent.name}".'
     if agent.description:
         text += f' The description about you is "{agent.description}".'
 
     def append(ctx: InvocationContext, request: LlmRequest) -> None:
-        request.append_instructions((text,))
+        if mode_of(ctx) != "single_turn":
+            request.append_instructions((text,))
 
     return append
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from mortise_kernel.events import Event
 from mortise_kernel.types.content import Content, Part, freeze
@@ -29,7 +29,7 @@ def is_visible(event: Event, branch: str | None, scope: str | None = None) -> bo
         return False
     if event.branch is not None and not on_branch(event.branch, branch):
         return False
-    if event.isolation_scope is not None and event.isolation_scope != scope:
+    if event.isolation_scope != scope:
         return False
     return not _is_framework_event(event)
 
@@ -93,8 +93,9 @@ def as_quotation(event: Event, *, fence: bool = False) -> Content | None:
     for part in (event.content.parts or ()) if event.content is not None else ():
         if part.thought:
             continue
-        if part.text is not None and part.text.strip():
-            parts.append(Part(text=told(f"[{event.author}] said: {part.text}")))
+        if part.text is not None:
+            if part.text.strip():
+                parts.append(Part(text=told(f"[{event.author}] said: {part.text}")))
         elif part.function_call is not None:
             call = part.function_call
             parts.append(
@@ -121,7 +122,11 @@ def _fenced(text: str) -> str:
 
 def rewound(events: Sequence[Event]) -> list[Event]:
     """The events without those that a rewind took back."""
-    kept: list[Event] = []
+    return list(lasting(events))[::-1]
+
+
+def lasting(events: Sequence[Event]) -> Iterator[Event]:
+    """The events that no rewind took back, the latest first."""
     index = len(events) - 1
     while index >= 0:
         actions = events[index].touched_actions
@@ -130,6 +135,5 @@ def rewound(events: Sequence[Event]) -> list[Event]:
             first = next((i for i in range(index) if events[i].invocation_id == target), index)
             index = first - 1
             continue
-        kept.append(events[index])
+        yield events[index]
         index -= 1
-    return kept[::-1]

@@ -68,16 +68,12 @@ class BasePlugin:
         return None
 
     @default
-    async def before_model_callback(
-        self, *, callback_context: Context, llm_request: LlmRequest
-    ) -> LlmResponse | None:
+    async def before_model_callback(self, *, callback_context: Context, llm_request: LlmRequest) -> LlmResponse | None:
         """Before a model call."""
         return None
 
     @default
-    async def after_model_callback(
-        self, *, callback_context: Context, llm_response: LlmResponse
-    ) -> LlmResponse | None:
+    async def after_model_callback(self, *, callback_context: Context, llm_response: LlmResponse) -> LlmResponse | None:
         """After a model response."""
         return None
 

@@ -71,19 +71,21 @@ class StreamingResponseAggregator:
         return partial
 
     def close(self) -> LlmResponse | None:
-        """The whole answer; None where nothing came, or the model ended its turn without a word."""
+        """The whole answer; None where the model said nothing: see `failure` for why."""
         self._end_call(whole=self._facts.get("finish_reason") == FinishReason.STOP)
         self._end_text()
         if not self._parts and self._said_nothing:
             self._parts.append(Part(text=""))
+        return self._whole(Content(role="model", parts=self._parts)) if self._parts else None
+
+    def failure(self) -> LlmResponse | None:
+        """What went wrong with an answer without a word, as a response of its own; None where nothing did."""
+        return self._whole(None) if not self._parts and self._outcome()[0] is not None else None
+
+    def _whole(self, content: Content | None) -> LlmResponse:
         code, message = self._outcome()
-        if not self._parts and code is None:
-            return None
         facts = {name: value for name, value in self._facts.items() if name != "finish_message"}
-        return LlmResponse(
-            content=Content(role="model", parts=self._parts) if self._parts else None,
-            error_code=code, error_message=message, partial=False, **facts,
-        )  # fmt: skip
+        return LlmResponse(content=content, error_code=code, error_message=message, partial=False, **facts)
 
     def _outcome(self) -> tuple[str | None, str | None]:
         """Error code and message of the whole answer."""

@@ -50,9 +50,7 @@ class Desk:
         agent = LlmAgent(name="clerk", model=self.model, tools=list(tools))
         self.summarizer = Counter()
         config.setdefault("summarizer", self.summarizer)
-        self.app = App(
-            name="desk", root_agent=root or agent, events_compaction_config=EventsCompactionConfig(**config)
-        )
+        self.app = App(name="desk", root_agent=root or agent, events_compaction_config=EventsCompactionConfig(**config))
         self.runner = Runner(
             app=self.app, session_service=InMemorySessionService(), auto_create_session=True, distribution="adk"
         )

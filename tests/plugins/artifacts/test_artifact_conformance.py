@@ -196,7 +196,12 @@ def test_stores_open_from_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
     composition = compose("adk")
     assert isinstance(composition.service("artifact", "memory:"), InMemoryArtifactService)
-    for uri in ("file:store", f"file:{tmp_path}/store", f"file://{tmp_path}/store", f"file://localhost{tmp_path}/store"):
+    for uri in (
+        "file:store",
+        f"file:{tmp_path}/store",
+        f"file://{tmp_path}/store",
+        f"file://localhost{tmp_path}/store",
+    ):
         assert composition.service("artifact", uri).root_dir == tmp_path / "store"
     for uri in ("file:", "file://other/store"):
         with pytest.raises(ConfigurationError, match="names"):

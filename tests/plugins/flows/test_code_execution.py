@@ -91,9 +91,7 @@ class Talk:
 
     def artifact(self, name: str) -> bytes | None:
         assert self.artifacts is not None
-        found = asyncio.run(
-            self.artifacts.load_artifact(app_name="t", user_id="u", session_id="s", filename=name)
-        )
+        found = asyncio.run(self.artifacts.load_artifact(app_name="t", user_id="u", session_id="s", filename=name))
         return found.inline_data.data if found is not None and found.inline_data is not None else None
 
 

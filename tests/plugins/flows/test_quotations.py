@@ -49,6 +49,11 @@ def test_without_fences_it_is_told_as_specified() -> None:
     ]
 
 
+def test_blank_text_is_left_out() -> None:
+    assert quoted(Part(text=" \n"), Part(text="soup"), fence=False) == ["For context:", "[cook] said: soup"]
+    assert as_quotation(said("cook", Part(text=" "))) is None
+
+
 def test_each_piece_stands_between_fences() -> None:
     opening, about, *pieces = quoted(Part(text="soup"), CALL, RESULT)
     assert opening == "For context:"
@@ -186,9 +191,7 @@ def test_one_session_in_two_distributions() -> None:
         await service.append_event(session, said("cook", Part(text="soup")))
         for distribution in ("adk", "standard"):
             agent = LlmAgent(name="waiter", model=model)
-            runner = Runner(
-                app_name="tearoom", agent=agent, session_service=service, composition=compose(distribution)
-            )
+            runner = Runner(app_name="tearoom", agent=agent, session_service=service, composition=compose(distribution))
             async for _ in runner.run_async(new_message="well?", **WHERE):
                 pass
 

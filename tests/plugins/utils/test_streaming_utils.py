@@ -41,7 +41,7 @@ def feed(*chunks: Any) -> tuple[list[LlmResponse], LlmResponse | None]:
     async def run() -> tuple[list[LlmResponse], LlmResponse | None]:
         aggregator = StreamingResponseAggregator()
         partials = [r for c in chunks async for r in aggregator.process_response(c)]
-        return partials, aggregator.close()
+        return partials, aggregator.close() or aggregator.failure()
 
     return asyncio.run(run())
 
@@ -266,6 +266,22 @@ def test_a_blocked_prompt() -> None:
     final = whole(t.GenerateContentResponse(prompt_feedback=blocked))
     assert (final.content, final.error_code, final.error_message) == (None, "SAFETY", "bad")
     assert final.partial is False
+
+
+def test_an_answer_without_a_word_is_no_answer() -> None:
+    aggregator = StreamingResponseAggregator()
+    aggregator.add(chunk(finish=t.FinishReason.SAFETY))
+    assert aggregator.close() is None
+    failure = aggregator.failure()
+    assert failure is not None
+    assert failure.error_code == "SAFETY"
+
+
+def test_an_answer_in_words_is_no_failure() -> None:
+    aggregator = StreamingResponseAggregator()
+    aggregator.add(chunk(said("a"), finish=t.FinishReason.SAFETY))
+    assert aggregator.close() is not None
+    assert aggregator.failure() is None
 
 
 def test_an_answer_without_candidates() -> None:
