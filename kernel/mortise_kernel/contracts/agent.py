@@ -150,7 +150,7 @@ class BaseAgent(BaseModel):
 
     def run_async(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
         """Run the agent; its events, in order. Each is committed before the agent resumes."""
-        if not self.sub_agents and self.parent_agent is None:  # there is nobody to hand over to
+        if not self.transfers or (not self.sub_agents and self.parent_agent is None):  # nothing will be handed over
             return self._enter(parent_context)
         return self._relay(parent_context)
 

@@ -95,7 +95,7 @@ def as_quotation(event: Event, *, fence: bool = False) -> Content | None:
             continue
         if part.text is not None:
             if part.text.strip():
-                parts.append(Part(text=told(f"[{event.author}] said: {part.text}")))
+                parts.append(Part(told(f"[{event.author}] said: {part.text}")))
         elif part.function_call is not None:
             call = part.function_call
             parts.append(
