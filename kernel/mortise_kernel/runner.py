@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from mortise_kernel import composing
-from mortise_kernel.contracts.agent import BaseAgent, check_tree
+from mortise_kernel.contracts.agent import BaseAgent
 from mortise_kernel.contracts.services import (
     BaseArtifactService,
     BaseCredentialService,
@@ -26,6 +26,7 @@ from mortise_kernel.resumption import continued, take_up
 from mortise_kernel.routing import choose_agent, is_delegate
 from mortise_kernel.run_config import RunConfig
 from mortise_kernel.session import Session
+from mortise_kernel.tree import check_tree
 
 if TYPE_CHECKING:  # brings yaml and the descriptors, which composing needs and importing does not
     from mortise_kernel.composition import Composition

@@ -6,7 +6,7 @@ in the answer changes them. An answer that does not fit is refused with an error
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -61,10 +61,12 @@ def request_event(ctx: InvocationContext, requests: list[FunctionCall]) -> Event
     return event
 
 
-async def before(ctx: InvocationContext, request: LlmRequest) -> list[Event] | None:
+def before(ctx: InvocationContext, request: LlmRequest) -> Awaitable[list[Event]] | None:
     """Run what the user has approved, and refuse what does not fit; before the model is asked again."""
-    if not answered.expected(ctx):
-        return None
+    return _act(ctx) if answered.expected(ctx) else None
+
+
+async def _act(ctx: InvocationContext) -> list[Event]:
     events = await _mended(ctx) if ctx.resumed else []
     answers = answered.open_answers(ctx, CONFIRMATION_CALL, _call_id)
     if answers and all(answer.repeated for answer in answers):
