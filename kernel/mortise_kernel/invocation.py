@@ -152,7 +152,7 @@ class InvocationContext:
             for event in reversed(events):  # an invocation's events are the newest: stop where they begin
                 if event.invocation_id == self.invocation_id:
                     tail.append(event)
-                elif tail and event.author == "user" and not event.get_function_responses():
+                elif tail and not self.resumed and event.author == "user" and not event.get_function_responses():
                     break
             events = tail[::-1]
         if current_branch:

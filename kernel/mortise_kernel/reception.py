@@ -62,7 +62,9 @@ async def receive(ctx: InvocationContext, state_delta: dict[str, Any] | None) ->
     told = _by_asker(ctx, ctx.user_content)
     if state_delta:
         told[0].actions = EventActions(state_delta=deep_copy(state_delta))
-    return [await ctx.session_service.append_event(ctx.session, event) for event in told]
+    for event in told:
+        await ctx.session_service.append_event(ctx.session, event)
+    return told
 
 
 def _by_asker(ctx: InvocationContext, content: Content) -> list[Event]:

@@ -80,10 +80,14 @@ def waits(ctx: InvocationContext) -> set[str]:
 
 
 def open_calls(ctx: InvocationContext) -> tuple[Event, list[FunctionCall]] | None:
-    """The agent's latest event of tool calls and those of them that have no result; long-running ones have begun."""
+    """The agent's latest event of tool calls and those of them that have no result; long-running ones have begun.
+
+    A result that only stands in for one which is to come is marked as ``provisional`` in `custom_metadata`.
+    """
     answered: set[str | None] = set()
     for event in reversed(ctx.get_events(current_invocation=True)):
-        answered.update(response.id for response in event.get_function_responses())
+        if not (event.custom_metadata or {}).get("provisional"):
+            answered.update(response.id for response in event.get_function_responses())
         if (event.author, event.branch, event.isolation_scope) != (ctx.agent.name, ctx.branch, ctx.isolation_scope):
             continue
         if calls := [call for call in event.get_function_calls() if call.id not in (event.long_running_tool_ids or ())]:

@@ -37,11 +37,8 @@ class Answer:
     new: bool
 
 
-def expected(ctx: InvocationContext) -> bool:
-    """Whether this invocation may hold an answer at all; asked before every model call, so it is cheap."""
-    if ctx.resumed:
-        return True
-    content = ctx.user_content
+def brings_results(content: Content | None) -> bool:
+    """Whether a message holds a function response; asked before every model call, so it is cheap."""
     if content is not None and content.parts:
         for part in content.parts:
             if part.function_response is not None:

@@ -63,7 +63,10 @@ def request_event(ctx: InvocationContext, requests: list[FunctionCall]) -> Event
 
 def before(ctx: InvocationContext, request: LlmRequest) -> Awaitable[list[Event]] | None:
     """Run what the user has approved, and refuse what does not fit; before the model is asked again."""
-    return _act(ctx) if answered.expected(ctx) else None
+    agent: Any = ctx.agent
+    if not agent.tools or not (ctx.resumed or answered.brings_results(ctx.user_content)):
+        return None
+    return _act(ctx)
 
 
 async def _act(ctx: InvocationContext) -> list[Event]:

@@ -2,7 +2,8 @@
 
 A provider refuses a conversation that holds a call without a result, for good. So a run that ends early leaves a
 result for each call that it did not finish, and a new message answers first what a crash left open. Calls that wait
-for the outside stay open: long-running ones, and those that a sub-agent is at work on.
+for the outside stay open: long-running ones, and those that a sub-agent is at work on. Where the agent in a tool waits
+for the user, who goes on with something else, the call gets a provisional result.
 """
 
 from __future__ import annotations
@@ -15,23 +16,27 @@ from mortise_kernel.routing import is_delegate
 from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
 
 CANCELLED = "The tool call was cancelled; whether it took effect is not known."
+WAITING = "The agent waits for an answer of the user, and has no result yet."
 INTERRUPTED = "The tool call was interrupted before it had a result; whether it took effect is not known."
 
 
 class _Open:
     """The calls of a session that have no result yet, kept up to date event by event."""
 
-    __slots__ = ("_last", "_seen", "calls")
+    __slots__ = ("_last", "_seen", "calls", "waiting")
 
     def __init__(self) -> None:
         #: Call id -> the position of the call's event, the event and the call.
         self.calls: dict[str, tuple[int, Event, FunctionCall]] = {}
+        #: The same, of calls whose agents wait for the user.
+        self.waiting: dict[str, tuple[int, Event, FunctionCall]] = {}
         self._seen = 0
         self._last: Event | None = None
 
     def update(self, events: Sequence[Event]) -> None:
         if self._seen > len(events) or (self._seen and events[self._seen - 1] is not self._last):
-            self.calls.clear()  # the log is another one, or was cut
+            self.calls.clear()
+            self.waiting.clear()  # the log is another one, or was cut
             self._seen = 0
         for position in range(self._seen, len(events)):
             self._take(position, events)
@@ -41,26 +46,31 @@ class _Open:
     def _take(self, position: int, events: Sequence[Event]) -> None:
         event = events[position]
         if event.isolation_scope is not None:
-            self.calls.pop(event.isolation_scope, None)  # a sub-agent took the call up
+            taken = self.calls.pop(event.isolation_scope, None)  # a sub-agent took the call up
+            if taken is not None and event.long_running_tool_ids and event.author == taken[1].author:
+                # It works elsewhere, for its caller puts a question of it before the user.
+                self.waiting[event.isolation_scope] = taken
         actions = event.touched_actions
         if actions is not None and (target := actions.rewind_before_invocation_id):
             first = next((i for i in range(position) if events[i].invocation_id == target), position)
             self.calls = {id_: call for id_, call in self.calls.items() if call[0] < first}
+            self.waiting = {id_: call for id_, call in self.waiting.items() if call[0] < first}
         for part in (event.content.parts or ()) if event.content is not None else ():
             call, response = part.function_call, part.function_response
             if call is not None and call.id and call.id not in (event.long_running_tool_ids or ()):
                 self.calls[call.id] = (position, event, call)
             elif response is not None:
                 self.calls.pop(response.id or "", None)
+                self.waiting.pop(response.id or "", None)
 
 
-def _open_calls(session: Session) -> list[tuple[Event, FunctionCall]]:
+def _known(session: Session) -> _Open:
     cache = session.cache
     if cache is None:
         cache = session.cache = {}
-    known = cache.setdefault("pairing", _Open())
+    known: _Open = cache.setdefault("pairing", _Open())
     known.update(session.events)
-    return [(event, call) for _, event, call in known.calls.values()]
+    return known
 
 
 def _results(calls: Sequence[tuple[Event, FunctionCall]], error: str) -> list[Event]:
@@ -90,8 +100,8 @@ def _delegated(ctx: InvocationContext, event: Event, call: FunctionCall) -> bool
 
 async def open_(ctx: InvocationContext) -> list[Event] | None:
     """Answer what earlier invocations left open, unless the message does, or resumes the invocation that asked."""
-    calls = _open_calls(ctx.session)
-    if not calls:
+    known = _known(ctx.session)
+    if not known.calls and not known.waiting:
         return None
     answered = {
         part.function_response.id
@@ -99,11 +109,15 @@ async def open_(ctx: InvocationContext) -> list[Event] | None:
         if part.function_response is not None
     }
     left = [
-        one
-        for one in calls
-        if one[1].id not in answered and one[0].invocation_id != ctx.invocation_id and not _delegated(ctx, *one)
+        (event, call)
+        for _, event, call in known.calls.values()
+        if call.id not in answered and event.invocation_id != ctx.invocation_id and not _delegated(ctx, event, call)
     ]
-    return _results(left, INTERRUPTED)
+    waiting = [(event, call) for _, event, call in known.waiting.values() if event.invocation_id != ctx.invocation_id]
+    provisional = _results(waiting, WAITING)
+    for event in provisional:
+        event.custom_metadata = {"provisional": True}
+    return _results(left, INTERRUPTED) + provisional
 
 
 async def close(ctx: InvocationContext, error: BaseException | None) -> list[Event] | None:
@@ -112,8 +126,8 @@ async def close(ctx: InvocationContext, error: BaseException | None) -> list[Eve
         return None
     cancelled = isinstance(error, (CancelledError, GeneratorExit))
     why = CANCELLED if cancelled else f"The run failed before the tool call had a result ({type(error).__name__})."
-    calls = [one for one in _open_calls(ctx.session) if one[0].invocation_id == ctx.invocation_id]
-    return _results(calls, why)
+    calls = _known(ctx.session).calls.values()
+    return _results([(event, call) for _, event, call in calls if event.invocation_id == ctx.invocation_id], why)
 
 
 @hookimpl

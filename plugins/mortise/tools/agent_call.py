@@ -31,7 +31,7 @@ _SPACE = uuid.UUID("6f1f4a52-6a3c-4c53-9a53-6c7b9f3f3d0e")
 def session_id_of(ctx: InvocationContext, call_id: str) -> str:
     """The id of the session in which the agent works on this call; a model may use a call's id again later on."""
     earlier = sum(
-        response.id == call_id and event.author != "user"
+        response.id == call_id and event.author != "user" and not (event.custom_metadata or {}).get("provisional")
         for event in ctx.get_events(current_invocation=True)
         for response in event.get_function_responses()
     )
@@ -167,8 +167,3 @@ def _waiting(events: Sequence[Event]) -> dict[str, FunctionCall]:
             if call.id in (event.long_running_tool_ids or ()):
                 found[str(call.id)] = call
     return found
-
-
-def agent_tools(agent: Any) -> list[Any]:
-    """The tools of an agent that run agents."""
-    return [tool for tool in getattr(agent, "tools", ()) if getattr(tool, "runs_agent", False)]

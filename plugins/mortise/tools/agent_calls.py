@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from importlib import import_module
 from typing import Any
 
-from mortise_kernel import BaseAgent, Epilogue, InvocationContext, hookimpl
+from mortise_kernel import Epilogue, InvocationContext, hookimpl
 
 _ENDED = "agent_calls.ended"
 
@@ -20,31 +20,27 @@ async def clean_up(ctx: InvocationContext, error: BaseException | None) -> None:
     results = Counter(
         response.id
         for event in ctx.get_events(current_invocation=True)
-        if event.author != "user"
+        if event.author != "user" and not (event.custom_metadata or {}).get("provisional")
         for response in event.get_function_responses()
     )
     if ctx.resumed:
-        ended += _left_behind(ctx, results)
-    where = {"app_name": ctx.app_name, "user_id": ctx.user_id}
+        ended += [one async for one in _left_behind(ctx, results)]
+    where: dict[str, Any] = {"app_name": ctx.app_name, "user_id": ctx.user_id}
     for session_id in dict.fromkeys(session_id for call_id, session_id in ended if results[call_id]):
         await ctx.session_service.delete_session(**where, session_id=session_id)
 
 
-def _left_behind(ctx: InvocationContext, results: Counter[str | None]) -> Iterator[tuple[str, str]]:
-    """The sessions that calls of agents had, each with its call's id."""
-    calls: Any = import_module("mortise.tools.agent_call")
-    names = {tool.name for agent in _tree(ctx.agent.root_agent) for tool in calls.agent_tools(agent)}
-    for event in ctx.get_events(current_invocation=True) if names else ():
+async def _left_behind(ctx: InvocationContext, results: Counter[str | None]) -> AsyncIterator[tuple[str, str]]:
+    """The sessions that there still are of calls with results, each with its call's id."""
+    made_session_id = import_module("mortise.tools.agent_call").made_session_id
+    where: dict[str, Any] = {"app_name": ctx.app_name, "user_id": ctx.user_id}
+    for event in ctx.get_events(current_invocation=True):
+        begun = event.long_running_tool_ids or ()
         for call in event.get_function_calls():
-            if call.name in names:
-                for earlier in range(results[call.id]):
-                    yield str(call.id), calls.made_session_id(ctx, str(call.id), earlier)
-
-
-def _tree(agent: BaseAgent) -> Iterator[BaseAgent]:
-    yield agent
-    for child in agent.sub_agents:
-        yield from _tree(child)
+            for earlier in range(results[call.id] if call.id not in begun else 0):
+                session_id = made_session_id(ctx, str(call.id), earlier)
+                if await ctx.session_service.get_session(**where, session_id=session_id) is not None:
+                    yield str(call.id), session_id
 
 
 @hookimpl

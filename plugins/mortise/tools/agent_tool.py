@@ -43,8 +43,6 @@ class AgentTool(BaseTool):
     may pause, and it outlives the process (see `agent_call`).
     """
 
-    runs_agent = True
-
     def __init__(self, agent: BaseAgent, skip_summarization: bool = False, *, include_plugins: bool = True) -> None:
         super().__init__(name=agent.name, description=agent.description)
         self.agent = agent

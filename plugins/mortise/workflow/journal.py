@@ -89,6 +89,18 @@ class Journal:
             record = self.records[path] = Record(index)
         return record
 
+    def root_run(self, name: str, since: int) -> int:
+        """The number of the root run of `name` to go on with: the latest, or the next where nothing of that is newer
+        than `since`, the latest checkpoint of the agents around it.
+        """
+        latest: dict[int, int] = {}
+        for path, record in self.records.items():
+            step, _, number = path.partition("/")[0].rpartition("@")
+            if step == name and number.isdigit():
+                latest[int(number)] = max(latest.get(int(number), -1), record.last)
+        run = max(latest, default=0)
+        return run if run and latest[run] > since else run + 1
+
     def has_ended(self, path: str) -> bool:
         """Whether the run of that path is over."""
         return path in self.ended.get(path.rpartition("/")[0], ())

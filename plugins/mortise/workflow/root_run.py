@@ -25,7 +25,10 @@ async def run_root(node: BaseNode, ctx: InvocationContext) -> Events:
     """The events of `node`, at work on the invocation's message; what a node raised is raised here."""
     tree = Tree(ctx)
     counts = ctx.notes.setdefault(_RUNS, {})
-    counts[node.name] = counts.get(node.name, 0) + 1  # a loop may run it several times
+    if node.name in counts:
+        counts[node.name] += 1  # a loop may run it several times
+    else:
+        counts[node.name] = 1 if tree.journal is None else tree.journal.root_run(node.name, _checkpointed(ctx))
     message: Any = ctx.user_content
     if tree.journal is not None and tree.journal.message is not None:
         message = tree.journal.message
@@ -42,6 +45,22 @@ async def run_root(node: BaseNode, ctx: InvocationContext) -> Events:
         raise failure.error from failure.error.__cause__
     if tree.silent and (run.interrupts or tree.resumable):
         yield tree.checkpoint_event(run)
+
+
+def _checkpointed(ctx: InvocationContext) -> int:
+    """The index of the latest checkpoint of the agents around the one that runs, or -1."""
+    around: set[str] = set()
+    parent = ctx.agent.parent_agent
+    while parent is not None:
+        around.add(parent.name)
+        parent = parent.parent_agent
+    for index in range(len(ctx.session.events) - 1, -1, -1) if around else ():
+        event = ctx.session.events[index]
+        if event.invocation_id == ctx.invocation_id and event.author in around:
+            actions = event.touched_actions
+            if actions is not None and actions.agent_state is not None:
+                return index
+    return -1
 
 
 async def _in_task(run: NodeRun) -> Events:

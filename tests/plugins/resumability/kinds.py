@@ -17,6 +17,7 @@ from mortise.apps import App, ResumabilityConfig
 from mortise.models import BaseLlm, LlmRequest, LlmResponse
 from mortise.runners import Runner
 from mortise.tools import AgentTool, FunctionTool, ToolContext
+from mortise.workflow import Workflow
 from mortise_kernel import Event
 from mortise_kernel.contracts.services import BaseSessionService
 from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
@@ -76,12 +77,17 @@ def _agent_tool(name: str, inner: BaseAgent, step: Callable[[str], BaseAgent]) -
     return LlmAgent(name=name, model=model, tools=[AgentTool(inner)])
 
 
+def _graph(name: str, inner: BaseAgent, step: Callable[[str], BaseAgent]) -> BaseAgent:
+    return Workflow(name=name, edges=[("START", step(f"{name}_first"), inner, step(f"{name}_last"))])
+
+
 KINDS = {
     "sequential": Kind(_sequential, steps=2),
     "loop": Kind(_loop, rounds=2),
     "parallel": Kind(_parallel),
     "transfer": Kind(_transfer, steps=0),
     "agent_tool": Kind(_agent_tool, steps=0),
+    "graph": Kind(_graph, steps=2),
 }
 PAIRS = [(outer, inner) for outer in KINDS for inner in KINDS]
 

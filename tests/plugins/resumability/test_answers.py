@@ -159,6 +159,29 @@ def test_an_agent_as_a_tool_is_left_where_the_user_goes_on_without_answering() -
     assert [session.id for session in sessions] == ["s"]
 
 
+@pytest.mark.parametrize("as_tool", [False, True])
+def test_an_invocation_in_between_does_not_end_the_waiting(as_tool: bool) -> None:
+    ran: list[str] = []
+    clerk = careful(ran, calls=("/a", "/b"))
+    steps = [FunctionCall(name="clerk", args={"request": "wipe"}), "it rains", "all done"]
+    model = ScriptedModel(steps if as_tool else [])
+    talk = Talk(LlmAgent(name="outer", model=model, tools=[AgentTool(clerk)]) if as_tool else clerk)
+    talk.send("go")
+    first, second = talk.waiting
+    between = talk.send("how is the weather?")
+    assert {event.invocation_id for event in between} != {talk.invocation_id}
+    if as_tool:
+        assert texts(between) == ["it rains"]
+        parts = [part for content in model.requests[-1].contents for part in content.parts or ()]
+        assert [part.text for part in parts if part.text] == ["go", "how is the weather?"]
+        assert sum(p.function_call is not None for p in parts) == sum(p.function_response is not None for p in parts)
+    assert texts(talk.send(answer([first]))) == []
+    events = talk.send(answer([second]))
+    assert ran == ["/a", "/b"]
+    assert texts(events) == (["all done"] if as_tool else ["more"])
+    assert {event.invocation_id for event in events} == {talk.invocation_id}
+
+
 def test_an_escalation_before_a_crash_still_ends_the_loop() -> None:
     store = MortalStore()
     leaver = LlmAgent(name="leaver", model=Caller(model="caller", call="exit_loop"), tools=[exit_loop])

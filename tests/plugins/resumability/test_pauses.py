@@ -58,7 +58,7 @@ def test_a_paused_invocation_goes_on_in_a_new_process(outer: str, inner: str, fo
 
     events = load(folder, f"{outer}-{inner}").events
     assert len({event.invocation_id for event in events}) == 1
-    assert events[-1].author == "outer"
+    assert events[-1].author == ("outer_last" if outer == "graph" else "outer")  # a graph leaves no note of its end
     assert events[-1].actions.end_of_agent
     calls = {call.id for event in events for call in event.get_function_calls()}
     assert calls == {response.id for event in events for response in event.get_function_responses()}
