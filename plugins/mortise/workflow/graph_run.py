@@ -84,8 +84,6 @@ class GraphRun:
 
     def _recalled(self, run: NodeRun) -> list[Event]:
         """Take over a run whose outcome the journal had."""
-        if run.waits:
-            self.busy.add(run.node.name)
         self._complete(run)
         return _NOTHING
 
@@ -116,7 +114,8 @@ class GraphRun:
     def _complete(self, run: NodeRun) -> None:
         """Note the end of a run, and trigger what follows."""
         name = run.node.name
-        if run.interrupts:  # the node stays busy
+        if run.interrupts:
+            self.busy.add(name)
             self.open.extend(run.interrupts)
             return
         run.settle()
