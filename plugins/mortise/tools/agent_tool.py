@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Sequence
 from contextlib import aclosing
+from types import SimpleNamespace
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -108,7 +109,7 @@ class AgentTool(BaseTool):
     def _runner(self, context: Context) -> Runner:
         ctx = context.get_invocation_context()
         composition = ctx.composition if self.include_plugins else self._without_given(ctx.composition)
-        return Runner(
+        runner = Runner(
             agent=self.agent,
             app_name=ctx.app_name,
             composition=composition,
@@ -117,6 +118,10 @@ class AgentTool(BaseTool):
             memory_service=ctx.memory_service,
             credential_service=ctx.credential_service,
         )
+        providers = getattr(ctx.app, "auth_provider_registry", None)
+        if providers is not None:  # all that the agent gets of the app
+            runner.app = SimpleNamespace(auth_provider_registry=providers)
+        return runner
 
     def _without_given(self, composition: Composition) -> Composition:
         """`composition` without the plugins that were handed to the runner; composed once."""
