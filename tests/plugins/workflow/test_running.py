@@ -61,6 +61,24 @@ def test_of_two_terminal_nodes_one_may_give_an_output(talk: Any, outputs: Any) -
     assert outputs(talk(Workflow(name="wf", edges=[("START", inner, tail)])).say("go")) == ["l", "<l>"]
 
 
+@pytest.mark.parametrize("limit", [None, 1])
+def test_an_output_that_is_held_keeps_nobody_from_running(talk: Any, outputs: Any, limit: int | None) -> None:
+    async def early(ctx: Context) -> AsyncGenerator[Any, None]:
+        yield "out"
+        ctx.state["after"] = True
+
+    def late(name: str) -> FunctionNode:
+        async def wait(node_input: Any) -> None:
+            await asyncio.sleep(0)
+
+        return FunctionNode(wait, name=name)
+
+    edges = [("START", (FunctionNode(early), late("a"), late("b")))]
+    begun = talk(Workflow(name="wf", edges=edges, max_concurrency=limit))
+    events = begun.say("go")
+    assert (outputs(events), events[-1].actions.state_delta) == (["out"], {"after": True})
+
+
 def test_a_producer_resumes_once_its_event_is_committed(talk: Any) -> None:
     seen: list[int] = []
 
