@@ -74,6 +74,8 @@ class Composition:
     prologues: tuple[Any, ...] = field(init=False)
     epilogues: tuple[Any, ...] = field(init=False)
     _models: dict[str, BaseLlm] = field(default_factory=dict)
+    #: What `for_app` made, by the request steps that are left.
+    _served: dict[Any, Composition] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "request_steps", tuple((one.run, one.applies_to) for one in self.request_chain))
@@ -92,6 +94,17 @@ class Composition:
             given, own = first.get(name, none), self.hooks.get(name, none)
             merged[name] = (given[0] + own[0], given[1] + own[1])
         return replace(self, hooks=merged)
+
+    def for_app(self, app: Any) -> Composition:
+        """The same composition, whose request steps leave out what has nothing to do for `app`; made once."""
+        served = [one for one in self.request_chain if one.serves is None or one.serves(app)]
+        steps = tuple((one.run, one.applies_to) for one in served)
+        if steps == self.request_steps:
+            return self
+        if steps not in self._served:
+            self._served[steps] = new = replace(self)
+            object.__setattr__(new, "request_steps", steps)
+        return self._served[steps]
 
     def find(self, kind: str, name: str) -> Any:
         """The descriptor of that kind and name; a ConfigurationError names those there are."""

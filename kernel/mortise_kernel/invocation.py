@@ -122,6 +122,11 @@ class InvocationContext:
         config = self.resumability_config
         return config is not None and bool(config.is_resumable)
 
+    @property
+    def context_cache_config(self) -> Any:
+        """The app's ContextCacheConfig, where it has one."""
+        return getattr(self.app, "context_cache_config", None)
+
     def increment_llm_call_count(self) -> None:
         """Count a model call; raises LlmCallsLimitExceededError beyond RunConfig.max_llm_calls."""
         self.budget.used += 1

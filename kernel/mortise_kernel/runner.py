@@ -67,10 +67,11 @@ class Runner:
         self.app = app
         self.agent: BaseAgent = root
         self.app_name: str = app_name or (app.name if app is not None else root.name)
-        self.auto_create_session = auto_create_session
+        # An app that brings its own store stands for itself: its sessions may have been made under another name.
+        self.auto_create_session = auto_create_session or getattr(app, "session_service", None) is not None
         self.plugins: list[Any] = list(plugins or (app.plugins if app is not None else ()) or ())
         base = composition or composing.compose_once(distribution)
-        self.composition = composing.extend(base, self.plugins)
+        self.composition = composing.extend(base, self.plugins).for_app(app)
         self.session_service: BaseSessionService = session_service or self._store("session")
         self.artifact_service: BaseArtifactService | None = artifact_service or self._store("artifact")
         self.memory_service: BaseMemoryService | None = memory_service or self._store("memory")

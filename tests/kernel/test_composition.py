@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from mortise.agents import LlmAgent
+from mortise.runners import Runner
 from mortise_kernel import BaseLlm, LlmRequest, LlmResponse, compose, discovery
 from mortise_kernel.discovery import PLUGIN_GROUP
 from mortise_kernel.errors import FeatureUnavailableError, MortiseError
@@ -174,3 +175,21 @@ def test_a_turn_with_the_echo_model_runs_on_every_distribution(talk: Any) -> Non
     for distribution in ("minimal", "adk", "standard"):
         answer = turn(compose(distribution), LlmAgent(name="waiter", model="echo:"), talk)
         assert '"text": "tea"' in answer
+
+
+def test_what_has_nothing_to_do_for_an_app_is_left_out_of_its_steps() -> None:
+    class App:
+        context_cache_config: Any = None
+
+    whole = compose("adk")
+    bare = whole.for_app(None)
+    assert len(bare.request_steps) == len(whole.request_steps) - 1
+    assert bare.request_chain == whole.request_chain
+    assert whole.for_app(App()) is bare.for_app(None) is bare
+    caching = App()
+    caching.context_cache_config = object()
+    assert whole.for_app(caching) is whole
+    assert bare.for_app(caching).request_steps == whole.request_steps
+    run = next(stage.run for stage in whole.request_chain if stage.name == "context_cache")
+    assert run not in [step for step, _ in bare.request_steps]
+    assert run not in [step for step, _ in Runner(app_name="t", agent=LlmAgent(name="a")).composition.request_steps]

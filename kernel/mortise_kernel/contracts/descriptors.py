@@ -41,6 +41,8 @@ class RequestProcessor(Stage):
     run: Callable[[InvocationContext, LlmRequest], Events]
     #: Whether it has anything to do for an agent; None: always.
     applies_to: Callable[[BaseAgent], bool] | None = None
+    #: Whether it has anything to do for an app (None: a runner of a bare agent). Asked once for each runner.
+    serves: Callable[[Any], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,12 +12,14 @@ from mortise_kernel.types.usage import GenerateContentResponseUsageMetadata
 from mortise_kernel.types.wire import late
 
 if TYPE_CHECKING:
+    from mortise_kernel.types.cache_metadata import CacheMetadata
     from mortise_kernel.types.citations import CitationMetadata
     from mortise_kernel.types.grounding import GroundingMetadata
     from mortise_kernel.types.live_server import LiveServerGoAway, LiveServerSessionResumptionUpdate
     from mortise_kernel.types.logprobs import LogprobsResult
     from mortise_kernel.types.transcription import Transcription
 else:  # rare in an answer: each loads with its first value
+    CacheMetadata = late("cache_metadata:CacheMetadata")
     CitationMetadata = late("citations:CitationMetadata")
     GroundingMetadata = late("grounding:GroundingMetadata")
     LiveServerGoAway = late("live_server:LiveServerGoAway")
@@ -48,7 +50,7 @@ class LlmResponse(Hot):
     output_transcription: Transcription | None = None
     avg_logprobs: float | None = None
     logprobs_result: LogprobsResult | None = None
-    cache_metadata: Any = None
+    cache_metadata: CacheMetadata | None = None
     citation_metadata: CitationMetadata | None = None
     interaction_id: str | None = None
 

@@ -1,24 +1,44 @@
-"""interactions: continues a conversation that the provider keeps (the Interactions API)."""
+"""interactions: continues a conversation that the model's provider keeps (the Interactions API)."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from mortise.flows.visibility import lasting
 from mortise_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
-from mortise_kernel.errors import FeatureUnavailableError
 
 
 async def run(ctx: InvocationContext, request: LlmRequest) -> None:
-    """Refuse where the model asks for it: it must not seem to work."""
-    raise FeatureUnavailableError(
-        "this version of mortise does not speak the Interactions API yet; unset use_interactions_api"
-    )
+    """Name the interaction that this one continues."""
+    request.previous_interaction_id = _previous(ctx)
+
+
+def _previous(ctx: InvocationContext) -> str | None:
+    """The interaction of the agent's latest answer, on its branch or before it branched off, in the same isolated run.
+
+    One that failed cannot be continued. Where the agent is to see the current turn only, earlier interactions,
+    which hold what came before, are not.
+    """
+    agent: Any = ctx.agent
+    for event in lasting(ctx.session.events):
+        if agent.include_contents == "none" and event.invocation_id != ctx.invocation_id:
+            return None
+        if (
+            event.interaction_id and event.author == agent.name and not event.error_code
+            and (not event.branch or event.branch == ctx.branch) and event.isolation_scope == ctx.isolation_scope
+        ):  # fmt: skip
+            return event.interaction_id
+    return None
 
 
 def applies_to(agent: Any) -> bool:
-    """Only where the agent's model wants it."""
-    model = agent.model
-    return not isinstance(model, str) and bool(model.capabilities.interactions)
+    """Only where the model that the agent asks, its own or an ancestor's, keeps conversations."""
+    while agent is not None:
+        model = getattr(agent, "model", None)
+        if model:
+            return not isinstance(model, str) and bool(model.capabilities.interactions)
+        agent = agent.parent_agent
+    return False
 
 
 @hookimpl

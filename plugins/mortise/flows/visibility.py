@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from mortise_kernel.events import Event
 from mortise_kernel.types.content import Content, Part
@@ -120,7 +120,11 @@ def _fenced(text: str) -> str:
 
 def rewound(events: Sequence[Event]) -> list[Event]:
     """The events without those that a rewind took back."""
-    kept: list[Event] = []
+    return list(lasting(events))[::-1]
+
+
+def lasting(events: Sequence[Event]) -> Iterator[Event]:
+    """The events that no rewind took back, the latest first."""
     index = len(events) - 1
     while index >= 0:
         actions = events[index].touched_actions
@@ -129,6 +133,5 @@ def rewound(events: Sequence[Event]) -> list[Event]:
             first = next((i for i in range(index) if events[i].invocation_id == target), index)
             index = first - 1
             continue
-        kept.append(events[index])
+        yield events[index]
         index -= 1
-    return kept[::-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from mortise_kernel.contracts.request import LlmRequest
@@ -25,11 +26,26 @@ def arguments(request: LlmRequest, model: str, *, vertex: bool) -> dict[str, Any
     return {
         "model": model,
         "contents": _STAND_IN,
-        "config": _config(request, vertex, [_content(content, vertex) for content in _ending_with_user(request)]),
+        "config": _config(request, vertex, on_wire(ending_with_user(request), vertex=vertex)),
     }
 
 
-def _ending_with_user(request: LlmRequest) -> list[Content]:
+def on_wire(contents: Iterable[Content], *, vertex: bool) -> list[dict[str, Any]]:
+    """The contents as the backend reads them."""
+    return [_content(content, vertex) for content in contents]
+
+
+def prefix(request: LlmRequest) -> dict[str, Any]:
+    """Of the configuration, what the service reads before the contents, and a cache can hold."""
+    config = request.config
+    given = config.model_dump(exclude_none=True, include={"system_instruction", "tool_config"})
+    if config.tools:
+        given["tools"] = [_plain(tool) for tool in config.tools]
+    return given
+
+
+def ending_with_user(request: LlmRequest) -> list[Content]:
+    """The request's contents, and where the user has not the last word, words that ask the model to go on."""
     contents = request.contents
     listed = contents.frozen() if isinstance(contents, SharedContents) else list(contents)
     if not listed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -44,8 +44,8 @@ class Connection:
     keeper: AsyncGenerator[None, None] = field(repr=False)
 
     @asynccontextmanager
-    async def stream(self, **arguments: Any) -> AsyncIterator[AsyncIterator[Any]]:
-        """The chunks of ``generate_content_stream``. On leaving, the HTTP response is closed.
+    async def stream(self, send: Callable[..., Awaitable[Any]], **arguments: Any) -> AsyncIterator[AsyncIterator[Any]]:
+        """The chunks of what a method of the SDK streams. On leaving, the HTTP response is closed.
 
         The SDK nests five generators over the response and closes none of them; left to the garbage
         collector, the service would go on sending to an answer that nobody reads.
@@ -53,8 +53,8 @@ class Connection:
         opened: list[Any] = []
         try:
             with _noting(opened):
-                stream = await self.sdk.aio.models.generate_content_stream(**arguments)
-            async with aclosing(stream), aclosing(_chunks(stream, opened)) as chunks:
+                stream = await send(**arguments)
+            async with aclosing(getattr(stream, "generator", stream)), aclosing(_chunks(stream, opened)) as chunks:
                 yield chunks
         finally:
             for response in opened:

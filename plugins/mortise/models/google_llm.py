@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from importlib import import_module
 from typing import Any
 
 from pydantic import PrivateAttr
@@ -14,10 +15,11 @@ from mortise.utils.streaming_utils import StreamingResponseAggregator
 from mortise_kernel.contracts.model import BaseLlm, ModelCapabilities
 from mortise_kernel.contracts.request import LlmRequest
 from mortise_kernel.contracts.response import LlmResponse
-from mortise_kernel.errors import FeatureUnavailableError
 from mortise_kernel.types.http import HttpRetryOptions
 from mortise_kernel.types.response import GenerateContentResponse
 from mortise_kernel.types.speech import SpeechConfig
+
+Responses = AsyncGenerator[LlmResponse, None]
 
 #: What the SDK adds to a response for itself.
 _OF_THE_SDK = {"sdk_http_response", "parsed", "automatic_function_calling_history"}
@@ -38,7 +40,7 @@ class Gemini(BaseLlm):
     retry_options: HttpRetryOptions | None = None
     #: The voice of live connections.
     speech_config: SpeechConfig | None = None
-    #: The Interactions API, which keeps the conversation at the service. Not supported: calling the model raises.
+    #: Use the Interactions API, which keeps the conversation at the service: only what is new is sent.
     use_interactions_api: bool = False
 
     _clients: Clients = PrivateAttr(default_factory=Clients)
@@ -58,32 +60,51 @@ class Gemini(BaseLlm):
         """Vertex AI takes a response schema together with tools, from Gemini 2 on; the Gemini API does not."""
         recent = (gemini_settings.major_version(self.model) or 0) >= 2
         return ModelCapabilities(
-            output_schema_with_tools=recent and self.on_vertex, code_execution=recent, thinking=True
-        )
+            output_schema_with_tools=recent and self.on_vertex, code_execution=recent, thinking=True,
+            interactions=self.use_interactions_api,
+        )  # fmt: skip
 
     def check(self) -> None:
         """Raise a ModelError where the SDK or the key is missing."""
         gemini_settings.check(self.model, self.on_vertex, self.base_url)
-
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
-        """See `BaseLlm`. Closing the generator closes the HTTP response."""
         if self.use_interactions_api:
-            raise FeatureUnavailableError(
-                f"the model {self.model!r}: use_interactions_api is not supported; without it, "
-                "the conversation is sent with each call"
-            )
+            import_module("mortise.models.gemini_interactions").check(self.model)
+
+    async def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Responses:
+        """See `BaseLlm`. Closing the generator closes the HTTP response."""
         connection = await self._clients.connection(self._endpoint)
         name = (llm_request.model or self.model).removeprefix("gemini:")
-        arguments = gemini_request.arguments(llm_request, name, vertex=self.on_vertex)
         with connection.errors_without_key():
+            if self.use_interactions_api:
+                through = import_module("mortise.models.gemini_interactions")
+                answers = through.answers(connection, llm_request, name, vertex=self.on_vertex, stream=stream)
+            elif llm_request.cache_config is not None:
+                answers = self._cached(connection, llm_request, name, stream)
+            else:
+                arguments = gemini_request.arguments(llm_request, name, vertex=self.on_vertex)
+                if not stream:
+                    yield await _whole(connection, arguments)
+                    return
+                answers = _streamed(connection, arguments)
+            async with aclosing(answers) as responses:
+                async for response in responses:
+                    yield response
+
+    def _cached(self, connection: Connection, request: LlmRequest, name: str, stream: bool) -> Responses:
+        """The answers to a request whose start may lie in a cache at the service."""
+
+        async def send(prepared: LlmRequest) -> Responses:
+            arguments = gemini_request.arguments(prepared, name, vertex=self.on_vertex)
             if not stream:
-                yield LlmResponse.create(_ours(await connection.sdk.aio.models.generate_content(**arguments)))
+                yield await _whole(connection, arguments)
                 return
             async with aclosing(_streamed(connection, arguments)) as responses:
                 async for response in responses:
                     yield response
+
+        named = request.model_copy(update={"model": name})
+        caching = import_module("mortise.models.gemini_context_cache_manager")  # only who asks for caching pays for it
+        return caching.cached_answers(connection.sdk, named, send)  # type: ignore[no-any-return]
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop; they also close when the loop ends."""
@@ -92,13 +113,20 @@ class Gemini(BaseLlm):
     def _endpoint(self) -> Endpoint:
         self.check()
         retry = self.retry_options.model_dump(exclude_none=True) if self.retry_options is not None else None
+        if retry is None and self.use_interactions_api:
+            # That part of the SDK tries several times by itself, some releases at least twice; no answer is a 0.
+            retry = {"attempts": 1, "http_status_codes": [0]}
         return Endpoint(self.on_vertex, gemini_settings.api_key(), self.base_url, retry)
 
 
-async def _streamed(connection: Connection, arguments: dict[str, Any]) -> AsyncGenerator[LlmResponse, None]:
+async def _whole(connection: Connection, arguments: dict[str, Any]) -> LlmResponse:
+    return LlmResponse.create(_ours(await connection.sdk.aio.models.generate_content(**arguments)))
+
+
+async def _streamed(connection: Connection, arguments: dict[str, Any]) -> Responses:
     """Each chunk as a partial response, then the whole answer."""
     aggregator = StreamingResponseAggregator()
-    async with connection.stream(**arguments) as chunks:
+    async with connection.stream(connection.sdk.aio.models.generate_content_stream, **arguments) as chunks:
         empty = True
         async for chunk in chunks:
             empty = False

@@ -26,8 +26,8 @@ class Step:
     raw: bytes | None = None
 
 
-#: Path, headers (lower-case names) and body of a request -> what to answer, and whether to stream it.
-Answer = Callable[[str, Mapping[str, str], bytes], tuple[Step, bool]]
+#: Method, path, headers (lower-case names) and body of a request -> what to answer, and whether to stream it.
+Answer = Callable[[str, str, Mapping[str, str], bytes], tuple[Step, bool]]
 
 
 class Listener:
@@ -94,7 +94,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer one request."""
         payload = self.rfile.read(int(self.headers.get("content-length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        step, streamed = self.server.answer(self.path, headers, payload)
+        step, streamed = self.server.answer(self.command, self.path, headers, payload)
         try:
             if streamed:
                 self._send_stream(step)
@@ -102,6 +102,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send_whole(step)
         except ConnectionError:
             self._left()
+
+    do_GET = do_DELETE = do_POST
 
     def log_message(self, format: str, *args: Any) -> None:
         """No log: requests carry keys."""

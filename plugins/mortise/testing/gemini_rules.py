@@ -64,12 +64,15 @@ _TYPES = ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
 _FUNCTION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
 
 
-def refusal(body: Any, *, vertex: bool = False) -> str | None:
-    """Why the service would answer a request with 400, in its words where they are known; None if it would not."""
+def refusal(body: Any, *, vertex: bool = False, whole: bool = True) -> str | None:
+    """Why the service would answer a request with 400, in its words where they are known; None if it would not.
+
+    What is not `whole`, the start of a request that is to be cached, must only have fields that there are.
+    """
     if not isinstance(body, dict):
         return "Invalid JSON payload received. Root element must be a message."
     unknown = next(_unknown(body, "Request", "", vertex), None)
-    if unknown is not None:
+    if unknown is not None or not whole:
         return unknown
     return next(_misfits(_camel(body), vertex), None)
 

@@ -6,9 +6,10 @@
         ...  # with base_url=server.url, or GOOGLE_GEMINI_BASE_URL
         assert server.requests[0].body["contents"][0]["parts"] == [{"text": "add 1 and 2"}]
 
-Each request takes the next step of the script, streamed or whole as the request asks. A request that the
-service would refuse is refused (`gemini_rules`). A request without a step, or a step without a request, is an
-error when the server closes.
+Each request takes the next step of the script, streamed or whole as the request asks, through the Interactions API
+as well. A request that the service would refuse is refused (`gemini_rules`). A request without a step, or a step
+without a request, is an error when the server closes. Context caches (`caches`) and interactions (`interactions`) are
+kept as the service keeps them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from mortise.testing import gemini_caches, gemini_interactions
+from mortise.testing.gemini_caches import Caches, tokens_of
 from mortise.testing.gemini_http import Listener, Step
+from mortise.testing.gemini_interactions import Interactions
 from mortise.testing.gemini_rules import refusal
 
 #: A part: text, or a part's JSON.
@@ -34,6 +38,7 @@ ChunkLike = PartLike | list[PartLike]
 _PATH = re.compile(
     r"/v1(?:alpha|beta|beta1)?/(?P<owner>.*?)(?:models|endpoints|tunedModels)/(?P<model>[^/:]+):(?P<method>\w+)"
 )
+_STREAM = "streamGenerateContent"
 _WHOLE = ("candidates", "usageMetadata", "promptFeedback", "error")
 _STATUS = {
     400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
@@ -46,10 +51,12 @@ class Recorded:
     """A request as it came. `headers` (lower-case names) hold the key and are not shown."""
 
     path: str
+    #: Empty where the request is not for a model.
     model: str
     streamed: bool
     body: Any
     headers: Mapping[str, str] = field(repr=False)
+    method: str = "POST"
 
     @property
     def key(self) -> str | None:
@@ -62,6 +69,8 @@ class GeminiServer:
 
     def __init__(self) -> None:
         self.requests: list[Recorded] = []
+        self.caches = Caches()
+        self.interactions = Interactions()
         #: Set when a client leaves before its answer is whole.
         self.abandoned = threading.Event()
         self._script: deque[Step] = deque()
@@ -141,45 +150,72 @@ class GeminiServer:
         if kind is None:
             self.check()
 
-    def _answer(self, path: str, headers: Mapping[str, str], payload: bytes) -> tuple[Step, bool]:
+    def _answer(self, method: str, path: str, headers: Mapping[str, str], payload: bytes) -> tuple[Step, bool]:
         """The step for a request, and whether it is to be streamed."""
         route, _, query = path.partition("?")
-        match = _PATH.fullmatch(route)
-        if match is None:
+        match = _PATH.fullmatch(route) if method == "POST" else None
+        interacts = method == "POST" and gemini_interactions.PATH.fullmatch(route) is not None
+        if match is None and not interacts and not gemini_caches.PATH.fullmatch(route):
             return _refused(404, f"no such method: {route}"), False
-        streamed = match["method"] == "streamGenerateContent"
         try:
-            body = json.loads(payload)
+            body = json.loads(payload or b"{}")
         except ValueError:
             return _refused(400, "Invalid JSON payload received."), False
+        asked = body if isinstance(body, dict) else {}
+        model = match["model"] if match is not None else str(asked.get("model", "")) if interacts else ""
+        streamed = bool(asked.get("stream")) if interacts else bool(match and match["method"] == _STREAM)
         with self._lock:
-            self.requests.append(Recorded(route, match["model"], streamed, body, headers))
+            self.requests.append(Recorded(route, model, streamed, body, headers, method))
         if not headers.get("x-goog-api-key") and not headers.get("authorization"):
             return _refused(403, "Method doesn't allow unregistered callers. Please use API Key."), False
+        if interacts:
+            return self._interact(body, model, streamed)
+        if match is None:
+            status, answer = self.caches.answer(method, route, body)
+            return (_whole(answer) if status == 200 else _refused(status, answer)), False
         if match["method"] == "countTokens":
-            return _whole({"totalTokens": _tokens(body)}), False
+            return _whole({"totalTokens": tokens_of(body)}), False
         if streamed and "alt=sse" not in query:
             return _refused(400, "this server streams with alt=sse only"), False
         vertex = match["owner"].startswith(("projects/", "publishers/"))
+        return self._generate(body, model, streamed, vertex)
+
+    def _generate(self, body: Any, model: str, streamed: bool, vertex: bool) -> tuple[Step, bool]:
+        body, cached, reason = self.caches.applied(body, model)
+        if reason is not None:
+            return _refused(403 if "not found" in reason else 400, reason), False
         reason = refusal(body, vertex=vertex)
         if reason is not None:
             return _refused(400, reason), False
-        return self._next(match["model"], streamed)
-
-    def _next(self, model: str, streamed: bool) -> tuple[Step, bool]:
-        with self._lock:
-            if not self._script:
-                self._problems.append(f"request {len(self.requests)} has no scripted answer")
-                return _refused(500, "the test's script has no answer for this request"), False
-            step = self._script.popleft()
-            number = len(self.requests)
+        step, number = self._take()
         if step.raw is not None:
             return step, streamed and step.status == 200
         known = {"modelVersion": model, "responseId": f"response-{number}"}
         chunks = [{**chunk, **known} if "error" not in chunk else chunk for chunk in step.chunks]
+        if cached:
+            chunks = [_of_the_cache(chunk, cached) for chunk in chunks]
         if not streamed:
             chunks = [_merged(chunks)]
         return Step(tuple(chunks), step.pause, step.then), streamed
+
+    def _interact(self, body: Any, model: str, streamed: bool) -> tuple[Step, bool]:
+        reason = self.interactions.refusal(body)
+        if reason is not None:
+            return _refused(400, reason), False
+        step, _ = self._take()
+        if step.raw is not None:
+            return step, streamed and step.status == 200
+        store = body.get("store") is not False
+        return self.interactions.answered(step, model, streamed=streamed, store=store), streamed
+
+    def _take(self) -> tuple[Step, int]:
+        """The script's next step, and the number of the request."""
+        with self._lock:
+            number = len(self.requests)
+            if self._script:
+                return self._script.popleft(), number
+            self._problems.append(f"request {number} has no scripted answer")
+            return _refused(500, "the test's script has no answer for this request"), number
 
 
 def text(value: str, *, thought: bool = False, signature: bytes | None = None) -> dict[str, Any]:
@@ -233,17 +269,14 @@ def _is_text(part: Mapping[str, Any]) -> bool:
 
 
 def _usage(chunks: list[dict[str, Any]]) -> dict[str, int]:
-    answer = _tokens(chunks)
+    answer = tokens_of(chunks)
     return {"promptTokenCount": 10, "candidatesTokenCount": answer, "totalTokenCount": 10 + answer}
 
 
-def _tokens(value: Any) -> int:
-    """About as many tokens as the texts in `value` have."""
-    if isinstance(value, dict):
-        return sum(_tokens(inner) for name, inner in value.items() if name != "role")
-    if isinstance(value, list):
-        return sum(map(_tokens, value))
-    return -(-len(value) // 4) if isinstance(value, str) else 0
+def _of_the_cache(chunk: dict[str, Any], tokens: int) -> dict[str, Any]:
+    """`chunk`, whose count of tokens tells how many came from a cache."""
+    usage = chunk.get("usageMetadata")
+    return chunk if usage is None else {**chunk, "usageMetadata": {"cachedContentTokenCount": tokens, **usage}}
 
 
 def _error(code: int, message: str) -> bytes:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mortise.models.cache_metadata import CacheMetadata
 from mortise_kernel.contracts.services import BaseSessionService
 from mortise_kernel.errors import SessionNotFoundError
 from mortise_kernel.events import Event
+from mortise_kernel.types.cache_metadata import CacheMetadata
 
 
 class CachePerformanceAnalyzer:
@@ -60,7 +60,7 @@ class CachePerformanceAnalyzer:
 
 def _history(events: list[Event], agent_name: str | None) -> list[CacheMetadata]:
     return [
-        CacheMetadata.model_validate(event.cache_metadata)
+        event.cache_metadata
         for event in events
         if event.cache_metadata is not None and agent_name in (None, event.author)
     ]

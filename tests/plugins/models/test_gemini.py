@@ -305,10 +305,10 @@ def test_shared_contents_stay_frozen(gemini_server: GeminiServer) -> None:
 
 def test_http_options_of_the_request(gemini_server: GeminiServer) -> None:
     gemini_server.reply("ok")
-    options = types.HttpOptions(headers={"x-trace": "t1"}, extra_body={"cachedContent": "cachedContents/1"})
+    options = types.HttpOptions(headers={"x-trace": "t1"}, extra_body={"serviceTier": "flex"})
     ask(Gemini(), request(user("hi"), http_options=options))
     assert gemini_server.requests[0].headers["x-trace"] == "t1"
-    assert gemini_server.requests[0].body["cachedContent"] == "cachedContents/1"
+    assert gemini_server.requests[0].body["serviceTier"] == "flex"
     assert gemini_server.requests[0].body["contents"] == [{"role": "user", "parts": [{"text": "hi"}]}]
 
 
@@ -420,8 +420,6 @@ def test_vertex_without_a_project(monkeypatch: pytest.MonkeyPatch, gemini_server
 
 
 def test_what_is_not_supported_says_so(gemini_server: GeminiServer) -> None:
-    with pytest.raises(FeatureUnavailableError, match="use_interactions_api"):
-        ask(Gemini(use_interactions_api=True), request(user("hi")))
     with pytest.raises(FeatureUnavailableError, match="live"):
         Gemini().connect(request(user("hi")))
 
