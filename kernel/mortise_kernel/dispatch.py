@@ -67,6 +67,8 @@ async def _execute(
             result = await tool_round("on_tool_error_callback", tool, args, context, failure)
             if result is None:
                 raise failure from failure.__cause__
+    if ctx.notes and ("asks", call.id) in ctx.notes:
+        return None
     if implemented(ctx, "after_tool_callback"):
         altered = await tool_round("after_tool_callback", tool, args, context, result)
         result = result if altered is None else altered
@@ -85,6 +87,11 @@ def _failure(tool: BaseTool, raised: BaseException) -> Exception:
     error = ToolAbortedError(f"the tool {tool.name!r} ({tool.origin}) raised {type(raised).__name__}: {raised}")
     error.__cause__ = raised
     return error
+
+
+def error_result(ctx: InvocationContext, tool: BaseTool, call: FunctionCall, error: str) -> Event:
+    """The event of a call that was not run."""
+    return _result_event(ctx, tool, call, {"error": error}, None)
 
 
 def _result_event(

@@ -21,10 +21,11 @@ async def finish(ctx: InvocationContext, error: BaseException | None) -> None:
             if "after_run_callback" in hooks:
                 await ask(ctx, "after_run_callback", {"invocation_context": ctx})
         finally:
-            await _epilogues(ctx, error)
+            await epilogues(ctx, error)
 
 
-async def _epilogues(ctx: InvocationContext, error: BaseException | None) -> None:
+async def epilogues(ctx: InvocationContext, error: BaseException | None) -> None:
+    """Run the epilogues and commit what they report."""
     for epilogue in ctx.composition.epilogues:
         try:
             for event in await epilogue.run(ctx, error) or ():

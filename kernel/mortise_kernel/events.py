@@ -29,12 +29,15 @@ class ToolConfirmation(WireModel):
     payload: Any = None
 
 
-class NodeInfo(WireModel):
+@hot
+class NodeInfo(Hot):
     """Where in a workflow graph an event comes from."""
 
     path: str = ""
     output_for: list[str] | None = None
     message_as_output: bool | None = None
+    #: With an output: the route that the next event will tell.
+    route: Any = None
     #: The checkpoint: what ended before this event was committed, each run by its path with its NodeState.
     nodes: dict[str, dict[str, Any]] | None = None
 

@@ -49,6 +49,8 @@ class InvocationContext:
     user_content: Content | None
     #: Where the conversation of an isolated run begins, and with what; None: with the session.
     opening: Any = None
+    #: Whether the invocation had begun before this run of it.
+    resumed = False
 
     def __init__(
         self,
@@ -87,7 +89,8 @@ class InvocationContext:
         self.agent_states: dict[str, dict[str, Any]] = {}
         self.end_of_agents: dict[str, bool] = {}
         self.budget = CallBudget()
-        #: What plugins keep for the rest of the invocation, under keys of their own.
+        #: What plugins keep for the rest of the invocation, under keys of their own. Under ("asks", call id), a tool
+        #: leaves the event that asks the user (or None) in the place of a result; its call stays open.
         self.notes: dict[Any, Any] = {}
 
     def model_copy(self, *, update: dict[str, Any] | None = None, deep: bool = False) -> InvocationContext:

@@ -11,22 +11,26 @@ from mortise_kernel import seam
 from mortise_kernel.contracts.agent import BaseAgent, Handover
 from mortise_kernel.contracts.request import LlmRequest
 from mortise_kernel.contracts.response import LlmResponse
-from mortise_kernel.dispatch import dispatch
+from mortise_kernel.contracts.tool import Effect
+from mortise_kernel.dispatch import Confirmations, Tools, dispatch, error_result
 from mortise_kernel.errors import did_you_mean
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.lifecycle import Draft, implemented, model_round, on_model_error
 from mortise_kernel.preparation import DONE, prepare
+from mortise_kernel.resumption import open_calls, waits
 from mortise_kernel.run_config import StreamingMode
 from mortise_kernel.types.content import FrozenContent, FunctionCall, thaw
 from mortise_kernel.types.hot import deep_copy
 
 Events = AsyncGenerator[Event, None]
 Responses = AsyncGenerator[LlmResponse, None]
+_INTERRUPTED = "The call was interrupted; it must not happen twice and is not repeated. Its effect is not known."
 
 
 async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the whole loop, on one screen
     """Steps of one model call each, until an event is final, nothing was said, or the invocation ends (S0 §2.3)."""
+    resuming = ctx.resumed
     while True:
         last: Event | None = None
         request, draft, position = LlmRequest(), Draft(), 0
@@ -34,14 +38,18 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
             position, reported = await prepare(ctx, request, position)
             for event in reported:
                 yield event
-                last = event
+                last = _latest(event, last)
         if ctx.end_invocation:
             return
-        if ctx.is_resumable and (waiting := _waiting(ctx)):
-            for event in await _resume(ctx, request, waiting):
-                yield event
-                last = _latest(event, last)
-        else:
+        settled = last is not None and last.actions.skip_summarization
+        finished = await _finish_calls(ctx, request.tools_dict) if resuming else ()
+        resuming = False
+        for event in finished:
+            yield event
+            last = _latest(event, last)
+        if settled or (ctx.is_resumable and waits(ctx)):
+            return
+        if not finished:
             responses = await _call_model(ctx, request, draft)
             try:  # what aclosing does, at a third of its cost
                 async for response in responses:
@@ -49,7 +57,7 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
                     for event in said:
                         yield event
                         last = event
-                    for event in await _run_tools(ctx, request, said[-1], calls) if calls else ():
+                    for event in await run_tools(ctx, request.tools_dict, said[-1], calls) if calls else ():
                         yield event
                         last = _latest(event, last)
             finally:
@@ -84,22 +92,15 @@ async def _react(
     return events, () if event.partial else calls
 
 
-async def _resume(ctx: InvocationContext, request: LlmRequest, waiting: Sequence[Event]) -> Iterable[Event]:
-    """The results of calls that an interrupted invocation left open; none while one waits for the outside."""
-    if any(map(ctx.should_pause_invocation, waiting)):
+async def _finish_calls(ctx: InvocationContext, tools: Tools) -> Iterable[Event]:
+    """The results of the calls that an interrupted run left open; what must not happen twice is not repeated."""
+    asked, calls = open_calls(ctx) or (None, [])
+    if asked is None:
         return ()
-    return await _run_tools(ctx, request, waiting[-1], waiting[-1].get_function_calls())
-
-
-def _waiting(ctx: InvocationContext) -> list[Event]:
-    """The last events of a resumed invocation on this branch, where they hold calls without results."""
-    events = ctx.get_events(current_invocation=True, current_branch=True)[-2:]
-    if events and events[-1].author == "user":  # what was waited for came, or part of it
-        answered = {response.id for response in events[-1].get_function_responses()}
-        waiting = events[0].long_running_tool_ids or set()
-        return events if waiting - answered else []
-    pending = events and (events[-1].get_function_calls() or any(map(ctx.should_pause_invocation, events)))
-    return events if pending else []
+    once = [call for call in calls if (tool := tools.get(call.name or "")) and tool.effect is Effect.AT_MOST_ONCE]
+    refused = [error_result(ctx, tools[call.name or ""], call, _INTERRUPTED) for call in once]
+    again = [call for call in calls if call not in once]
+    return [*refused, *(await run_tools(ctx, tools, asked, again) if again else ())]
 
 
 async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft) -> Responses:
@@ -199,17 +200,19 @@ def new_call_id() -> str:
     return "adk-" + seam.new_id()
 
 
-async def _run_tools(
-    ctx: InvocationContext, request: LlmRequest, call_event: Event, calls: Sequence[FunctionCall]
-) -> Iterable[Event]:
+async def run_tools(
+    ctx: InvocationContext, tools: Tools, call_event: Event, calls: Sequence[FunctionCall],
+    confirmations: Confirmations | None = None,
+) -> Iterable[Event]:  # fmt: skip
     """Dispatch `calls`; the event of their results among what the result chain adds, and a transfer, if asked."""
-    results = await dispatch(ctx, calls, request.tools_dict)
+    results = await dispatch(ctx, calls, tools, confirmations)
+    asked = [event for call in calls if (event := ctx.notes.pop(("asks", call.id), None))] if ctx.notes else []
     if results is None:
-        return ()
+        return asked
     chain = [p for p in ctx.composition.result_chain if p.applies_to is None or p.applies_to(results)]
-    if not chain and results.touched_actions is None:
+    if not chain and not asked and results.touched_actions is None:
         return (results,)
-    before: list[Event] = []
+    before: list[Event] = asked
     after: list[Event] = []
     for processor in chain:
         (after if processor.follows else before).extend(await processor.run(ctx, call_event, results) or ())

@@ -33,11 +33,11 @@ async def prepare(ctx: InvocationContext, request: LlmRequest, position: int = 0
             return DONE, events or ()
         if events:
             return position, events
-    await _declare_tools(ctx, request)
+    await declare_tools(ctx, request)
     return DONE, ()
 
 
-async def _declare_tools(ctx: InvocationContext, request: LlmRequest) -> None:
+async def declare_tools(ctx: InvocationContext, request: LlmRequest) -> None:
     """Let each toolset and tool of the agent prepare the request, in order."""
     owner: Any = ctx.agent
     if not owner.tools:

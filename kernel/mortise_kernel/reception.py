@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -47,7 +46,7 @@ def response_ids(content: Content | None) -> set[str | None]:
     return {p.function_response.id for p in parts or () if p.function_response is not None}
 
 
-async def receive(ctx: InvocationContext, state_delta: dict[str, Any] | None) -> Event:
+async def receive(ctx: InvocationContext, state_delta: dict[str, Any] | None) -> list[Event]:
     """Let plugins see the message, then append it to the session with `state_delta` (S0 §1.2)."""
     assert ctx.user_content is not None
     for prologue in ctx.composition.prologues:
@@ -60,18 +59,36 @@ async def receive(ctx: InvocationContext, state_delta: dict[str, Any] | None) ->
             ctx.user_content = changed
     if ctx.run_config.save_input_blobs_as_artifacts and ctx.artifact_service is not None:
         ctx.user_content = await _without_blobs(ctx, ctx.user_content)
-    event = Event(invocation_id=ctx.invocation_id, author="user", content=ctx.user_content)
+    told = _by_asker(ctx, ctx.user_content)
     if state_delta:
-        event.actions = EventActions(state_delta=deep_copy(state_delta))
-    if ids := response_ids(ctx.user_content):
-        asked = find_call_event(ctx.session.events, ids)
-        if asked is None:
-            raise ConfigurationError(
-                f"the message answers tool call(s) {sorted(map(str, ids))} that the session does not have"
-            )
-        event.branch = asked.branch
-        event.isolation_scope = asked.isolation_scope
-    return await ctx.session_service.append_event(ctx.session, event)
+        told[0].actions = EventActions(state_delta=deep_copy(state_delta))
+    return [await ctx.session_service.append_event(ctx.session, event) for event in told]
+
+
+def _by_asker(ctx: InvocationContext, content: Content) -> list[Event]:
+    """The event of the message; of answers to several askers that pause, one for each, on its branch."""
+    if not (ids := response_ids(content)):
+        return [Event(invocation_id=ctx.invocation_id, author="user", content=content)]
+    events = ctx.session.events
+    asked = {id_: find_call_event(events, {id_}) for id_ in ids}
+    if unknown := sorted(str(id_) for id_, event in asked.items() if event is None):
+        raise ConfigurationError(f"the message answers tool call(s) {unknown} that the session does not have")
+    latest = find_call_event(events, ids)
+    assert latest is not None
+    groups: dict[tuple[str | None, str | None], list[Part]] = {}
+    where = (latest.branch, latest.isolation_scope)
+    for part in content.parts or ():
+        asker = asked.get(part.function_response.id) if part.function_response is not None else None
+        if asker is not None and ctx.is_resumable:
+            where = (asker.branch, asker.isolation_scope)
+        groups.setdefault(where, []).append(part)
+    return [
+        Event(
+            invocation_id=ctx.invocation_id, author="user", branch=branch, isolation_scope=scope,
+            content=Content(role=content.role, parts=parts) if len(groups) > 1 else content,
+        )
+        for (branch, scope), parts in groups.items()
+    ]  # fmt: skip
 
 
 async def _without_blobs(ctx: InvocationContext, content: Content) -> Content:
@@ -89,20 +106,3 @@ async def _without_blobs(ctx: InvocationContext, content: Content) -> Content:
         parts.append(Part(text=f"The user uploaded a file, which is kept as the artifact {name!r}."))
     return Content(role=content.role, parts=parts)
 
-
-def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:
-    """Bring back, for a resumed invocation, its message and its agents' checkpoints."""
-    for event in events:
-        if event.invocation_id != ctx.invocation_id:
-            continue
-        if event.author == "user":
-            if ctx.user_content is None and event.content is not None and not event.get_function_responses():
-                ctx.user_content = event.content
-            continue
-        actions = event.touched_actions
-        if actions is not None and actions.end_of_agent:
-            ctx.end_of_agents[event.author] = True
-            ctx.agent_states.pop(event.author, None)
-        elif actions is not None and actions.agent_state is not None:
-            ctx.agent_states[event.author] = actions.agent_state
-            ctx.end_of_agents[event.author] = False

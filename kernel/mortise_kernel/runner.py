@@ -15,12 +15,13 @@ from mortise_kernel.contracts.services import (
     BaseSessionService,
 )
 from mortise_kernel.contracts.tool import close_toolset
-from mortise_kernel.ending import finish, toolsets
+from mortise_kernel.ending import epilogues, finish, toolsets
 from mortise_kernel.errors import ConfigurationError, SessionNotFoundError
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.lifecycle import ask
-from mortise_kernel.reception import receive, received, response_ids, restore
+from mortise_kernel.reception import receive, received, response_ids
+from mortise_kernel.resumption import entered, is_over, restore
 from mortise_kernel.routing import choose_agent, find_call_event
 from mortise_kernel.run_config import RunConfig
 from mortise_kernel.session import Session
@@ -115,13 +116,14 @@ class Runner:
         config = config if config is not None else _DEFAULTS.__copy__()
         session = await self._open(user_id, session_id, config)
         ctx = self._context(session, new_message, invocation_id, config)
-        if ctx.end_of_agents.get(self.agent.name):
-            return
         if new_message is not None:
-            said = await receive(ctx, state_delta)
-            if yield_user_message:
+            told = await receive(ctx, state_delta)
+            for said in told if yield_user_message else ():
                 yield said
-        ctx.agent = choose_agent(self.agent, session.events)
+        if ctx.end_of_agents.get(ctx.agent.name):  # of a resumed invocation, whose epilogues a crash may have left out
+            await epilogues(ctx, None)
+            return
+        ctx.agent = ctx.agent if ctx.resumed else choose_agent(self.agent, session.events)
         plain = not config.custom_metadata and "on_event_callback" not in self.composition.hooks
         append = ctx.session_service.append_event
         failure: BaseException | None = None
@@ -187,9 +189,8 @@ class Runner:
                 f"invocation_id: {invocation_id} is provided but the app is not resumable; "
                 f"use App(resumability_config=ResumabilityConfig(is_resumable=True))"
             )
-        if invocation_id is None and resumable and (ids := response_ids(content)):
-            asked = find_call_event(session.events, ids)
-            invocation_id = asked.invocation_id if asked is not None else None
+        if invocation_id is None and (ids := response_ids(content)):
+            invocation_id = self._asked_in(session.events, ids, resumable)
         ctx = InvocationContext(
             session_service=self.session_service, session=session, agent=self.agent, composition=self.composition,
             run_config=config, invocation_id=invocation_id, user_content=content, app=self.app,
@@ -197,10 +198,23 @@ class Runner:
             credential_service=self.credential_service, resumability_config=self.resumability_config,
         )  # fmt: skip
         if invocation_id is not None:
-            if all(event.invocation_id != invocation_id for event in session.events):
+            begun = entered(self.agent, session.events, invocation_id)
+            if begun is None:
                 raise ConfigurationError(f"the session {session.id!r} has no invocation {invocation_id!r} to resume")
+            ctx.agent, ctx.resumed = begun, True
             restore(ctx, session.events)
         return ctx
+
+    def _asked_in(self, events: Sequence[Event], ids: set[str | None], resumable: bool) -> str | None:
+        """The unfinished invocation that the answers to `ids` continue, or None where they begin a new one.
+
+        A graph node waits for its answer in every app, an agent only in one that is resumable.
+        """
+        asked = find_call_event(events, ids)
+        if asked is None or not (resumable or asked.node_info.path):
+            return None
+        begun = entered(self.agent, events, asked.invocation_id)
+        return None if begun is None or is_over(begun, events, asked.invocation_id) else asked.invocation_id
 
     async def close(self, seconds: float = 10.0) -> None:
         """Close the tree's toolsets and the plugins; one that hangs is left after its time-out."""

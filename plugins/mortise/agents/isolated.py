@@ -11,7 +11,7 @@ from mortise.agents.opening import Opening, as_opening
 from mortise_kernel.contracts.agent import BaseAgent
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
-from mortise_kernel.reception import restore
+from mortise_kernel.resumption import restore
 
 
 async def run_isolated(

@@ -10,14 +10,16 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, field_validator
 
+from mortise.agents.resuming import has_finished, transferred_to
 from mortise_kernel.composing import compose_once
-from mortise_kernel.contracts.agent import BaseAgent
+from mortise_kernel.contracts.agent import BaseAgent, BaseAgentState, Handover
 from mortise_kernel.contracts.model import BaseLlm
 from mortise_kernel.contracts.tool import BaseTool, BaseToolset
 from mortise_kernel.events import Event
 from mortise_kernel.hooks import LIFECYCLE
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.loop import reason_and_act
+from mortise_kernel.resumption import waits
 from mortise_kernel.types.config import GenerateContentConfig
 from mortise_kernel.types.hot import as_plain
 
@@ -87,7 +89,28 @@ class LlmAgent(BaseAgent):
         return {}
 
     def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        if ctx.is_resumable:
+            return self._resumable(ctx)
+        return self._turns(ctx)
+
+    def _turns(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         return reason_and_act(ctx) if self.output_key is None else self._saving_output(ctx)
+
+    async def _resumable(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        """The agent's events from where it stopped, if it had begun, and then that it ended (S0 §2.1)."""
+        resumed = self._load_agent_state(ctx, BaseAgentState) is not None
+        ctx.agent_states.pop(self.name, None)  # should the agent run once more in this invocation, it begins anew
+        target = transferred_to(self, ctx) if resumed else None
+        if target is not None:
+            if not ctx.end_of_agents.get(target.name):
+                yield Handover(target, ctx)
+        elif not (resumed and has_finished(self, ctx) and not waits(ctx)):
+            async with aclosing(self._turns(ctx)) as events:
+                async for event in events:
+                    yield event
+        if not waits(ctx):
+            ctx.set_agent_state(self.name, end_of_agent=True)
+            yield self._state_event(ctx)
 
     async def _saving_output(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         async with aclosing(reason_and_act(ctx)) as events:

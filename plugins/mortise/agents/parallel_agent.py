@@ -9,6 +9,7 @@ from mortise_kernel.contracts.agent import BaseAgent, BaseAgentState
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.rendezvous import merge
+from mortise_kernel.resumption import waits
 
 
 class ParallelAgent(BaseAgent):
@@ -21,14 +22,10 @@ class ParallelAgent(BaseAgent):
             ctx.set_agent_state(self.name, agent_state=BaseAgentState())
             yield self._state_event(ctx)
         waiting = [agent for agent in self.sub_agents if not ctx.end_of_agents.get(agent.name)]
-        paused = False
         async with aclosing(merge([agent.run_async(self._branch(ctx, agent)) for agent in waiting])) as events:
             async for event in events:
                 yield event
-                paused = paused or ctx.should_pause_invocation(event)
-        if paused:
-            return
-        if ctx.is_resumable and all(ctx.end_of_agents.get(agent.name) for agent in self.sub_agents):
+        if ctx.is_resumable and not waits(ctx):
             ctx.set_agent_state(self.name, end_of_agent=True)
             yield self._state_event(ctx)
 

@@ -8,6 +8,7 @@ from contextlib import aclosing
 from mortise_kernel.contracts.agent import BaseAgent, BaseAgentState
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
+from mortise_kernel.resumption import waits
 
 
 class SequentialAgentState(BaseAgentState):
@@ -25,15 +26,15 @@ class SequentialAgent(BaseAgent):
         start = names.index(state.current_sub_agent) if state and state.current_sub_agent in names else 0
         for index, agent in enumerate(self.sub_agents[start:], start):
             resuming = state is not None and index == start
+            if resuming and ctx.end_of_agents.get(agent.name):
+                continue
             if ctx.is_resumable and not resuming:
                 ctx.set_agent_state(self.name, agent_state=SequentialAgentState(current_sub_agent=agent.name))
                 yield self._state_event(ctx)
-            paused = False
             async with aclosing(agent.run_async(ctx)) as events:
                 async for event in events:
                     yield event
-                    paused = paused or ctx.should_pause_invocation(event)
-            if paused:
+            if waits(ctx):
                 return
         if ctx.is_resumable and self.sub_agents:
             ctx.set_agent_state(self.name, end_of_agent=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from mortise.agents.llm_agent import validated
+from mortise.tools.agent_call import AgentCall
 from mortise.tools.forwarded_artifacts import ForwardedArtifacts
 from mortise.tools.function_schema import without_titles
 from mortise_kernel.composition import Composition
@@ -36,8 +38,11 @@ class AgentTool(BaseTool):
     The agent starts with the caller's state; what it changes there goes back. It uses the caller's artifacts,
     memory and credentials. Its parameters are its input schema (or `request`, a text); with an output schema the
     result is data that fits it. `skip_summarization` makes the result the caller's final answer. Without
-    `include_plugins`, plugins that were given to the runner do not see the agent run.
+    `include_plugins`, plugins that were given to the runner do not see the agent run. In a resumable app the run
+    may pause, and it outlives the process (see `agent_call`).
     """
+
+    runs_agent = True
 
     def __init__(self, agent: BaseAgent, skip_summarization: bool = False, *, include_plugins: bool = True) -> None:
         super().__init__(name=agent.name, description=agent.description)
@@ -70,8 +75,15 @@ class AgentTool(BaseTool):
             return {"error": error}
         runner = self._runner(tool_context)
         self._running += 1
+        message = Content(role="user", parts=[Part(text=text)])
         try:
-            last = await _drive(runner, Content(role="user", parts=[Part(text=text)]), tool_context)
+            if tool_context.get_invocation_context().is_resumable and tool_context.function_call_id:
+                ended = await AgentCall(runner, tool_context).run(message, _shared_state(tool_context))
+                if ended is None or ended.error is not None:
+                    return None if ended is None else {"error": ended.error}
+                last = _last_word(ended.events)
+            else:
+                last = await _drive(runner, message, tool_context)
         finally:
             self._running -= 1
             if not self._running:  # calls that run side by side share the agent's toolsets
@@ -126,14 +138,12 @@ class AgentTool(BaseTool):
 
 
 async def _drive(runner: Runner, message: Content, context: Context) -> Event | None:
-    """Run to the end; the last event with content, or the last failure where none had any."""
+    """Run to the end, in memory; what `_last_word` finds."""
     ctx = context.get_invocation_context()
-    state = {key: value for key, value in context.state.to_dict().items() if not key.startswith(_INTERNAL)}
     session = await runner.session_service.create_session(
-        app_name=runner.app_name, user_id=ctx.user_id, state=deep_copy(state)
+        app_name=runner.app_name, user_id=ctx.user_id, state=deep_copy(_shared_state(context))
     )
-    said: Event | None = None
-    failed: Event | None = None
+    told: list[Event] = []
     running = runner.run_async(user_id=ctx.user_id, session_id=session.id, new_message=message)
     async with aclosing(running) as events:
         async for event in events:
@@ -142,10 +152,26 @@ async def _drive(runner: Runner, message: Content, context: Context) -> Event | 
             actions = event.touched_actions
             if actions is not None and actions.state_delta:
                 context.state.update(deep_copy(actions.state_delta))
-            if event.content is not None and event.content.parts:
-                said = event
-            elif event.error_code:
-                failed = event
+            told.append(event)
+    return _last_word(told)
+
+
+def _shared_state(context: Context) -> dict[str, Any]:
+    """What the agent sees of the caller's state."""
+    return {key: value for key, value in context.state.to_dict().items() if not key.startswith(_INTERNAL)}
+
+
+def _last_word(events: Sequence[Event]) -> Event | None:
+    """The last event with content that the user did not write, or the last failure where none had any."""
+    said: Event | None = None
+    failed: Event | None = None
+    for event in events:
+        if event.author == "user":
+            continue
+        if event.content is not None and event.content.parts:
+            said = event
+        elif event.error_code:
+            failed = event
     return said or failed
 
 

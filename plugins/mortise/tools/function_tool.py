@@ -89,12 +89,16 @@ class FunctionTool(BaseTool):
             result = self.func(**values)
         return await result if result.__class__ not in ATOMS and inspect.isawaitable(result) else result
 
+    def misfit(self, args: dict[str, Any]) -> str | None:
+        """Why the function cannot take `args`, or None; every value must fit its annotation."""
+        return Arguments(self.name, self.shape).prepare(args, strict=True)[1]
+
     async def _confirm(self, values: dict[str, Any], tool_context: Context) -> dict[str, Any] | None:
         """None where the call may go ahead, else the result that says why not (S0 §6.7)."""
         needed = self._require_confirmation
         if callable(needed):
-            takes_context = self.shape.context_name in inspect.signature(needed).parameters
-            needed = needed(**values, **({str(self.shape.context_name): tool_context} if takes_context else {}))
+            context_name = shape_of(needed).context_name
+            needed = needed(**values, **({context_name: tool_context} if context_name is not None else {}))
             if inspect.isawaitable(needed):
                 needed = await needed
         if not needed:

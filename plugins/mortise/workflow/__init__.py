@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from mortise.workflow.base_node import START as START
     from mortise.workflow.base_node import BaseNode as BaseNode
     from mortise.workflow.context import NodeContext as NodeContext
+    from mortise.workflow.custom_node import Node as Node
+    from mortise.workflow.decorator import node as node
     from mortise.workflow.edges import DEFAULT_ROUTE as DEFAULT_ROUTE
     from mortise.workflow.edges import Edge as Edge
     from mortise.workflow.errors import DynamicNodeFailError as DynamicNodeFailError
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from mortise.workflow.function_node import FunctionNode as FunctionNode
     from mortise.workflow.graph import Graph as Graph
     from mortise.workflow.join_node import JoinNode as JoinNode
-    from mortise.workflow.custom_node import Node as Node
-    from mortise.workflow.decorator import node as node
     from mortise.workflow.node_runner import NodeRunner as NodeRunner
     from mortise.workflow.parallel_worker import ParallelWorker as ParallelWorker
     from mortise.workflow.retry_config import RetryConfig as RetryConfig

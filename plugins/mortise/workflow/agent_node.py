@@ -36,7 +36,7 @@ class AgentNode(BaseNode):
         fields.setdefault("description", agent.description)
         fields.setdefault("rerun_on_resume", True)
         fields.setdefault("wait_for_output", mode == "chat")
-        super().__init__(agent=agent, **fields)
+        super().__init__(**fields, **{"agent": agent})
         self.input_schema = self.input_schema or getattr(agent, "input_schema", None)
         self.output_schema = self.output_schema or getattr(agent, "output_schema", None)
 
@@ -105,4 +105,4 @@ def _answered(run: NodeRun, event: Event) -> None:
     """A question that the agent's own run answers later is open no more."""
     for response in event.get_function_responses():
         if response.id in run.answers and response.id in run.interrupts:
-            run.interrupts.remove(response.id)
+            run.interrupts = [waiting for waiting in run.interrupts if waiting != response.id]

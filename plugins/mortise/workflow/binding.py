@@ -50,15 +50,9 @@ class Binding:
         options = get_args(hint) or (hint,)
         if any(isinstance(option, type) and issubclass(option, ReadonlyContext) for option in options):
             return ReadonlyContext
-        if hint is None:
+        if hint is None or hint is Any:
             return ReadonlyContext if name in CONTEXT_NAMES else None
-        return None if hint is Any else hint
-
-    @property
-    def bound_names(self) -> list[str]:
-        """The parameters that the state (or the fields of the input) must have."""
-        return [name for name, hint, default, _ in self._parameters
-                if name != INPUT_NAME and hint is not ReadonlyContext and default is inspect.Parameter.empty]  # fmt: skip
+        return hint
 
     @property
     def names(self) -> list[str]:

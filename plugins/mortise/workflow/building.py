@@ -26,7 +26,8 @@ def build_node(node_like: Any, **changes: Any) -> BaseNode:
     if callable(node_like):
         return FunctionNode(node_like, **changes)
     raise ValueError(
-        f"{node_like!r} ({type(node_like).__name__}) cannot be a node: use a node, an agent, a tool, a function or 'START'"
+        f"{node_like!r} ({type(node_like).__name__}) cannot be a node: use a node, an agent, a tool, a function "
+        f"or 'START'"
     )
 
 

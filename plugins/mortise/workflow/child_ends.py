@@ -22,6 +22,6 @@ def adopt(run: NodeRun) -> None:
     """Take over what they left: an output for the run, and open questions."""
     for child, _ in (run.children or {}).values():
         if child.interrupts and not run.produced:
-            run.interrupts.extend(waiting for waiting in child.interrupts if waiting not in run.interrupts)
+            run.interrupts = list(dict.fromkeys([*run.interrupts, *child.interrupts]))
         if run.delegated and not run.produced and child.terminal and child.produced:
             run.output, run.produced = child.output, True

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from mortise.workflow.node_run import NodeRun
 
 
-def start_child(parent: NodeRun, node_like: Any, node_input: Any, *, run_id: str | None = None, **place: Any) -> NodeRun:
+def start_child(
+    parent: NodeRun, node_like: Any, node_input: Any, *, run_id: str | None = None, **place: Any
+) -> NodeRun:
     """A run of a node within `parent`, under way; one that the journal knows is not run again. See `child_run`."""
     node = build_node(node_like)
     if run_id is None:

@@ -24,7 +24,9 @@ class NodeContext(Context):
     __slots__ = ("_asked", "_run")
 
     def __init__(self, run: NodeRun) -> None:
-        super().__init__(run.tree.invocation)
+        shared = run.tree.invocation
+        own = shared if run.branch == shared.branch else shared.model_copy(update={"branch": run.branch})
+        super().__init__(own)
         self._run = run
         self._asked = 0
 

@@ -67,7 +67,7 @@ class EdgeReader:
         identity = tuple(map(id, key)) if isinstance(key, tuple) else id(key)
         known = self._nodes.get(identity)
         if known is None:
-            known = self._nodes[identity] = (key, build_node(node_like))  # the key is kept, so that its id stays its own
+            known = self._nodes[identity] = (key, build_node(node_like))  # keeps the key: its id stays its own
         return known[1]
 
     def _read_chain(self, chain: Sequence[Any]) -> None:
@@ -77,7 +77,8 @@ class EdgeReader:
             if isinstance(entry, Mapping):
                 if map_before:
                     raise ValueError(
-                        f"two routing maps follow each other in the chain {shown(chain)}: split it into several edge items"
+                        f"two routing maps follow each other in the chain {shown(chain)}: "
+                        f"split it into several edge items"
                     )
                 before = self._read_map(before, entry, chain)
                 map_before = True

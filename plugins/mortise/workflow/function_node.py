@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, PrivateAttr
 
+from mortise.events.request_input import RequestInput
 from mortise.workflow.base_node import BaseNode
 from mortise.workflow.binding import Binding, Source
 from mortise.workflow.coercion import plain
@@ -50,7 +51,7 @@ class FunctionNode(BaseNode):
             raise ValueError(f"FunctionNode needs a name: {function!r} has no __name__ of its own; pass name=...")
         fields.setdefault("description", inspect.getdoc(function) if hasattr(function, "__name__") else "")
         fields["description"] = fields["description"] or ""
-        super().__init__(func=function, name=name, retry_config=retry_config, **fields)
+        super().__init__(name=name, retry_config=retry_config, **fields, **{"func": function})
 
     def model_post_init(self, context: Any, /) -> None:
         """Read the signature."""
@@ -74,39 +75,40 @@ class FunctionNode(BaseNode):
 
     @property
     def in_place(self) -> bool:
-        """Whether calling it is all there is to a run: it waits for nothing, and has no time-out that could end it."""
+        """Whether calling it is all there is to a run."""
         return self._in_place
+
+    @property
+    def awaitable(self) -> bool:
+        """Whether calling it gives a coroutine, and awaiting that (without a time-out) is all there is to a run."""
+        return not self._in_place and not self._generates and self.timeout is None
 
     @property
     def starts_nodes(self) -> bool:
         """Whether its code may run other nodes while it waits."""
         return self._binding.takes_context and not self._in_place
 
-    def call(self, run: NodeRun) -> Any:
-        """Call the function for `run`."""
-        return self._binding.call(run)
-
     def outcome(self, run: NodeRun, result: Any) -> Event | None:
         """The event of what the function returned or yielded, or None."""
-        if result is None:
-            return None
+        if result.__class__ in ATOMS:
+            return run.take(result)
         if isinstance(result, Content):
             return run.stamp(Event(content=result))
-        if isinstance(result, Event) or hasattr(result, "as_event"):
+        if isinstance(result, (Event, RequestInput)):
             return run.take(result)
-        return run.take(result if result.__class__ in ATOMS else plain(result))
+        return run.take(plain(result))
 
     async def _events(self, run: NodeRun) -> AsyncGenerator[Event, None]:
-        result, run.pending = (self.call(run) if run.pending is None else run.pending), None
+        result = self._binding.call(run)
         if self._generates:
             async for event in self._yielded(run, result):
                 yield event
             return
         if result.__class__ not in ATOMS and inspect.isawaitable(result):
             result = await result
-        event = self.outcome(run, result) or run.writes_event()
-        if event is not None:
-            yield event
+        said = self.outcome(run, result) or run.writes_event()
+        if said is not None:
+            yield said
 
     async def _yielded(self, run: NodeRun, items: Any) -> AsyncGenerator[Event, None]:
         if hasattr(items, "__anext__"):

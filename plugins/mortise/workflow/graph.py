@@ -9,35 +9,59 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from mortise.workflow.base_node import START, BaseNode
 from mortise.workflow.edges import DEFAULT_ROUTE, Edge, EdgeReader
+from mortise.workflow.function_node import FunctionNode
 from mortise.workflow.validation import problems_of
 
 __all__ = ["DEFAULT_ROUTE", "Edge", "Graph"]
 
 
-class _Ways:
-    """The edges that leave a node, sorted by when they are followed."""
+class Step:
+    """A node of a graph with what a run needs of it, looked up once."""
 
-    __slots__ = ("always", "default", "routed")
+    __slots__ = (
+        "always", "awaitable", "before", "call", "default", "in_place", "name", "node", "routed", "starts_nodes",
+        "terminal",
+    )  # fmt: skip
 
-    def __init__(self) -> None:
-        self.always: list[str] = []
-        self.routed: list[tuple[Any, str]] = []
-        self.default: list[str] = []
+    def __init__(self, node: BaseNode) -> None:
+        function = node if isinstance(node, FunctionNode) else None
+        self.name = node.name
+        self.node = node
+        self.starts_nodes = node.starts_nodes
+        #: The function of a node that is one: calling, or awaiting, it is all there is to a run.
+        self.call: Any = function.binding.call if function is not None else None
+        self.in_place = function is not None and function.in_place
+        self.awaitable = function is not None and function.awaitable
+        self.terminal = False
+        #: The names of the nodes with an edge to this one, in the order of the edges.
+        self.before: list[str] = []
+        #: The steps that always follow; those that follow by default; and all but the latter with their route.
+        self.always: list[Step] = []
+        self.default: list[Step] = []
+        self.routed: list[tuple[Any, Step]] = []
 
-    def add(self, route: Any, target: str) -> None:
+    @property
+    def chooses(self) -> bool:
+        """Whether the node's route decides what follows."""
+        return bool(self.default) or len(self.routed) > len(self.always)
+
+    def lead_to(self, target: Step, route: Any) -> None:
+        """Take in an edge."""
+        target.before.append(self.name)
+        if isinstance(route, str) and route == DEFAULT_ROUTE:
+            self.default.append(target)
+            return
+        self.routed.append((route, target))
         if route is None:
             self.always.append(target)
-        elif isinstance(route, str) and route == DEFAULT_ROUTE:
-            self.default.append(target)
-        else:
-            self.routed.append((route, target))
 
-    def follow(self, routes: Any) -> list[str]:
-        if not self.routed and not self.default:
+    def following(self, routes: Any) -> list[Step]:
+        """The steps that follow where the node gave that route, or list of routes, or None."""
+        if not self.chooses:
             return self.always
         given = routes if isinstance(routes, list) else [routes]
-        found = [target for route, target in self.routed if _meets(route, given)]
-        return self.always + (found or self.default)
+        found = [target for route, target in self.routed if route is None or _meets(route, given)]
+        return found if len(found) > len(self.always) else found + self.default
 
 
 def _meets(route: Any, given: list[Any]) -> bool:
@@ -52,9 +76,7 @@ class Graph(BaseModel):
     nodes: list[Any] = Field(default_factory=list)
     edges: list[Edge] = Field(default_factory=list)
 
-    _by_name: dict[str, BaseNode] = PrivateAttr(default_factory=dict)
-    _ways: dict[str, _Ways] = PrivateAttr(default_factory=dict)
-    _before: dict[str, list[str]] = PrivateAttr(default_factory=dict)
+    _steps: dict[str, Step] = PrivateAttr(default_factory=dict)
     _terminal_node_names: set[str] = PrivateAttr(default_factory=set)
 
     @classmethod
@@ -74,15 +96,13 @@ class Graph(BaseModel):
             nodes[id(edge.from_node)] = edge.from_node
             nodes[id(edge.to_node)] = edge.to_node
         self.nodes = list(nodes.values())
-        self._by_name = {node.name: node for node in self.nodes}
-        for node in self.nodes:
-            self._ways[node.name] = _Ways()
-            self._before[node.name] = []
+        self._steps = {node.name: Step(node) for node in self.nodes}
         for edge in self.edges:
-            self._ways[edge.from_node.name].add(edge.route, edge.to_node.name)
-            self._before[edge.to_node.name].append(edge.from_node.name)
+            self._steps[edge.from_node.name].lead_to(self._steps[edge.to_node.name], edge.route)
         sources = {edge.from_node.name for edge in self.edges}
         self._terminal_node_names = {n.name for n in self.nodes if n.name != START.name and n.name not in sources}
+        for name in self._terminal_node_names:
+            self._steps[name].terminal = True
 
     def validate_graph(self) -> None:
         """ValueError with everything that is wrong with the graph."""
@@ -92,19 +112,12 @@ class Graph(BaseModel):
 
     def get_next_pending_nodes(self, node_name: str, routes_to_match: Any) -> list[str]:
         """The names of the nodes that follow `node_name` where it gave that route, or list of routes, or None."""
-        return list(self._ways[node_name].follow(routes_to_match))
+        return [step.name for step in self._steps[node_name].following(routes_to_match)]
 
-    def following(self, node_name: str, routes: Any) -> list[str]:
-        """The same, without a copy."""
-        return self._ways[node_name].follow(routes)
-
-    def node(self, name: str) -> BaseNode:
-        """The node of that name."""
-        return self._by_name[name]
-
-    def predecessors(self, name: str) -> list[str]:
-        """The nodes with an edge to that one, in the order of the edges."""
-        return self._before[name]
+    @property
+    def steps(self) -> dict[str, Step]:
+        """The nodes by name, as a run needs them."""
+        return self._steps
 
     @property
     def terminal_names(self) -> set[str]:

@@ -6,27 +6,25 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mortise.workflow.graph import Graph
+    from mortise.workflow.graph import Step
 
 
 class Joins:
     """The arrivals at each joining node of a graph, by predecessor; the latest of each counts."""
 
-    __slots__ = ("_arrived", "_graph")
+    __slots__ = ("_arrived",)
 
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
+    def __init__(self) -> None:
         self._arrived: dict[str, dict[str, tuple[Any, str | None]]] = {}
 
-    def arrive(self, target: str, source: str, output: Any, branch: str | None) -> tuple[Any, str | None] | None:
+    def arrive(self, target: Step, source: str, output: Any, branch: str | None) -> tuple[Any, str | None] | None:
         """Take an arrival; once all are there, the outputs by predecessor and the branch that they have in common."""
-        arrived = self._arrived.setdefault(target, {})
+        arrived = self._arrived.setdefault(target.name, {})
         arrived[source] = (output, branch)
-        sources = self._graph.predecessors(target)
-        if len(arrived) < len(sources):
+        if len(arrived) < len(target.before):
             return None
-        del self._arrived[target]
-        return {name: arrived[name][0] for name in sources}, _common(branch for _, branch in arrived.values())
+        del self._arrived[target.name]
+        return {name: arrived[name][0] for name in target.before}, _common(branch for _, branch in arrived.values())
 
 
 def _common(branches: Iterable[str | None]) -> str | None:

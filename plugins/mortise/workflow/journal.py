@@ -53,6 +53,8 @@ class Journal:
         if event.output is not None or info.message_as_output:
             for path in info.output_for or (info.path,):
                 self._record(path, index).output_event = event
+            if info.route is not None:
+                record.route = info.route
         actions = event.touched_actions
         if actions is not None:
             if actions.route is not None:

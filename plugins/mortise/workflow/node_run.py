@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from mortise.events.request_input import RequestInput
@@ -19,15 +21,52 @@ if TYPE_CHECKING:
     from mortise.workflow.tree import Tree
 
 
+#: What `begin_attempt` forgets.
+_OF_AN_ATTEMPT = (
+    "called", "pending", "failure", "question", "output", "produced", "unsent_output", "route", "unsent_route",
+    "interrupts", "delegated", "context_made", "children", "counts",
+)  # fmt: skip
+
+
 class NodeRun:
     """One run of `node`: where it stands in the tree of runs, and what came of it."""
 
-    __slots__ = (
-        "answers", "attempt", "author", "branch", "children", "context_made", "counts", "delegated", "error", "error_path",
-        "input", "interrupts", "key", "meeting", "node", "output", "output_for", "parent", "path", "pending", "produced",
-        "recorded", "route", "run_id", "scope", "since", "state_schema", "terminal", "tree", "unsent_output",
-        "unsent_route",
-    )  # fmt: skip
+    # What most runs never touch stands on the class: a run is made for every step of every graph.
+
+    #: Whether its output is also that of its parent.
+    terminal = False
+    #: Whether its route decides what follows.
+    chooses = False
+    #: The answers to its questions, where it runs again with them.
+    answers: Mapping[str, Any] = MappingProxyType({})
+    #: The session's index of its first event, where it ran before.
+    since: int | None = None
+    #: Why it failed for good, and where.
+    error: Exception | None = None
+    error_path: str | None = None
+    #: Whether the checkpoint says that it is over.
+    recorded = False
+    attempt = 1
+    #: Whether its function was called and nothing was made of it yet: of what it gave, raised or asked.
+    called = False
+    pending: Any = None
+    failure: Exception | None = None
+    question: RequestInput | None = None
+    #: What came of the attempt.
+    output: Any = None
+    produced = False
+    unsent_output = False
+    route: Any = None
+    unsent_route = False
+    #: The ids of the questions that are open.
+    interrupts: Sequence[str] = ()
+    #: Whether a run that its code started gives its output.
+    delegated = False
+    context_made: NodeContext | None = None
+    #: The runs that its code started, by their path: each with its task, where it really runs.
+    children: dict[str, tuple[NodeRun, asyncio.Task[None] | None]] | None = None
+    #: How many of them there are of each node's name.
+    counts: dict[str, int] | None = None
 
     def __init__(
         self, node: BaseNode, run_id: str, parent: NodeRun | None, tree: Tree, meeting: Meeting, node_input: Any = None,
@@ -35,51 +74,30 @@ class NodeRun:
     ) -> None:  # fmt: skip
         self.node = node
         self.run_id = run_id
-        self.key = f"{node.name}@{run_id}"
+        self.key = key = f"{node.name}@{run_id}"
         self.parent = parent
         self.tree = tree
         self.meeting = meeting
         self.input = node_input
         self.branch = branch
         if parent is None:
-            self.path = self.key
+            self.path = key
             self.author = node.name
             self.state_schema = node.state_schema
             self.scope: str | None = tree.invocation.isolation_scope
         else:
-            self.path = f"{parent.path}/{self.key}"
+            self.path = f"{parent.path}/{key}"
             self.author = node.name if node.is_graph else parent.author
             self.state_schema = node.state_schema or parent.state_schema
             self.scope = parent.scope
-        #: Whether its output is also that of its parent; set before it starts.
-        self.terminal = False
         #: The paths of those whose output this run's is: its own, and those that it ends.
         self.output_for = [self.path]
-        self.answers: dict[str, Any] = {}
-        self.since: int | None = None
-        self.error: Exception | None = None
-        self.error_path: str | None = None
-        self.recorded = False
-        #: What a function gave that turned out to be awaitable.
-        self.pending: Any = None
-        self.attempt = 0
-        self.begin_attempt()
 
     def begin_attempt(self) -> None:
         """Start anew: nothing came of the attempt before."""
         self.attempt += 1
-        self.output: Any = None
-        self.produced = False
-        self.delegated = False
-        self.unsent_output = False
-        self.route: Any = None
-        self.unsent_route = False
-        self.interrupts: list[str] = []
-        self.context_made: NodeContext | None = None
-        #: The runs that code of this one started, by their path: each with its task, where it really runs.
-        self.children: dict[str, tuple[NodeRun, asyncio.Task[None] | None]] | None = None
-        #: How many of them there are of each node's name.
-        self.counts: dict[str, int] | None = None
+        for name in _OF_AN_ATTEMPT:
+            self.__dict__.pop(name, None)
 
     @property
     def context(self) -> NodeContext:
@@ -116,10 +134,11 @@ class NodeRun:
     def output_event(self) -> Event:
         """The event that carries the output, and what was written to the state."""
         event = Event(
-            invocation_id=self.tree.invocation_id, author=self.author, branch=self.branch, output=plain(self.output),
-            node_info=NodeInfo(path=self.path, output_for=self.output_for),
+            invocation_id=self.tree.invocation_id, author=self.author, output=plain(self.output),
+            node_info=NodeInfo(self.path, self.output_for), branch=self.branch, isolation_scope=self.scope,
         )  # fmt: skip
-        event.isolation_scope = self.scope
+        if self.unsent_route:
+            event.node_info.route = self.route
         if self.context_made is not None:
             self._add_writes(event)
         return event
@@ -152,7 +171,7 @@ class NodeRun:
         """Note what `event` asks of the outside."""
         for waiting in sorted(event.long_running_tool_ids or ()):
             if waiting not in self.interrupts:
-                self.interrupts.append(waiting)
+                self.interrupts = [*self.interrupts, waiting]
 
     def _add_writes(self, event: Event) -> None:
         """Put onto `event` what the node's code has written since the last one."""
@@ -187,12 +206,10 @@ class NodeRun:
 
     def bare_event(self) -> Event:
         """An event of this run that says nothing yet."""
-        event = Event(
-            invocation_id=self.tree.invocation_id, author=self.author, branch=self.branch,
-            node_info=NodeInfo(path=self.path),
+        return Event(
+            invocation_id=self.tree.invocation_id, author=self.author, node_info=NodeInfo(self.path),
+            branch=self.branch, isolation_scope=self.scope,
         )  # fmt: skip
-        event.isolation_scope = self.scope
-        return event
 
     def error_event(self, error: Exception) -> Event:
         """The event that tells of a failed attempt."""
@@ -214,8 +231,13 @@ class NodeRun:
         if self.interrupts or self.recorded:
             return
         self.recorded = True
-        idle = self.node.wait_for_output and self.output is None
-        self.tree.checkpoint[self.path] = WAITING if idle else COMPLETED
+        tree = self.tree
+        if self.produced:
+            tree.checkpoint[self.path] = COMPLETED
+            return
+        tree.checkpoint[self.path] = WAITING if self.node.wait_for_output else COMPLETED
+        if not self.node.is_graph:
+            tree.silent = True
 
     def recall(self, record: Record) -> None:
         """Take over the outcome that the journal holds."""

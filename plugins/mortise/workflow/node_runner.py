@@ -50,6 +50,6 @@ class NodeRunner:
             await ended(self.parent, child)
         if self.prior_output is not None and not child.produced:
             child.output, child.produced = self.prior_output, True
-        left = [i for i in self.prior_interrupts if i not in child.answers and i not in child.interrupts]
-        child.interrupts.extend(left)
+        left = [waiting for waiting in self.prior_interrupts if waiting not in child.answers]
+        child.interrupts = list(dict.fromkeys([*child.interrupts, *left]))
         return child.context

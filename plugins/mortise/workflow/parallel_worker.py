@@ -39,9 +39,8 @@ class ParallelWorker(BaseNode):
         fields.setdefault("name", inner.name)
         fields.setdefault("description", inner.description)
         fields["rerun_on_resume"] = True
-        super().__init__(
-            node=inner, max_concurrency=max_concurrency, retry_config=retry_config, timeout=timeout, **fields
-        )
+        fields |= {"node": inner, "max_concurrency": max_concurrency, "retry_config": retry_config, "timeout": timeout}
+        super().__init__(**fields)
 
     async def _events(self, run: NodeRun) -> AsyncGenerator[Event, None]:
         items = run.input if isinstance(run.input, (list, tuple)) else [run.input]

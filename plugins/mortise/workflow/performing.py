@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mortise.events.request_input import RequestInput
 from mortise.workflow.child_ends import adopt, end_children
 from mortise.workflow.errors import DynamicNodeFailError, NodeInterruptedError
 from mortise_kernel.errors import NodeTimeoutError
@@ -25,6 +24,8 @@ async def perform(run: NodeRun, failure: Exception | None = None) -> Events:
     With `failure` the first attempt was made already. A run that fails for good raises DynamicNodeFailError,
     which whoever it passes through does not report again.
     """
+    if isinstance(failure, DynamicNodeFailError):
+        raise failure
     while True:
         if failure is None:
             attempt = _attempt(run)
@@ -53,7 +54,6 @@ async def perform(run: NodeRun, failure: Exception | None = None) -> Events:
 
 async def _attempt(run: NodeRun) -> Events:
     """The events of one attempt, with what the node's code left to say at its end."""
-    question: RequestInput | None = None
     events = run.node._events(run)
     if run.node.timeout is not None:
         events = _limited(events, run.node.name, run.node.timeout)
@@ -64,18 +64,42 @@ async def _attempt(run: NodeRun) -> Events:
                 yield event
         failed = False
     except NodeInterruptedError as interrupted:
-        question, failed = interrupted.request, False
+        run.question, failed = interrupted.request, False
     finally:
         if run.children:
             await end_children(run, cancel=failed)
-    if question is not None:
-        yield run.stamp(question.as_event())
+    for event in conclusion(run):
+        yield event
+
+
+def conclusion(run: NodeRun) -> list[Event]:
+    """The events of what the node's code left to say; before the last of them is committed, the run is over."""
+    said: list[Event] = []
+    if run.question is not None:
+        said.append(run.stamp(run.question.as_event()))
     last = run.last_event()
+    if last is not None:
+        said.append(last)
     if run.children:
         adopt(run)
-    if last is not None:
-        run.settle()  # so that this event says so
-        yield last
+    if said:
+        run.settle()  # so that the last event says so
+    return said
+
+
+async def await_call(run: NodeRun, call: Callable[[NodeRun], Any]) -> None:
+    """Call a coroutine function and note on `run` what it gave, raised or asked."""
+    failed = run.called = True
+    try:
+        run.pending = await call(run)
+        failed = False
+    except NodeInterruptedError as interrupted:
+        run.question, failed = interrupted.request, False
+    except Exception as error:  # noqa: BLE001 - the border to a node's code
+        run.failure = error
+    finally:
+        if run.children:
+            await end_children(run, cancel=failed)
 
 
 async def _limited(events: Events, name: str, seconds: float) -> Events:

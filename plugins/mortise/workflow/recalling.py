@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 def recall(run: NodeRun) -> bool:
     """Give `run` the outcome that the journal has for it; whether that is so, or else it is to be run.
 
-    A run whose output is in the journal is over, also where nothing says that it ended. One that asked goes on
+    A run whose output is in the journal is over, also where nothing says that it ended (but for one that might still
+    have chosen a route). One that asked goes on
     by its node's `rerun_on_resume`; with questions that are still open, it waits.
     """
     journal = run.tree.journal
@@ -28,7 +29,7 @@ def recall(run: NodeRun) -> bool:
         return True
     if record is None:
         return False
-    if record.output_event is not None:
+    if record.output_event is not None and not (run.chooses and record.route is None):
         run.recall(record)
         return True
     run.since = record.first
@@ -53,4 +54,6 @@ def _answered(run: NodeRun, journal: Journal, record: Record) -> bool:
         return True
     run.set_output(answers if len(answers) > 1 else next(iter(answers.values())))
     run.route = record.route
+    if run.parent is not None:
+        run.branch = run.parent.branch  # what follows an answer is on the branch of the graph
     return True

@@ -40,7 +40,7 @@ async def run_root(node: BaseNode, ctx: InvocationContext) -> Events:
                 yield event
     except DynamicNodeFailError as failure:
         raise failure.error from failure.error.__cause__
-    if tree.checkpoint and (run.interrupts or tree.resumable):
+    if tree.silent and (run.interrupts or tree.resumable):
         yield tree.checkpoint_event(run)
 
 

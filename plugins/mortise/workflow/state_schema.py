@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -31,7 +31,7 @@ def check_write(key: str, value: Any, schema: type[BaseModel]) -> None:
     if value is None:  # removes the key
         return
     try:
-        TypeAdapter(field.annotation).validate_python(value)
+        TypeAdapter(cast("type[Any]", field.annotation)).validate_python(value)
     except ValidationError as error:
         raise StateSchemaError(
             f"the value of the state key {key!r} does not fit {field.annotation!r} of {schema.__name__!r}: {error}"

@@ -21,7 +21,7 @@ class ToolNode(BaseNode):
     def __init__(self, tool: BaseTool, **fields: Any) -> None:
         fields.setdefault("name", tool.name)
         fields.setdefault("description", tool.description or "")
-        super().__init__(tool=tool, **fields)
+        super().__init__(**fields, **{"tool": tool})
 
     @property
     def starts_nodes(self) -> bool:

@@ -15,20 +15,22 @@ if TYPE_CHECKING:
 class Tree:
     """The invocation, what its journal says, and the checkpoint: which runs ended since the last event."""
 
-    __slots__ = ("checkpoint", "invocation", "invocation_id", "journal")
+    __slots__ = ("checkpoint", "invocation", "invocation_id", "journal", "silent")
 
     def __init__(self, invocation: InvocationContext) -> None:
         self.invocation = invocation
         self.invocation_id = invocation.invocation_id
         self.journal: Journal | None = journal_of(invocation)
         self.checkpoint: dict[str, dict[str, Any]] = {}
+        #: Whether the checkpoint has the end of a run that left no other trace.
+        self.silent = False
 
     def pin(self, event: Event) -> None:
         """Put the checkpoint onto `event`, which is about to be committed; the next one says only what is new."""
         if event.partial:
             return
         event.node_info.nodes = self.checkpoint
-        self.checkpoint = {}
+        self.checkpoint, self.silent = {}, False
 
     @property
     def resumable(self) -> bool:
@@ -42,5 +44,5 @@ class Tree:
             actions=EventActions(agent_state={"nodes": self.checkpoint}),
         )  # fmt: skip
         event.isolation_scope = run.scope
-        self.checkpoint = {}
+        self.checkpoint, self.silent = {}, False
         return event

@@ -39,6 +39,10 @@ class Workflow(BaseAgent, BaseNode):
     max_concurrency: int | None = Field(default=None, ge=1)
     graph: Graph | None = None
 
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(**fields)
+        self._check_state_schema()
+
     @field_validator("edges")
     @classmethod
     def _edge_items(cls, items: list[Any]) -> list[Any]:
@@ -63,17 +67,22 @@ class Workflow(BaseAgent, BaseNode):
         for node in graph.nodes:
             if isinstance(node, AgentNode) and getattr(node.agent, "mode", None) == "task":
                 raise ValueError(
-                    f"agent {node.name!r} has mode='task' and cannot be a node of workflow {self.name!r}: let a chat agent "
-                    f"delegate to it, or run it from a function with ctx.run_node"
+                    f"agent {node.name!r} has mode='task' and cannot be a node of workflow {self.name!r}: let a chat "
+                    f"agent delegate to it, or run it from a function with ctx.run_node"
                 )
+
+    def _check_state_schema(self) -> None:
+        """Refuse parameters that the state cannot have. After validation, which would make another error of it."""
+        for node in self.graph.nodes if self.graph is not None else ():
             schema = node.state_schema or self.state_schema
-            if schema is not None and isinstance(node, FunctionNode) and node.parameter_binding == "state":
-                for name in node.binding.names:
-                    if name not in schema.model_fields:
-                        raise StateSchemaError(
-                            f"parameter {name!r} of node {node.name!r} is not declared in the state schema "
-                            f"{schema.__name__!r}, which declares {declared(schema)}"
-                        )
+            if schema is None or not isinstance(node, FunctionNode) or node.parameter_binding != "state":
+                continue
+            for name in node.binding.names:
+                if name not in schema.model_fields:
+                    raise StateSchemaError(
+                        f"parameter {name!r} of node {node.name!r} is not declared in the state schema "
+                        f"{schema.__name__!r}, which declares {declared(schema)}"
+                    )
 
     def clone(self, update: Any = None) -> Self:
         """A copy with a graph of its own; `update` sets fields."""
@@ -100,10 +109,16 @@ class Workflow(BaseAgent, BaseNode):
     def recall_output(self, event: Event, path: str) -> Any:
         """The output that a committed `event` of a node of the graph stands for."""
         step = event.node_info.path[len(path) + 1 :].split("/")[0]
-        name = step.rpartition("@")[0]
-        if self.graph is None or not step or name not in (node.name for node in self.graph.nodes):
-            return event.output
-        return self.graph.node(name).recall_output(event, f"{path}/{step}")
+        known = self.graph.steps.get(step.rpartition("@")[0]) if self.graph is not None else None
+        return event.output if known is None else known.node.recall_output(event, f"{path}/{step}")
+
+    def _enter(self, parent_context: InvocationContext, *within: Any) -> AsyncGenerator[Event, None]:
+        """As an agent where it has callbacks of its own; else plugins hear of the agents in it, not of the graph."""
+        if self.before_agent_callback is None and self.after_agent_callback is None:
+            ctx = parent_context.for_agent(self)
+            if not ctx.end_invocation:
+                return self._run_async_impl(ctx)
+        return super()._enter(parent_context, *within)
 
     def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         return run_root(self, ctx)

@@ -1,0 +1,84 @@
+"""Resumption: where an invocation that had begun before stands, read from the session's log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mortise_kernel.contracts.agent import BaseAgent
+from mortise_kernel.events import Event
+from mortise_kernel.invocation import InvocationContext
+from mortise_kernel.routing import choose_agent
+from mortise_kernel.types.content import FunctionCall
+
+
+def entered(root: BaseAgent, events: Sequence[Event], invocation_id: str) -> BaseAgent | None:
+    """The agent with which the invocation began, or None where the log does not have it."""
+    for index, event in enumerate(events):
+        if event.invocation_id == invocation_id:
+            return choose_agent(root, events[: index + 1])
+    return None
+
+
+def is_over(agent: BaseAgent, events: Sequence[Event], invocation_id: str) -> bool:
+    """Whether `agent`, with which the invocation began, has ended."""
+    return any(
+        event.author == agent.name and (actions := event.touched_actions) is not None and actions.end_of_agent
+        for event in events
+        if event.invocation_id == invocation_id
+    )
+
+
+def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:
+    """Bring back the invocation's message and its agents' checkpoints; an agent that only spoke has an empty one."""
+    for event in events:
+        if event.invocation_id != ctx.invocation_id:
+            continue
+        if event.author == "user":
+            if ctx.user_content is None and event.content is not None and not event.get_function_responses():
+                ctx.user_content = event.content
+            continue
+        actions = event.touched_actions
+        if actions is not None and actions.end_of_agent:
+            ctx.end_of_agents[event.author] = True
+            ctx.agent_states.pop(event.author, None)
+        elif actions is not None and actions.agent_state is not None:
+            ctx.agent_states[event.author] = actions.agent_state
+            ctx.end_of_agents[event.author] = False
+        elif event.content is not None:
+            ctx.agent_states.setdefault(event.author, {})
+            ctx.end_of_agents[event.author] = False
+
+
+def waits(ctx: InvocationContext) -> set[str]:
+    """The ids of the long-running calls, of this agent's run and those within it, that the user has yet to answer.
+
+    What the user says instead of an answer ends the waiting; and nothing waits in an app that is not resumable.
+    """
+    found: set[str] = set()
+    below = ctx.branch + "." if ctx.branch else ""
+    scopes: set[str | None] = {ctx.isolation_scope}
+    for event in ctx.get_events(current_invocation=True) if ctx.is_resumable else ():
+        if event.author == "user":
+            answered = {response.id for response in event.get_function_responses()}
+            found = found - answered if answered else set()
+        elif ctx.isolation_scope is not None and event.isolation_scope not in scopes:
+            continue
+        elif not below or event.branch == ctx.branch or (event.branch or "").startswith(below):
+            scopes.update(call.id for call in event.get_function_calls())
+            found |= event.long_running_tool_ids or set()
+    return found
+
+
+def open_calls(ctx: InvocationContext) -> tuple[Event, list[FunctionCall]] | None:
+    """The agent's latest event of tool calls and those of them that have no result; long-running ones have begun."""
+    answered: set[str | None] = set()
+    for event in reversed(ctx.get_events(current_invocation=True)):
+        answered.update(response.id for response in event.get_function_responses())
+        if (event.author, event.branch, event.isolation_scope) != (ctx.agent.name, ctx.branch, ctx.isolation_scope):
+            continue
+        begun = event.long_running_tool_ids or ()
+        calls = event.get_function_calls()
+        if any(call.id not in begun for call in calls):
+            left = [call for call in calls if call.id not in begun and call.id not in answered]
+            return (event, left) if left else None
+    return None

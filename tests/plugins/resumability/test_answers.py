@@ -1,0 +1,228 @@
+"""What may come to a paused invocation: a part of the answers, answers to several askers, something else, nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from kinds import CONFIRM, Caller, answer, make_runner, send, unanswered
+from test_crashes import DeathError, MortalStore
+
+from mortise.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
+from mortise.apps import App, ResumabilityConfig
+from mortise.runners import Runner
+from mortise.sessions import InMemorySessionService
+from mortise.testing import ScriptedModel
+from mortise.tools import AgentTool, FunctionTool, LongRunningFunctionTool, exit_loop
+from mortise_kernel import Event, Session
+from mortise_kernel.errors import ConfigurationError
+from mortise_kernel.types.content import FunctionCall, FunctionResponse, Part
+
+
+class Talk:
+    """A conversation with a resumable app."""
+
+    def __init__(self, root: BaseAgent, *, store: Any = None, distribution: str = "standard") -> None:
+        self.store = store or InMemorySessionService()
+        app = App(name="app", root_agent=root, resumability_config=ResumabilityConfig(is_resumable=True))
+        self.runner = Runner(app=app, session_service=self.store, auto_create_session=True, distribution=distribution)
+
+    def send(self, message: Any = None, invocation_id: str | None = None, **options: Any) -> list[Event]:
+        async def main() -> list[Event]:
+            run = self.runner.run_async(
+                user_id="ada", session_id="s", new_message=message, invocation_id=invocation_id, **options
+            )
+            return [event async for event in run]
+
+        return asyncio.run(main())
+
+    @property
+    def session(self) -> Session:
+        session = asyncio.run(self.store.get_session(app_name="app", user_id="ada", session_id="s"))
+        assert session is not None
+        return session
+
+    @property
+    def waiting(self) -> list[str]:
+        return list(asyncio.run(unanswered(self.store, "s")))
+
+    @property
+    def invocation_id(self) -> str:
+        return self.session.events[0].invocation_id
+
+
+def careful(ran: list[str], name: str = "clerk", calls: Sequence[str] = ("/a",), **tool: Any) -> LlmAgent:
+    def wipe(path: str) -> str:
+        """Wipe a path."""
+        ran.append(path)
+        return "wiped"
+
+    steps: list[Any] = [[FunctionCall(name="wipe", args={"path": path}) for path in calls], "done", "more", "even more"]
+    options = {"require_confirmation": True, **tool}
+    return LlmAgent(name=name, model=ScriptedModel(steps), tools=[FunctionTool(wipe, **options)])
+
+
+def texts(events: Sequence[Event]) -> list[str]:
+    return [part.text for e in events for part in (e.content.parts or () if e.content else ()) if part.text]
+
+
+def test_it_stays_paused_until_all_is_answered() -> None:
+    ran: list[str] = []
+    talk = Talk(careful(ran, calls=("/a", "/b")))
+    talk.send("go")
+    first, second = talk.waiting
+    assert texts(talk.send(answer([second]))) == []
+    assert ran == ["/b"]
+    assert talk.send(None, talk.invocation_id) == []
+    assert texts(talk.send(answer([first]), talk.invocation_id)) == ["done"]
+    assert ran == ["/b", "/a"]
+
+
+def test_one_message_may_answer_several_agents() -> None:
+    ran: list[str] = []
+    root = ParallelAgent(name="both", sub_agents=[careful(ran, "one", ["/1"]), careful(ran, "two", ["/2"])])
+    talk = Talk(root)
+    talk.send("go")
+    events = talk.send(answer(talk.waiting), state_delta={"mood": "good"})
+    assert sorted(ran) == ["/1", "/2"]
+    assert texts(events) == ["done", "done"]
+    answers = [event for event in talk.session.events if event.author == "user"][1:]
+    assert sorted(str(event.branch) for event in answers) == ["both.one", "both.two"]
+    assert talk.session.state["mood"] == "good"
+
+
+def test_an_answer_finds_its_invocation_by_itself_while_that_is_open() -> None:
+    talk = Talk(careful([]))
+    talk.send("go")
+    (request,) = talk.waiting
+    assert {event.invocation_id for event in talk.send(answer([request]))} == {talk.invocation_id}
+    (refusal, _) = talk.send(answer([request]))
+    assert refusal.error_code == "ANSWERED_BEFORE"
+    assert refusal.invocation_id != talk.invocation_id
+
+
+def test_what_the_user_says_instead_ends_the_waiting() -> None:
+    ran: list[str] = []
+    talk = Talk(careful(ran))
+    talk.send("go")
+    events = talk.send("never mind", talk.invocation_id)
+    assert texts(events) == ["done"]
+    assert events[-1].actions.end_of_agent
+    assert ran == []
+
+
+def test_a_long_running_call_pauses_its_agent_and_its_answer_continues_it() -> None:
+    def approve(item: str) -> dict[str, str]:
+        """Ask a human."""
+        return {"status": "pending"}
+
+    steps = [FunctionCall(name="approve", args={"item": "x"}), "it is approved"]
+    agent = LlmAgent(name="clerk", model=ScriptedModel(steps), tools=[LongRunningFunctionTool(approve)])
+    talk = Talk(SequentialAgent(name="all", sub_agents=[agent]))
+    call = next(call for event in talk.send("go") for call in event.get_function_calls())
+    answered = FunctionResponse(id=call.id, name="approve", response={"status": "approved"})
+    assert texts(talk.send(Part(function_response=answered))) == ["it is approved"]
+
+
+def test_an_agent_as_a_tool_passes_on_what_its_own_long_running_call_waits_for() -> None:
+    def approve() -> None:
+        """Ask a human."""
+
+    inner = LlmAgent(
+        name="inner", model=ScriptedModel([FunctionCall(name="approve", args={}), "granted"]),
+        tools=[LongRunningFunctionTool(approve)], output_key="outcome",
+    )  # fmt: skip
+    model = ScriptedModel([FunctionCall(name="inner", args={"request": "please"}), "so be it"])
+    talk = Talk(LlmAgent(name="outer", model=model, tools=[AgentTool(inner)]))
+    (_, request) = talk.send("go")
+    (call,) = request.get_function_calls()
+    assert (request.author, request.long_running_tool_ids, call.name) == ("outer", {call.id}, "approve")
+    events = talk.send(Part(function_response=FunctionResponse(id=call.id, name="approve", response={"ok": True})))
+    assert events[0].get_function_responses()[0].response == {"result": "granted"}
+    assert texts(events) == ["so be it"]
+    assert talk.session.state["outcome"] == "granted"
+    seen = [p for c in model.requests[-1].contents for p in c.parts or () if p.function_call or p.function_response]
+    assert len(seen) == 2, "the outer model sees its own call and the result only"
+
+
+def test_an_agent_as_a_tool_is_left_where_the_user_goes_on_without_answering() -> None:
+    ran: list[str] = []
+    model = ScriptedModel([FunctionCall(name="clerk", args={"request": "wipe"}), "as you like"])
+    talk = Talk(LlmAgent(name="outer", model=model, tools=[AgentTool(careful(ran))]))
+    talk.send("go")
+    events = talk.send("something else", talk.invocation_id)
+    assert "left unfinished" in str(events[0].get_function_responses()[0].response)
+    assert texts(events) == ["as you like"]
+    sessions = asyncio.run(talk.store.list_sessions(app_name="app", user_id="ada")).sessions
+    assert [session.id for session in sessions] == ["s"]
+
+
+def test_an_escalation_before_a_crash_still_ends_the_loop() -> None:
+    store = MortalStore()
+    leaver = LlmAgent(name="leaver", model=Caller(model="caller", call="exit_loop"), tools=[exit_loop])
+    talk = Talk(LoopAgent(name="loop", max_iterations=5, sub_agents=[leaver]), store=store)
+    store.left = 5  # the message, a checkpoint, the call, its result, the end of the sub-agent
+    with pytest.raises(DeathError):
+        talk.send("go")
+    store.revive()
+    (end,) = talk.send(None, talk.invocation_id)
+    assert (end.author, end.actions.end_of_agent) == ("loop", True)
+
+
+@pytest.mark.parametrize("confirmed", [True, False])
+@pytest.mark.parametrize("approval", [True, False])
+def test_what_must_not_happen_twice_is_asked_about_before_it_is_repeated(confirmed: bool, approval: bool) -> None:
+    ran: list[str] = []
+    store = MortalStore()
+    talk = Talk(careful(ran, effect="at_most_once", require_confirmation=approval), store=store)
+    if approval:
+        talk.send("go")
+        store.left, store.before = 2, True  # the answer is stored, the result of the call is not
+        with pytest.raises(DeathError):
+            talk.send(answer(talk.waiting))
+    else:
+        store.left, store.before = 3, True
+        with pytest.raises(DeathError):
+            talk.send("go")
+    assert ran == ["/a"]
+    store.revive()
+    request, result = talk.send(None, talk.invocation_id)
+    assert request.get_function_calls()[0].name == CONFIRM
+    assert "interrupted" in str(request.get_function_calls()[0].args)
+    assert result.get_function_responses()[0].response == {"error": "This tool call waits for the user's answer."}
+    assert talk.send(None, talk.invocation_id) == []
+    events = talk.send(answer(talk.waiting, confirmed))
+    assert ran == (["/a", "/a"] if confirmed else ["/a"])
+    told = str(events[0].get_function_responses()[0].response)
+    assert ("wiped" if confirmed else "not repeated") in told
+    assert texts(events)[:1] == ["done"]
+
+
+def test_without_the_plugin_that_asks_it_is_not_repeated() -> None:
+    ran: list[str] = []
+    store = MortalStore()
+    root = careful(ran, effect="at_most_once", require_confirmation=False)
+    talk = Talk(root, store=store, distribution="minimal")
+    store.left, store.before = 3, True
+    with pytest.raises(DeathError):
+        talk.send("go")
+    store.revive()
+    events = talk.send(None, talk.invocation_id)
+    assert "must not happen twice" in str(events[0].get_function_responses()[0].response)
+    assert ran == ["/a"]
+
+
+def test_an_app_that_is_not_resumable_says_so() -> None:
+    runner = Runner(
+        agent=careful([]), app_name="app", session_service=InMemorySessionService(), auto_create_session=True
+    )
+    with pytest.raises(ConfigurationError, match="is not resumable"):
+        asyncio.run(send(runner, "s", "go", "e-1"))
+
+
+def test_an_invocation_that_the_session_does_not_have() -> None:
+    runner = make_runner("loop", "loop", InMemorySessionService(), lambda tool, call: None, "standard")
+    with pytest.raises(ConfigurationError, match="no invocation 'e-1'"):
+        asyncio.run(send(runner, "s", None, "e-1"))

@@ -1,0 +1,69 @@
+"""Conversations with a graph: each in a session of its own, on distribution `adk`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mortise import App, Event, Runner
+from mortise.apps import ResumabilityConfig
+from mortise.runners import as_root
+from mortise.sessions import BaseSessionService, InMemorySessionService
+from mortise.types import Content, FunctionResponse, Part
+
+ASK = "adk_request_input"
+
+
+class Talk:
+    """Messages to one session, and what came of each. A new `Talk` on the same store is a new process."""
+
+    def __init__(self, root: Any, store: BaseSessionService | None = None, *, resumable: bool = False) -> None:
+        self.store = store or InMemorySessionService()
+        config = ResumabilityConfig(is_resumable=resumable)
+        app = App(name="app", root_agent=as_root(root), resumability_config=config)
+        self.runner = Runner(app=app, session_service=self.store, auto_create_session=True, distribution="adk")
+
+    def say(self, message: Any = None, **arguments: Any) -> list[Event]:
+        """Send a message, or resume an invocation; the events."""
+
+        async def turn() -> list[Event]:
+            run = self.runner.run_async(user_id="u", session_id="s", new_message=message, **arguments)
+            return [event async for event in run]
+
+        return asyncio.run(turn())
+
+    def answer(self, **answers: Any) -> list[Event]:
+        """Answer questions by their ids."""
+        parts = [
+            Part(function_response=FunctionResponse(id=key, name=ASK, response={"result": value}))
+            for key, value in answers.items()
+        ]
+        return self.say(Content(role="user", parts=parts))
+
+    def stored(self) -> list[Event]:
+        """The session's events."""
+
+        async def read() -> list[Event]:
+            session = await self.store.get_session(app_name="app", user_id="u", session_id="s")
+            return list(session.events)
+
+        return asyncio.run(read())
+
+
+@pytest.fixture
+def talk() -> Callable[..., Talk]:
+    """Begins a conversation with a root."""
+    return Talk
+
+
+def outputs(events: list[Event]) -> list[Any]:
+    """The outputs that events carry."""
+    return [event.output for event in events if event.output is not None]
+
+
+@pytest.fixture(name="outputs")
+def _outputs() -> Callable[[list[Event]], list[Any]]:
+    return outputs

@@ -1,0 +1,259 @@
+"""Resuming graphs: after questions, failures and crashes, in a new process, from every store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mortise import Agent, Context
+from mortise.events import RequestInput
+from mortise.sessions import InMemorySessionService, SqliteSessionService
+from mortise.testing import ScriptedModel
+from mortise.workflow import FunctionNode, JoinNode, Workflow, node
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: Any, tmp_path: Path) -> Any:
+    return InMemorySessionService() if request.param == "memory" else SqliteSessionService(str(tmp_path / "s.db"))
+
+
+def ask(node_input: Any) -> Any:
+    yield RequestInput(interrupt_id="q", message="go on?")
+
+
+class Log:
+    """Functions that note their runs."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+
+    def step(self, name: str, *, fails: list[bool] | None = None, output: Any = "") -> FunctionNode:
+        def run(node_input: Any) -> Any:
+            self.ran.append(name)
+            if fails and fails.pop():
+                raise ConnectionError(name)
+            return f"{name}({node_input})" if output == "" else output
+
+        return FunctionNode(run, name=name)
+
+
+def test_an_answer_goes_on_in_a_new_process_and_in_any_app(talk: Any, outputs: Any, store: Any) -> None:
+    log = Log()
+    flow = Workflow(name="wf", edges=[("START", log.step("a"), log.step("silent", output=None), ask, log.step("b"))])
+    asked = talk(flow, store).say("go")[-1]
+    events = talk(flow, store).answer(q="yes")
+    assert (log.ran, outputs(events)) == (["a", "silent", "b"], ["b(yes)"])
+    assert {e.invocation_id for e in events} == {asked.invocation_id}
+
+
+def test_nothing_runs_again_when_an_answer_comes_twice(talk: Any, store: Any) -> None:
+    log = Log()
+    flow = Workflow(name="wf", edges=[("START", ask, log.step("b"))])
+    begun = talk(flow, store)
+    begun.say("go")
+    begun.answer(q="yes")
+    assert (begun.answer(q="no"), log.ran) == ([], ["b"])
+
+
+def test_a_checkpoint_is_compact_and_rides_on_events(talk: Any) -> None:
+    log = Log()
+    flow = Workflow(name="wf", edges=[("START", log.step("a"), log.step("silent", output=None), log.step("b"))])
+    events = talk(flow).say("go")
+    assert [json.loads(e.model_dump_json(exclude_none=True))["node_info"]["nodes"] for e in events] == [
+        {"wf@1/a@1": {"status": 3}}, {"wf@1/silent@1": {"status": 3}, "wf@1/b@1": {"status": 3}},
+    ]  # fmt: skip
+
+
+def test_a_failed_invocation_resumes_where_it_failed(talk: Any, outputs: Any, store: Any) -> None:
+    log = Log()
+    steps = [log.step("a"), log.step("silent", output=None), log.step("b", fails=[True]), log.step("c")]
+    flow = Workflow(name="wf", edges=[("START", *steps)])
+    begun = talk(flow, store, resumable=True)
+    with pytest.raises(ConnectionError):
+        begun.say("go")
+    invocation = begun.stored()[-1].invocation_id
+    events = talk(flow, store, resumable=True).say(invocation_id=invocation)
+    assert (log.ran, outputs(events)) == (["a", "silent", "b", "b", "c"], ["b(None)", "c(b(None))"])
+    assert talk(flow, store, resumable=True).say(invocation_id=invocation) == []
+
+
+@pytest.mark.parametrize("kept", range(1, 9))
+def test_a_run_cut_short_after_any_event_ends_as_it_would_have(talk: Any, store: Any, kept: int) -> None:
+    """As after ``kill -9``: what was committed stays, the process is gone."""
+    ran: list[str] = []
+
+    def step(name: str) -> FunctionNode:
+        async def run(ctx: Context, node_input: Any) -> Any:
+            await asyncio.sleep(0)
+            ran.append(name)
+            ctx.route = name  # type: ignore[attr-defined]
+            return f"{name}"
+
+        return FunctionNode(run, name=name)
+
+    def tail(node_input: Any) -> Any:
+        return sorted(node_input.values())
+
+    a, b, x, y = map(step, "abxy")
+    join = JoinNode(name="join")
+    flow = Workflow(name="wf", edges=[("START", (a, b)), (a, {"a": x}), (b, {"b": y}), ((x, y), join, tail)])
+    runner = talk(flow, store, resumable=True).runner
+
+    async def cut() -> str:
+        events = runner.run_async(user_id="u", session_id="s", new_message="go")
+        for _ in range(kept):
+            event = await anext(events)
+        await events.aclose()
+        return event.invocation_id
+
+    invocation = asyncio.run(cut())
+    committed = [e.output for e in talk(flow, store).stored() if isinstance(e.output, str)]
+    begun = talk(flow, store, resumable=True)
+    ran.clear()
+    begun.say(invocation_id=invocation)
+    assert begun.stored()[-1].output == ["x", "y"]
+    assert not set(ran) & {name for name in committed if name in "xy"}
+
+
+def test_runs_keep_their_names_whatever_the_order_in_which_they_ended(talk: Any, outputs: Any, store: Any) -> None:
+    slow_first = [True]
+    ran: list[Any] = []
+
+    async def slow(node_input: Any) -> str:
+        for _ in range(5 if slow_first[0] else 0):
+            await asyncio.sleep(0)
+        return "slow"
+
+    async def fast(node_input: Any) -> str:
+        return "fast"
+
+    def after(ctx: Any, node_input: str) -> None:
+        ran.append((ctx.run_id, node_input))
+        ctx.state[f"after_{ctx.run_id}"] = node_input
+
+    def gate(node_input: Any) -> Any:
+        yield RequestInput(interrupt_id="q", message="?")
+
+    def last(ctx: Any, node_input: Any) -> list[Any]:
+        return [ctx.state["after_1"], ctx.state["after_2"], node_input]
+
+    flow = Workflow(name="wf", edges=[("START", (slow, fast), after), ("START", gate, last)])
+    talk(flow, store).say("go")
+    slow_first[0] = False
+    assert outputs(talk(flow, store).answer(q="yes")) == [["fast", "slow", "yes"]]
+    assert ran == [("1", "fast"), ("2", "slow")]
+
+
+def test_partial_answers_wait_for_the_rest(talk: Any, outputs: Any, store: Any) -> None:
+    def question(name: str) -> FunctionNode:
+        def run(node_input: Any) -> Any:
+            yield RequestInput(interrupt_id=name, message="?")
+
+        return FunctionNode(run, name=name)
+
+    flow = Workflow(name="wf", edges=[("START", (question("p"), question("q")), JoinNode(name="join"))])
+    talk(flow, store).say("go")
+    assert talk(flow, store).answer(q="Q") == []
+    assert outputs(talk(flow, store).answer(p="P")) == [{"p": "P", "q": "Q"}]
+
+
+def test_a_node_runs_again_with_its_answers_and_its_children_do_not(talk: Any, store: Any) -> None:
+    log = Log()
+
+    @node(rerun_on_resume=True)
+    async def driver(ctx: Any) -> list[Any]:
+        log.ran.append("driver")
+        first = await ctx.run_node(log.step("a"), 1)
+        size = ctx.interrupt("which size?", interrupt_id="size")
+        answer = await ctx.run_node(ask)
+        return [first, size, answer, await ctx.run_node(log.step("b"), 2)]
+
+    flow = Workflow(name="wf", edges=[("START", driver)])
+    talk(flow, store).say("go")
+    talk(flow, store).answer(size="XL")
+    assert talk(flow, store).answer(q="yes")[-1].output == ["a(1)", "XL", "yes", "b(2)"]
+    assert log.ran == ["driver", "a", "driver", "driver", "b"]
+
+
+def test_workers_that_were_done_are_not_run_again(talk: Any, store: Any) -> None:
+    ran: list[int] = []
+
+    @node(parallel_worker=True)
+    def work(node_input: int) -> Any:
+        ran.append(node_input)
+        if node_input == 2:
+            yield RequestInput(interrupt_id="q", message="?")
+        else:
+            yield node_input * 10
+
+    def items() -> list[int]:
+        return [1, 2, 3]
+
+    flow = Workflow(name="wf", edges=[("START", items, work)])
+    talk(flow, store).say("go")
+    assert talk(flow, store).answer(q="20")[-1].output == [10, 20, 30]
+    assert ran == [1, 2, 3]
+
+
+def test_an_agents_answer_is_known_again(talk: Any, outputs: Any, store: Any) -> None:
+    model = ScriptedModel(["a poem"])
+    log = Log()
+    inner = Workflow(name="inner", edges=[("START", Agent(name="poet", model=model))])
+    flow = Workflow(name="wf", edges=[("START", inner, (ask, log.step("b", fails=[True])), JoinNode(name="join"))])
+    with pytest.raises(ConnectionError):
+        talk(flow, store).say("sea")
+    assert outputs(talk(flow, store).answer(q="yes")) == ["b(a poem)", {"ask": "yes", "b": "b(a poem)"}]
+
+
+@pytest.mark.parametrize(
+    ("schema", "given", "output"),
+    [
+        (int, "7", 7),
+        (list[str], ["a"], ["a"]),
+        ({"type": "object", "properties": {"n": {"type": "integer", "default": 3}}}, {"m": 1}, {"m": 1, "n": 3}),
+        (bool, "true", True),
+        (str, "7", "7"),
+        (int | None, None, None),
+        (int, "many", "not of type integer"),
+        ({"type": "object", "properties": {"n": {}}, "required": ["n"]}, {}, "has no 'n'"),
+        ({"enum": ["a", "b"]}, "c", "not one of"),
+    ],
+)
+def test_an_answer_must_fit(talk: Any, schema: Any, given: Any, output: Any) -> None:
+    def question(node_input: Any) -> Any:
+        return RequestInput(interrupt_id="q", message="?", response_schema=schema)
+
+    def tell(node_input: Any) -> list[Any]:
+        return [node_input]
+
+    begun = talk(Workflow(name="wf", edges=[("START", question, tell)]))
+    begun.say("go")
+    if isinstance(output, str) and " " in output:
+        with pytest.raises(ValueError, match=output):
+            begun.answer(q=given)
+    else:
+        assert begun.answer(q=given)[-1].output == [output]
+
+
+def test_an_answer_that_did_not_fit_can_be_given_again(talk: Any, outputs: Any) -> None:
+    def question(node_input: Any) -> Any:
+        return RequestInput(interrupt_id="q", message="?", response_schema=int)
+
+    begun = talk(Workflow(name="wf", edges=[("START", question, Log().step("b"))]))
+    begun.say("go")
+    with pytest.raises(ValueError, match="the answer to 'q'"):
+        begun.answer(q="many")
+    assert outputs(begun.answer(q=7)) == ["b(7)"]
+
+
+def test_a_graph_that_was_changed_meanwhile_runs_what_is_new(talk: Any, outputs: Any, store: Any) -> None:
+    log = Log()
+    talk(Workflow(name="wf", edges=[("START", log.step("a"), log.step("gone"), ask)]), store).say("go")
+    changed = Workflow(name="wf", edges=[("START", log.step("a"), log.step("new"), ask, log.step("b"))])
+    assert outputs(talk(changed, store).answer(q="yes"))[-1] == "b(yes)"
+    assert log.ran == ["a", "gone", "new", "b"]
+
