@@ -11,7 +11,10 @@ from types import ModuleType
 from typing import NamedTuple
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from mortise.agents.yaml_positions import read_document
+from mortise.apps.app_schema import file_schema
 from mortise_kernel import compose, host
 from mortise_kernel.distribution import Distribution
 from mortise_kernel.errors import CompositionError, ConfigurationError
@@ -33,7 +36,7 @@ class Block(NamedTuple):
     @property
     def path(self) -> str | None:
         """The file that the block shows, where its first line is a comment that says so."""
-        found = re.match(r"# (\S+\.(?:py|toml))\n", self.text)
+        found = re.match(r"# (\S+\.(?:py|toml|yaml))\n", self.text)
         return found[1] if found else None
 
 
@@ -47,12 +50,18 @@ def with_blocks(language: str) -> list[str]:
     return [name for name, file in FILES.items() if any(block.language == language for block in blocks(file))]
 
 
+def distributions(name: str) -> list[Block]:
+    """The blocks of YAML that are no files of an app."""
+    return [block for block in blocks(FILES[name]) if block.language == "yaml" and block.path is None]
+
+
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A folder and an environment that choose nothing; modules imported from there are forgotten."""
     monkeypatch.chdir(tmp_path)
     for name in ELSEWHERE:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SHIPPING_KEY", "key-123")  # a page sets it as well; here it is taken away again
     monkeypatch.setattr(host, "_composed", {})  # what was composed before knows nothing of a page's plugin
     before = set(sys.modules)
     yield
@@ -96,15 +105,23 @@ def test_python_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         test()
 
 
-@pytest.mark.parametrize("name", with_blocks("yaml"))
+@pytest.mark.parametrize("name", [name for name in with_blocks("yaml") if distributions(name)])
 def test_distributions_compose(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_files(name, tmp_path, monkeypatch)
+    for block in distributions(name):
+        file = tmp_path / f"line_{block.line}.yaml"
+        file.write_text(block.text, encoding="utf-8")
+        composed = compose(file)
+        assert set(composed.distribution.plugins) <= {p.name for p in composed.plugins if p.state != "available"}
+
+
+@pytest.mark.parametrize("name", [name for name in with_blocks("yaml") if not distributions(name)])
+def test_files_of_apps_fit_the_schema(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_files(name, tmp_path, monkeypatch)
+    validator = Draft202012Validator(file_schema(compose("standard")))
     for block in blocks(FILES[name]):
-        if block.language == "yaml":
-            file = tmp_path / f"line_{block.line}.yaml"
-            file.write_text(block.text, encoding="utf-8")
-            composed = compose(file)
-            assert set(composed.distribution.plugins) <= {p.name for p in composed.plugins if p.state != "available"}
+        if block.language == "yaml" and block.path is not None:
+            validator.validate(read_document(tmp_path / block.path).data)
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from mortise_kernel.host import compose as compose
     from mortise_kernel.host import extend as extend
     from mortise_kernel.invocation import InvocationContext as InvocationContext
+    from mortise_kernel.observation import Operation as Operation
+    from mortise_kernel.observation import Signal as Signal
     from mortise_kernel.runner import Runner as Runner
     from mortise_kernel.session import Session as Session
     from mortise_kernel.state import State as State
@@ -37,9 +39,9 @@ if TYPE_CHECKING:
 _WHERE = {
     **dict.fromkeys(
         ["AgentType", "ArtifactBackend", "AuthProvider", "CodeExecutor", "Command", "CredentialBackend", "Display",
-         "Engine", "Epilogue", "MemoryBackend", "Metric", "ModelProvider", "Planner", "Prologue", "RequestProcessor",
-         "ResponseProcessor", "ResultProcessor", "Route", "SessionBackend", "ToolAdapter", "ToolFactory", "ToolPolicy",
-         "WebPanel"],
+         "Engine", "Epilogue", "MemoryBackend", "Metric", "ModelProvider", "Observer", "Planner", "Prologue",
+         "RequestProcessor", "ResponseProcessor", "ResultProcessor", "Route", "SessionBackend", "ToolAdapter",
+         "ToolFactory", "ToolPolicy", "WebPanel"],
         "mortise_kernel.contracts.descriptors",
     ),
     **dict.fromkeys(["BaseAgent", "BaseAgentState"], "mortise_kernel.contracts.agent"),
@@ -49,6 +51,7 @@ _WHERE = {
     **dict.fromkeys(["Event", "EventActions"], "mortise_kernel.events"),
     **dict.fromkeys(["compose", "extend"], "mortise_kernel.host"),
     **dict.fromkeys(["hookimpl", "hookspec"], "mortise_kernel.hookspecs"),
+    **dict.fromkeys(["Operation", "Signal"], "mortise_kernel.observation"),
     "LlmRequest": "mortise_kernel.contracts.request",
     "LlmResponse": "mortise_kernel.contracts.response",
     "Runner": "mortise_kernel.runner",

@@ -70,9 +70,10 @@ class Composition:
     call_tool: ToolCall = field(init=False)
     #: The request chain as the loop walks it: what to run, and for which agents.
     request_steps: tuple[tuple[Any, Any], ...] = field(init=False)
-    #: What runs before and after an agent.
+    #: What runs before and after an agent, and what watches.
     prologues: tuple[Any, ...] = field(init=False)
     epilogues: tuple[Any, ...] = field(init=False)
+    observers: tuple[Any, ...] = field(init=False)
     _models: dict[str, BaseLlm] = field(default_factory=dict)
     #: What `for_app` made, by the request steps that are left.
     _served: dict[Any, Composition] = field(init=False, repr=False, default_factory=dict)
@@ -85,6 +86,7 @@ class Composition:
         object.__setattr__(self, "call_tool", call)
         object.__setattr__(self, "prologues", tuple(self.all("Prologue")))
         object.__setattr__(self, "epilogues", tuple(self.all("Epilogue")))
+        object.__setattr__(self, "observers", tuple(self.all("Observer")))
 
     def with_hooks(self, first: Hooks) -> Composition:
         """The same composition with the hooks of further plugins before its own."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from mortise_kernel import seam
@@ -13,6 +13,7 @@ from mortise_kernel.errors import ToolAbortedError
 from mortise_kernel.events import Event, EventActions, ToolConfirmation
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.lifecycle import implemented, tool_round
+from mortise_kernel.observation import current
 from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
 from mortise_kernel.types.hot import deep_copy
 
@@ -28,8 +29,8 @@ async def dispatch(
     Where one call fails, the others are cancelled and awaited before the error goes on.
     """
     if len(calls) == 1:  # the usual case needs no task
-        return await _execute(ctx, calls[0], tools, confirmations)
-    tasks = [seam.spawn(_execute(ctx, call, tools, confirmations), name=f"tool {call.name}") for call in calls]
+        return await _run(ctx, calls[0], tools, confirmations)
+    tasks = [seam.spawn(_run(ctx, call, tools, confirmations), name=f"tool {call.name}") for call in calls]
     try:
         results = await asyncio.gather(*tasks)
     except BaseException:
@@ -38,7 +39,20 @@ async def dispatch(
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
     events = [event for event in results if event is not None]
+    if len(events) > 1 and (parent := current.get()) is not None:
+        with parent.child("merge", "(merged)", ctx, given=events).running() as outcome:
+            outcome.append(merge(events))
+            return outcome[0]  # type: ignore[no-any-return]
     return merge(events) if events else None
+
+
+def _run(
+    ctx: InvocationContext, call: FunctionCall, tools: Tools, confirmations: Confirmations | None
+) -> Coroutine[Any, Any, Event | None]:
+    if (parent := current.get()) is None:
+        return _execute(ctx, call, tools, confirmations)
+    name = call.name or ""
+    return parent.child("tool", name, ctx, tools.get(name), call).call(_execute, ctx, call, tools, confirmations)
 
 
 async def _execute(
@@ -72,7 +86,7 @@ async def _execute(
     if implemented(ctx, "after_tool_callback"):
         altered = await tool_round("after_tool_callback", tool, args, context, result)
         result = result if altered is None else altered
-    if tool.is_long_running and not result:
+    if not result and (tool.is_long_running or (result is None and tool.defers_response)):
         return None
     return _result_event(ctx, tool, call, result, context.touched_actions)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         BaseMemoryService,
         BaseSessionService,
     )
+    from mortise_kernel.rendezvous import Meeting
     from mortise_kernel.run_config import RunConfig
     from mortise_kernel.session import Session
     from mortise_kernel.types.content import Content
@@ -51,6 +52,8 @@ class InvocationContext:
     opening: Any = None
     #: Whether the invocation had begun before this run of it.
     resumed = False
+    #: Where tools leave events that are to be committed while they run; None: the agent has no such tools.
+    meeting: Meeting | None = None
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from mortise_kernel.errors import did_you_mean
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.lifecycle import Draft, implemented, model_round, on_model_error
+from mortise_kernel.observation import current
 from mortise_kernel.preparation import DONE, prepare
 from mortise_kernel.resumption import open_calls, waits
 from mortise_kernel.run_config import StreamingMode
@@ -94,9 +95,9 @@ async def _react(
 
 async def _finish_calls(ctx: InvocationContext, tools: Tools) -> Iterable[Event]:
     """The results of the calls that an interrupted run left open; what must not happen twice is not repeated."""
-    asked, calls = open_calls(ctx) or (None, [])
-    if asked is None:
+    if (found := open_calls(ctx)) is None:
         return ()
+    asked, calls = found
     once = [call for call in calls if (tool := tools.get(call.name or "")) and tool.effect is Effect.AT_MOST_ONCE]
     refused = [error_result(ctx, tools[call.name or ""], call, _INTERRUPTED) for call in once]
     again = [call for call in calls if call not in once]
@@ -117,6 +118,9 @@ async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft)
     ctx.increment_llm_call_count()
     streaming = ctx.run_config.streaming_mode is StreamingMode.SSE
     answers: Responses = model.generate_content_async(request, stream=streaming)
+    if (parent := current.get()) is not None:
+        call = parent.child("model", request.model or model.model, ctx, model, request)
+        answers = call.stream(answers, lambda response: not getattr(response, "partial", None))
     if implemented(ctx, "on_model_error_callback") is None and implemented(ctx, "after_model_callback") is None:
         return answers
     return _hooked(ctx, request, answers, draft)

@@ -9,7 +9,7 @@ from mortise_kernel.errors import ConfigurationError
 from mortise_kernel.events import Event, EventActions, as_message
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.lifecycle import ask
-from mortise_kernel.routing import find_call_event
+from mortise_kernel.routing import find_call_event, open_scope
 from mortise_kernel.types.content import Content, Part
 from mortise_kernel.types.hot import deep_copy
 
@@ -68,27 +68,31 @@ async def receive(ctx: InvocationContext, state_delta: dict[str, Any] | None) ->
 def _by_asker(ctx: InvocationContext, content: Content) -> list[Event]:
     """The event of the message; of answers to several askers that pause, one for each, on its branch."""
     if not (ids := response_ids(content)):
-        return [Event(invocation_id=ctx.invocation_id, author="user", content=content)]
+        scope = open_scope(ctx.session.events)
+        return [Event(invocation_id=ctx.invocation_id, author="user", content=content, isolation_scope=scope)]
     events = ctx.session.events
     asked = {id_: find_call_event(events, {id_}) for id_ in ids}
     if unknown := sorted(str(id_) for id_, event in asked.items() if event is None):
         raise ConfigurationError(f"the message answers tool call(s) {unknown} that the session does not have")
-    latest = find_call_event(events, ids)
-    assert latest is not None
+    latest: Any = find_call_event(events, ids)
     groups: dict[tuple[str | None, str | None], list[Part]] = {}
-    where = (latest.branch, latest.isolation_scope)
+    where = _conversation(latest)
     for part in content.parts or ():
         asker = asked.get(part.function_response.id) if part.function_response is not None else None
         if asker is not None and ctx.is_resumable:
-            where = (asker.branch, asker.isolation_scope)
+            where = _conversation(asker)
         groups.setdefault(where, []).append(part)
-    return [
-        Event(
-            invocation_id=ctx.invocation_id, author="user", branch=branch, isolation_scope=scope,
-            content=Content(role=content.role, parts=parts) if len(groups) > 1 else content,
-        )
-        for (branch, scope), parts in groups.items()
-    ]  # fmt: skip
+    told: dict[str, Any] = {"invocation_id": ctx.invocation_id, "author": "user"}
+    if len(groups) == 1:
+        return [Event(**told, content=content, branch=where[0], isolation_scope=where[1])]
+    contents = [(key, Content(role=content.role, parts=parts)) for key, parts in groups.items()]
+    return [Event(**told, content=one, branch=branch, isolation_scope=scope) for (branch, scope), one in contents]
+
+
+def _conversation(asker: Event) -> tuple[str | None, str | None]:
+    """The branch and the scope of an answer: the asker's. The question of a graph's own code is on no branch."""
+    spoken = asker.content is not None and asker.content.role is not None
+    return (asker.branch if spoken else None), asker.isolation_scope
 
 
 async def _without_blobs(ctx: InvocationContext, content: Content) -> Content:
@@ -105,4 +109,3 @@ async def _without_blobs(ctx: InvocationContext, content: Content) -> Content:
         )
         parts.append(Part(text=f"The user uploaded a file, which is kept as the artifact {name!r}."))
     return Content(role=content.role, parts=parts)
-

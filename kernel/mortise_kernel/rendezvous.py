@@ -17,7 +17,7 @@ from mortise_kernel.events import Event
 Events = AsyncGenerator[Event, None]
 
 
-class _Meeting:
+class Meeting:
     """Where producers leave events and wait, and the consumer picks them up."""
 
     __slots__ = ("arrived", "waiting")
@@ -27,10 +27,12 @@ class _Meeting:
         self.arrived: asyncio.Future[None] | None = None
 
     def wake(self, _: object = None) -> None:
+        """Tell the consumer that something happened."""
         if self.arrived is not None and not self.arrived.done():
             self.arrived.set_result(None)
 
     async def produce(self, events: Events) -> None:
+        """Leave `events` here, one by one, each once the one before it was committed."""
         loop = asyncio.get_running_loop()
         async with aclosing(events):
             async for event in events:
@@ -40,9 +42,13 @@ class _Meeting:
                 await committed
 
 
-async def merge(producers: Sequence[Events]) -> Events:
-    """The events of all `producers` as they come. Where one fails, the others are cancelled and awaited first."""
-    meeting = _Meeting()
+async def merge(producers: Sequence[Events], meeting: Meeting | None = None) -> Events:
+    """The events of all `producers` as they come. Where one fails, the others are cancelled and awaited first.
+
+    Through `meeting`, a producer can leave further events there while it makes one of its own.
+    """
+    if meeting is None:
+        meeting = Meeting()
     tasks = [seam.spawn(meeting.produce(events)) for events in producers]
     for task in tasks:
         task.add_done_callback(meeting.wake)

@@ -5,27 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mortise_kernel.contracts.agent import BaseAgent
+from mortise_kernel.errors import ConfigurationError
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
-from mortise_kernel.routing import choose_agent
+from mortise_kernel.routing import choose_agent, find_call_event
 from mortise_kernel.types.content import FunctionCall
 
 
-def entered(root: BaseAgent, events: Sequence[Event], invocation_id: str) -> BaseAgent | None:
+def continued(root: BaseAgent, events: Sequence[Event], ids: set[str | None], resumable: bool) -> str | None:
+    """The unfinished invocation that answers to the calls `ids` continue, or None where they begin a new one.
+
+    A graph node or a task waits for its answer in every app, an agent only in one that is resumable.
+    """
+    asked = find_call_event(events, ids)
+    if asked is None or not (resumable or asked.node_info.path or asked.isolation_scope is not None):
+        return None
+    begun = _entered(root, events, asked.invocation_id)
+    own = (e for e in events if e.invocation_id == asked.invocation_id and begun and e.author == begun.name)
+    return None if any(event.actions.end_of_agent for event in own) else asked.invocation_id
+
+
+def take_up(ctx: InvocationContext) -> None:
+    """Make the context of a new run that of the invocation whose id it has, and which began before."""
+    session = ctx.session
+    begun = _entered(ctx.agent, session.events, ctx.invocation_id)
+    if begun is None:
+        raise ConfigurationError(f"the session {session.id!r} has no invocation {ctx.invocation_id!r} to resume")
+    ctx.agent, ctx.resumed = begun, True
+    restore(ctx, session.events)
+
+
+def _entered(root: BaseAgent, events: Sequence[Event], invocation_id: str) -> BaseAgent | None:
     """The agent with which the invocation began, or None where the log does not have it."""
-    for index, event in enumerate(events):
-        if event.invocation_id == invocation_id:
-            return choose_agent(root, events[: index + 1])
-    return None
-
-
-def is_over(agent: BaseAgent, events: Sequence[Event], invocation_id: str) -> bool:
-    """Whether `agent`, with which the invocation began, has ended."""
-    return any(
-        event.author == agent.name and (actions := event.touched_actions) is not None and actions.end_of_agent
-        for event in events
-        if event.invocation_id == invocation_id
-    )
+    begin = next((i for i, event in enumerate(events) if event.invocation_id == invocation_id), None)
+    return None if begin is None else choose_agent(root, events[: begin + 1])
 
 
 def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:
@@ -37,15 +50,12 @@ def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:
             if ctx.user_content is None and event.content is not None and not event.get_function_responses():
                 ctx.user_content = event.content
             continue
-        actions = event.touched_actions
-        if actions is not None and actions.end_of_agent:
+        state = event.actions.agent_state
+        if event.actions.end_of_agent:
             ctx.end_of_agents[event.author] = True
             ctx.agent_states.pop(event.author, None)
-        elif actions is not None and actions.agent_state is not None:
-            ctx.agent_states[event.author] = actions.agent_state
-            ctx.end_of_agents[event.author] = False
-        elif event.content is not None:
-            ctx.agent_states.setdefault(event.author, {})
+        elif state is not None or event.content is not None:
+            ctx.agent_states[event.author] = ctx.agent_states.get(event.author, {}) if state is None else state
             ctx.end_of_agents[event.author] = False
 
 
@@ -76,9 +86,7 @@ def open_calls(ctx: InvocationContext) -> tuple[Event, list[FunctionCall]] | Non
         answered.update(response.id for response in event.get_function_responses())
         if (event.author, event.branch, event.isolation_scope) != (ctx.agent.name, ctx.branch, ctx.isolation_scope):
             continue
-        begun = event.long_running_tool_ids or ()
-        calls = event.get_function_calls()
-        if any(call.id not in begun for call in calls):
-            left = [call for call in calls if call.id not in begun and call.id not in answered]
+        if calls := [call for call in event.get_function_calls() if call.id not in (event.long_running_tool_ids or ())]:
+            left = [call for call in calls if call.id not in answered]
             return (event, left) if left else None
     return None

@@ -20,9 +20,10 @@ from mortise_kernel.errors import ConfigurationError, SessionNotFoundError
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.lifecycle import ask
+from mortise_kernel.observation import Operation
 from mortise_kernel.reception import receive, received, response_ids
-from mortise_kernel.resumption import entered, is_over, restore
-from mortise_kernel.routing import choose_agent, find_call_event
+from mortise_kernel.resumption import continued, take_up
+from mortise_kernel.routing import choose_agent, is_delegate
 from mortise_kernel.run_config import RunConfig
 from mortise_kernel.session import Session
 
@@ -67,6 +68,7 @@ class Runner:
         check_tree(root)
         self.app = app
         self.agent: BaseAgent = root
+        self._is_delegate = is_delegate(root)
         self.app_name: str = app_name or (app.name if app is not None else root.name)
         # An app that brings its own store stands for itself: its sessions may have been made under another name.
         self.auto_create_session = auto_create_session or getattr(app, "session_service", None) is not None
@@ -105,7 +107,11 @@ class Runner:
         `invocation_id` resumes one that was interrupted.
         """
         message = (new_message, state_delta, yield_user_message)
-        return self._run(user_id, session_id, invocation_id, message, run_config)
+        events = self._run(user_id, session_id, invocation_id, message, run_config)
+        if observers := [one for one in self.composition.observers if one.wanted is None or one.wanted()]:
+            what = ("invocation", self.app_name, session_id, invocation_id, self, new_message)
+            return Operation(*what, observers=tuple(observers)).stream(events)
+        return events
 
     async def _run(
         self, user_id: str, session_id: str, invocation_id: str | None, message: Message, config: RunConfig | None
@@ -190,7 +196,12 @@ class Runner:
                 f"use App(resumability_config=ResumabilityConfig(is_resumable=True))"
             )
         if invocation_id is None and (ids := response_ids(content)):
-            invocation_id = self._asked_in(session.events, ids, resumable)
+            invocation_id = continued(self.agent, session.events, ids, resumable)
+        if self._is_delegate:
+            raise ConfigurationError(
+                f"the root agent {self.agent.name!r} has a mode in which it works for another agent; "
+                f"give it mode='chat', or make it a sub-agent of one that chats"
+            )
         ctx = InvocationContext(
             session_service=self.session_service, session=session, agent=self.agent, composition=self.composition,
             run_config=config, invocation_id=invocation_id, user_content=content, app=self.app,
@@ -198,23 +209,8 @@ class Runner:
             credential_service=self.credential_service, resumability_config=self.resumability_config,
         )  # fmt: skip
         if invocation_id is not None:
-            begun = entered(self.agent, session.events, invocation_id)
-            if begun is None:
-                raise ConfigurationError(f"the session {session.id!r} has no invocation {invocation_id!r} to resume")
-            ctx.agent, ctx.resumed = begun, True
-            restore(ctx, session.events)
+            take_up(ctx)
         return ctx
-
-    def _asked_in(self, events: Sequence[Event], ids: set[str | None], resumable: bool) -> str | None:
-        """The unfinished invocation that the answers to `ids` continue, or None where they begin a new one.
-
-        A graph node waits for its answer in every app, an agent only in one that is resumable.
-        """
-        asked = find_call_event(events, ids)
-        if asked is None or not (resumable or asked.node_info.path):
-            return None
-        begun = entered(self.agent, events, asked.invocation_id)
-        return None if begun is None or is_over(begun, events, asked.invocation_id) else asked.invocation_id
 
     async def close(self, seconds: float = 10.0) -> None:
         """Close the tree's toolsets and the plugins; one that hangs is left after its time-out."""

@@ -63,6 +63,8 @@ def start_task(coroutine: Coroutine[Any, Any, T], *, name: str | None = None) ->
 
 #: Seconds since the epoch.
 clock: Callable[[], float] = time.time
+#: Seconds from some point on, never backwards: for how long something took.
+monotonic: Callable[[], float] = time.perf_counter
 #: A new globally unique identifier (a UUID string) of an event, an invocation or a call.
 new_id: Callable[[], str] = counted_uuid
 #: Likewise of a session, whose id may be all that a stranger needs to read it.

@@ -158,7 +158,7 @@ def test_a_descriptor_from_a_hook_lands_where_it_belongs(hook: str) -> None:
     kind = REGISTRATION[hook]
     fields = {
         "run": say, "wrap": lambda call: call, "open": say, "create": say, "load": say, "accepts": callable,
-        "adapt": say, "path": "/x", "title": "X",
+        "adapt": say, "notify": say, "path": "/x", "title": "X",
         "after": ("contents",) if kind is descriptors.RequestProcessor else (),
     }  # fmt: skip
     wanted = inspect.signature(kind).parameters

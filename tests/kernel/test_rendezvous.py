@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
 
 import pytest
 
 from mortise_kernel.events import Event
-from mortise_kernel.rendezvous import merge
+from mortise_kernel.rendezvous import Meeting, merge
 
 
 class Producers:
@@ -167,3 +167,26 @@ def test_a_consumer_that_fails_at_the_commit_stops_every_producer() -> None:
     log = run(body)
     assert {"a closed", "b closed"} <= set(log)
     assert not [entry for entry in log if "resumed" in entry]
+
+
+def test_a_producer_can_leave_further_events_while_it_makes_one() -> None:
+    async def main() -> None:
+        meeting = Meeting()
+        committed: list[str] = []
+
+        async def aside() -> AsyncGenerator[Event, None]:
+            for name in ("a1", "a2"):
+                yield Event(author=name)
+                assert committed[-1] == name
+
+        async def producer() -> AsyncGenerator[Event, None]:
+            yield Event(author="first")
+            await meeting.produce(aside())
+            yield Event(author="last")
+
+        async with aclosing(merge([producer()], meeting)) as events:
+            async for event in events:
+                committed.append(event.author)
+        assert committed == ["first", "a1", "a2", "last"]
+
+    asyncio.run(main())

@@ -15,6 +15,7 @@ from mortise_kernel.errors import ConfigurationError, FeatureUnavailableError
 from mortise_kernel.events import Event, EventActions
 from mortise_kernel.hooks import Callbacks, as_callbacks
 from mortise_kernel.lifecycle import around_agent, implemented
+from mortise_kernel.observation import Operation, current
 
 if TYPE_CHECKING:
     from mortise_kernel.context import InvocationContext
@@ -33,12 +34,14 @@ class Handover(Event):
     stays suspended, and the driver, not its frame, runs the next one.
     """
 
-    __slots__ = ("context", "last", "target")
+    __slots__ = ("context", "last", "operation", "target")
 
     def __init__(self, target: BaseAgent, context: InvocationContext) -> None:
         super().__init__(author=context.agent.name, invocation_id=context.invocation_id, partial=True)
         self.target = target
         self.context = context
+        #: The agent's run, of which the target's is a part.
+        self.operation = current.get()
         #: The last event that the target yielded, once it has run.
         self.last: Event | None = None
 
@@ -157,7 +160,7 @@ class BaseAgent(BaseModel):
                 async for event in running[-1]:
                     if event.__class__ is Handover:
                         handovers.append((event, latest))
-                        running.append(event.target._enter(event.context))
+                        running.append(event.target._enter(event.context, event.operation))
                         break
                     latest = event
                     yield event
@@ -170,7 +173,7 @@ class BaseAgent(BaseModel):
             for generator in reversed(running):
                 await generator.aclose()
 
-    def _enter(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
+    def _enter(self, parent_context: InvocationContext, within: Operation | None = None) -> AsyncGenerator[Event, None]:
         """The agent in its context, between its callbacks where there are any."""
         ctx = parent_context.for_agent(self)
         if (
@@ -178,8 +181,11 @@ class BaseAgent(BaseModel):
             or implemented(ctx, "before_agent_callback") is not None
             or implemented(ctx, "after_agent_callback") is not None
         ):
-            return self._between_callbacks(ctx)
-        return self._run_async_impl(ctx)
+            events = self._between_callbacks(ctx)
+        else:
+            events = self._run_async_impl(ctx)
+        parent = within or current.get()
+        return events if parent is None else parent.child("agent", self.name, ctx, self).stream(events)
 
     async def _between_callbacks(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         """The agent's events with what the callbacks answer before and after it (S0 §2.1)."""

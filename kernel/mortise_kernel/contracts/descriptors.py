@@ -6,6 +6,7 @@ Each has a `name`, unique within its kind. The host adds who provided it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from mortise_kernel.contracts.tool import BaseTool
     from mortise_kernel.events import Event
     from mortise_kernel.invocation import InvocationContext
+    from mortise_kernel.observation import Operation, Signal
 
     Events = Awaitable[Sequence[Event] | None]
     ToolCall = Callable[[BaseTool, dict[str, Any], Context], Awaitable[Any]]
@@ -91,6 +93,18 @@ class Epilogue:
 
     name: str
     run: Callable[[InvocationContext, BaseException | None], Events]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observer:
+    """Is told when operations (`mortise_kernel.observation`) begin and end. What it raises is logged, and no more."""
+
+    name: str
+    notify: Callable[[Signal], None]
+    #: Gives what stands around each step of an operation, in the step's task; it must not raise.
+    within: Callable[[Operation], AbstractContextManager[Any]] | None = None
+    #: Whether to watch an invocation that begins; None: always. It must be quick and not raise.
+    wanted: Callable[[], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

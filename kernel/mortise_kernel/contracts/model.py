@@ -41,6 +41,8 @@ class BaseLlm(BaseModel, ABC):
     model: str
 
     capabilities: ClassVar[ModelCapabilities] = ModelCapabilities()
+    #: Who serves it, in the words of OpenTelemetry's `gen_ai.provider.name`; empty: traces name its class.
+    provider_name: ClassVar[str] = ""
 
     @classmethod
     def supported_models(cls) -> list[str]:

@@ -29,6 +29,8 @@ class BaseTool:
     name: str
     description: str
     is_long_running: bool = False
+    #: Whether a call that returns nothing gets its result later, by an event that somebody else makes.
+    defers_response: bool = False
     effect: Effect = Effect.IDEMPOTENT
     custom_metadata: dict[str, Any] | None = None
 

@@ -40,6 +40,7 @@ REGISTRATION: dict[str, type[Any]] = {
     "register_tool_policies": d.ToolPolicy,
     "register_prologues": d.Prologue,
     "register_epilogues": d.Epilogue,
+    "register_observers": d.Observer,
     "register_model_providers": d.ModelProvider,
     "register_session_backends": d.SessionBackend,
     "register_artifact_backends": d.ArtifactBackend,

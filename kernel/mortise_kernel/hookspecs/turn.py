@@ -118,6 +118,28 @@ def register_epilogues(settings: Settings) -> Sequence[d.Epilogue]:
 
 
 @hookspec
+def register_observers(settings: Settings) -> Sequence[d.Observer]:
+    """Observers of operations. Each is told when an invocation, an agent, a model or a tool starts and ends.
+
+    A signal has a `phase` (start, stop or exception), an `operation` and how many `seconds` it took.
+
+    >>> ended = []
+    >>> def note(signal):
+    ...     if signal.phase != "start":
+    ...         ended.append((signal.phase, signal.operation.kind, signal.operation.name))
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_observers(self):
+    ...         return [Observer(name="notes", notify=note)]
+    >>> say(Plugin(), "tea")
+    'you said: tea'
+    >>> ended
+    [('stop', 'model', 'parrot'), ('stop', 'agent', 'waiter'), ('stop', 'invocation', 'tearoom')]
+    """
+    return ()
+
+
+@hookspec
 def register_model_providers(settings: Settings) -> Sequence[d.ModelProvider]:
     """Providers of models. Makes a model from an address such as ``parrot:loud``.
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from mortise_kernel.errors import ConfigurationError, did_you_mean
 
-_DOTTED = re.compile(r"[^\W\d_]\w*(\.[^\W\d_]\w*)+")
+_DOTTED = re.compile(r"\.?[^\W\d_]\w*(\.[^\W\d_]\w*)+")
 _INIT = "__init__.py"
 
 
@@ -35,17 +35,23 @@ class AppCode:
 
     def find(self, name: str) -> Any:
         """What ``module.attribute`` means in this app; a ConfigurationError says why it may not be used."""
+        module, attributes = self.check(name)
+        return self._attribute(self.module(*module), attributes, name)
+
+    def check(self, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The module of the folder that a name is in, and what is named there; nothing is imported.
+
+        A leading dot is allowed, for the app's own folder.
+        """
         if not _DOTTED.fullmatch(name):
             raise ConfigurationError(f"{name!r} is no name of the form module.function (without leading underscores)")
-        parts = tuple(name.split("."))
-        located = self._locate(parts)
+        located = self._locate(tuple(name.removeprefix(".").split(".")))
         if located is None:
             raise ConfigurationError(
                 f"{name!r} is not allowed here: it is no module of the app's folder {self.folder.name!r}; "
                 f"define it in a file there (a function `f` in tools.py is tools.f), or install a plugin that has it"
             )
-        module, attributes = located
-        return self._attribute(self.module(*module), attributes, name)
+        return located
 
     def module(self, *parts: str) -> ModuleType:
         """A module of the folder, imported; without parts the folder's own package."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 
 class AgentRefConfig(BaseModel):
-    """A sub-agent: a file, relative to the one that names it, or a ``module.attribute`` of the app."""
+    """An agent: a file, relative to the one that names it, or a ``module.attribute`` of the app."""
 
     model_config = ConfigDict(extra="forbid")
 
-    config_path: str | None = None
-    code: str | None = None
+    config_path: str | None = Field(default=None, description="An agent file, relative to this one.")
+    code: str | None = Field(default=None, description="An agent of the app's code, as module.attribute.")
 
     @model_validator(mode="after")
     def validate_exactly_one_field(self) -> AgentRefConfig:
@@ -30,20 +30,20 @@ class ArgumentConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    name: str | None = None
-    value: Any
+    name: str | None = Field(default=None, description="The parameter's name; without one the argument is positional.")
+    value: Any = Field(description="The argument.")
 
 
 class CodeConfig(BaseModel):
-    """A tool or a callable by name. With `args` it is called, and what it returns is meant.
+    """A tool or a callable by name, with the arguments of its call where it has any.
 
     In a file: the name alone, ``{name, args: {key: value}}`` or ``{name, args: [{name, value}]}``.
     """
 
     model_config = ConfigDict(extra="forbid")
 
-    name: str
-    args: list[ArgumentConfig] | None = None
+    name: str = Field(description="The name of an installed one, or module.attribute of the app's folder.")
+    args: list[ArgumentConfig] | None = Field(default=None, description="The arguments of the call.")
 
     @model_validator(mode="before")
     @classmethod
@@ -54,6 +54,18 @@ class CodeConfig(BaseModel):
     @classmethod
     def _from_mapping(cls, value: Any) -> Any:
         return [{"name": name, "value": item} for name, item in value.items()] if isinstance(value, dict) else value
+
+    @field_validator("args")
+    @classmethod
+    def _in_order(cls, args: list[ArgumentConfig] | None) -> list[ArgumentConfig] | None:
+        """What a call could not say: an argument twice, or a positional one after one with a name."""
+        names = [argument.name for argument in args or ()]
+        twice = next((name for index, name in enumerate(names) if name is not None and name in names[:index]), None)
+        if twice is not None:
+            raise ValueError(f"the argument {twice!r} stands twice; keep one of them")
+        if None in names and any(name is not None for name in names[: len(names) - 1 - names[::-1].index(None)]):
+            raise ValueError("an argument without a name stands after one that has one; give it a name")
+        return args
 
     @property
     def positional(self) -> list[Any]:

@@ -17,4 +17,5 @@ def from_config(config_path: str | Path, *, composition: Composition | None = No
     Code is named as ``module.function`` of the file's own folder; tools and agent classes also by the names that
     installed plugins give them. A fault is an AgentConfigError whose message starts with ``file:line``.
     """
-    return load_agent(config_path, composition)
+    agent: BaseAgent = load_agent(config_path, composition)
+    return agent

@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
-from mortise.agents.llm_agent import validated
 from mortise.agents.opening import Opening, as_opening
+from mortise.agents.structured_output import validated
 from mortise_kernel.contracts.agent import BaseAgent
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
@@ -27,31 +27,42 @@ async def run_isolated(
 
     What its models see is that input, then the events of the same `isolation_scope` (the context's own, where
     that is None) on `branch`. A scope that is used for one run only may span invocations: run the agent again
-    in it, and it goes on. Without one, the conversation begins at the session's event of index `since`, by
-    default the next one. The input itself is no event; None stands for the message that started the invocation.
-    Every event carries the scope and the branch.
+    in it, and it goes on. Without one, it sees what this very run says; one that goes on with an earlier run
+    names the index `since` of the first event of that. The input itself is no event; None stands for the message
+    that started the invocation. Every event carries the scope and the branch.
     """
     scope = ctx.isolation_scope if isolation_scope is None else isolation_scope
     if since is None:
         since = 0 if isolation_scope is not None else len(ctx.session.events)
-    content = as_opening(ctx.user_content if node_input is None else node_input)
-    opening = Opening(agent.name, content, since)
+    content = as_opening(_first_message(ctx) if node_input is None else node_input)
+    earlier = [e for e in ctx.session.events[since:] if e.isolation_scope == scope and e.branch == branch]
+    own = {event.id for event in earlier} if isolation_scope is None else None
     view = ctx.model_copy(
         update={
-            "agent": agent, "branch": branch, "isolation_scope": scope, "opening": opening, "user_content": content,
-            "agent_states": {}, "end_of_agents": {},
+            "agent": agent, "branch": branch, "isolation_scope": scope, "agent_states": {}, "end_of_agents": {},
+            "opening": Opening(agent.name, content, since, own),
+            "user_content": ctx.user_content if earlier else content,  # a run that goes on has an answer of the user
         }
     )  # fmt: skip
     if ctx.is_resumable:
-        told = opening.said(ctx.session.events)
-        restore(view, [event for event in told if event.isolation_scope == scope and event.branch == branch])
+        restore(view, earlier)
     async with aclosing(agent.run_async(view)) as events:
         async for event in events:
             if event.isolation_scope is None:
                 event.isolation_scope = scope
             if event.branch is None:
                 event.branch = branch
+            if own is not None:
+                own.add(event.id)
             yield event
+
+
+def _first_message(ctx: InvocationContext) -> Any:
+    """The message that started the invocation; a resumed one's latest message may be an answer."""
+    for event in ctx.session.events if ctx.resumed else ():
+        if event.invocation_id == ctx.invocation_id and event.author == "user" and event.content is not None:
+            return event.content
+    return ctx.user_content
 
 
 class Outcome:

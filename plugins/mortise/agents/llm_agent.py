@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, Field, TypeAdapter, field_validator
+from pydantic import Field, field_validator
 
+from mortise.agents.llm import task
 from mortise.agents.resuming import has_finished, transferred_to
+from mortise.agents.structured_output import validated as validated
 from mortise_kernel.composing import compose_once
 from mortise_kernel.contracts.agent import BaseAgent, BaseAgentState, Handover
 from mortise_kernel.contracts.model import BaseLlm
@@ -20,6 +21,7 @@ from mortise_kernel.hooks import LIFECYCLE
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.loop import reason_and_act
 from mortise_kernel.resumption import waits
+from mortise_kernel.routing import is_delegate
 from mortise_kernel.types.config import GenerateContentConfig
 from mortise_kernel.types.hot import as_plain
 
@@ -77,8 +79,13 @@ class LlmAgent(BaseAgent):
         return config
 
     def model_post_init(self, context: Any, /) -> None:
-        """Check the callbacks' signatures now: a wrong one must not wait for its first call."""
+        """Give the agent the tools of its mode and those to reach its delegates.
+
+        Callbacks' signatures are checked now: a wrong one must not wait for its first call.
+        """
         super().model_post_init(context)
+        if self._has_modes() or any(getattr(entry, "of_mode", False) for entry in self.tools):
+            self.tools = task.tools_of(self)
         for hook in LIFECYCLE:
             if getattr(self, hook, None) is not None:
                 self.callbacks(hook)
@@ -88,13 +95,18 @@ class LlmAgent(BaseAgent):
         """The tools made of entries that are none, by the entry's identity."""
         return {}
 
+    def _has_modes(self) -> bool:
+        """Whether the agent works for another one, on a task, or has sub-agents that work for it."""
+        return self.mode == "task" or (bool(self.sub_agents) and any(map(is_delegate, self.sub_agents)))
+
     def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         if ctx.is_resumable:
             return self._resumable(ctx)
         return self._turns(ctx)
 
     def _turns(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        return reason_and_act(ctx) if self.output_key is None else self._saving_output(ctx)
+        events = task.delegating(self, ctx) if self._has_modes() else reason_and_act(ctx)
+        return events if self.output_key is None else self._saving_output(events)
 
     async def _resumable(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         """The agent's events from where it stopped, if it had begun, and then that it ended (S0 §2.1)."""
@@ -112,8 +124,8 @@ class LlmAgent(BaseAgent):
             ctx.set_agent_state(self.name, end_of_agent=True)
             yield self._state_event(ctx)
 
-    async def _saving_output(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        async with aclosing(reason_and_act(ctx)) as events:
+    async def _saving_output(self, said: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+        async with aclosing(said) as events:
             async for event in events:
                 self._save_output(event)
                 yield event
@@ -128,7 +140,7 @@ class LlmAgent(BaseAgent):
         text = "".join(part.text for part in parts if part.text and not part.thought)
         value: Any = text
         if self.output_schema is not None:
-            if not text.strip():
+            if not text.strip() or self.mode == "task":  # a task's result goes to finish_task, and this is a question
                 return
             value = validated(self.output_schema, text)
         event.actions.state_delta[self.output_key] = value
@@ -188,16 +200,6 @@ class LlmAgent(BaseAgent):
             else:
                 tools.append(compose_once().adapt_tool(entry))
         return tools
-
-
-def validated(schema: Any, text: str) -> Any:
-    """`text`, JSON that a model wrote, as plain data that fits `schema` (a pydantic class, a type, a schema dict)."""
-    if isinstance(schema, type) and issubclass(schema, BaseModel):
-        return schema.model_validate_json(text).model_dump(exclude_none=True)
-    if isinstance(schema, dict) or hasattr(schema, "model_dump"):
-        return json.loads(text)
-    adapter: TypeAdapter[Any] = TypeAdapter(schema)
-    return adapter.dump_python(adapter.validate_json(text), exclude_none=True)
 
 
 Agent = LlmAgent

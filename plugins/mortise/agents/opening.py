@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
-from mortise_kernel import BaseAgent, InvocationContext
+from mortise_kernel import InvocationContext
 from mortise_kernel.events import Event
 from mortise_kernel.types.content import Content, Part, freeze, thaw
 
@@ -17,21 +17,25 @@ from mortise_kernel.types.content import Content, Part, freeze, thaw
 class Opening:
     """What an agent was given in the place of the user's message, and since which event it converses.
 
-    `since` is the index in the session of the first event that can belong to the run.
+    `since` is the index in the session of the first event that can belong to the run; `own` are the ids of those
+    that do, as far as it goes, or None where the isolation scope tells.
     """
 
-    __slots__ = ("agent", "content", "histories", "since")
+    __slots__ = ("agent", "content", "histories", "own", "since")
 
-    def __init__(self, agent: str, content: Content, since: int) -> None:
+    def __init__(self, agent: str, content: Content, since: int, own: set[str] | None) -> None:
         self.agent = agent
         self.content = freeze(content)
         self.since = since
+        self.own = own
         #: The conversation as each agent in it sees it, kept by whoever tells it; it lives as long as the run.
         self.histories: dict[str, Any] = {}
 
     def said(self, events: Sequence[Event]) -> Sequence[Event]:
         """The events that can belong to the run."""
-        return events[self.since :] if self.since else events
+        tail = events[self.since :] if self.since else events
+        own = self.own
+        return tail if own is None else [event for event in tail if event.id in own]
 
 
 def as_opening(node_input: Any) -> Content:
@@ -58,8 +62,3 @@ def mode_of(ctx: InvocationContext) -> str:
     if mode is not None:
         return mode
     return "single_turn" if ctx.opening is not None and ctx.opening.agent == ctx.agent.name else "chat"
-
-
-def is_delegate(agent: BaseAgent) -> bool:
-    """Whether an agent is run by a tool of its parent and cannot be transferred to."""
-    return getattr(agent, "mode", None) in ("task", "single_turn")

@@ -9,6 +9,7 @@ from typing import Any
 from mortise_kernel import AgentType, hookimpl
 
 _MODULES = {
+    "LangGraphAgent": "mortise.agents.langgraph_agent",
     "LlmAgent": "mortise.agents.llm_agent",
     "Agent": "mortise.agents.llm_agent",
     "SequentialAgent": "mortise.agents.sequential_agent",
@@ -23,5 +24,5 @@ def _load(name: str) -> Any:
 
 @hookimpl
 def register_agent_types() -> list[AgentType]:
-    """The LLM agent (and its alias) and the composite agents."""
+    """The LLM agent (and its alias), the composite agents, and LangGraph's graphs as agents."""
     return [AgentType(name=name, load=partial(_load, name)) for name in _MODULES]

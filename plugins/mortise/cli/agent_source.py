@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from mortise.agents.allow_list import AppCode
-from mortise.agents.yaml_loader import load_agent
+from mortise.apps.app_file import read_app
 from mortise_kernel.composition import Composition
 from mortise_kernel.contracts.agent import BaseAgent
 from mortise_kernel.errors import ConfigurationError, MortiseError, did_you_mean
 
-_FILES = ("root_agent.yaml", "root_agent.yml", "agent.yaml", "agent.yml")
+_FILES = tuple(f"{name}{suffix}" for name in ("app", "root_agent", "agent") for suffix in (".yaml", ".yml"))
 _SUFFIXES = (".yaml", ".yml")
 _ATTRIBUTES = ("app", "root_agent")
 
@@ -41,7 +41,7 @@ def load_source(reference: str, composition: Composition) -> AgentSource:
         return _from_folder(path, composition)
     if path.suffix in _SUFFIXES and path.is_file():
         _make_importable(path.parent)
-        return AgentSource(load_agent(path, composition))
+        return _from_file(path, composition)
     module, colon, attribute = reference.partition(":")
     if colon and path.suffix not in _SUFFIXES:
         return _from_module(module, attribute)
@@ -68,10 +68,14 @@ def _nearby(path: Path) -> list[str]:
     return [str(parent / entry.name) for entry in parent.iterdir() if entry.suffix in _SUFFIXES or entry.is_dir()]
 
 
+def _from_file(path: Path, composition: Composition) -> AgentSource:
+    return _as_source(read_app(path, composition), str(path))
+
+
 def _from_folder(folder: Path, composition: Composition) -> AgentSource:
     for name in _FILES:
         if (folder / name).is_file():
-            return AgentSource(load_agent(folder / name, composition))
+            return _from_file(folder / name, composition)
     code = AppCode(folder)
     for parts in (("agent",), ()):
         if code.has(*parts):

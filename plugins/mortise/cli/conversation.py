@@ -88,7 +88,8 @@ def converse(ctx: click.Context, reference: str, options: Options) -> Conversati
     check_tree(source.agent)
     _check_models(source.agent, composition, "")
     extend(composition, source.plugins)  # what does not fit must be said before a file is made
-    store = _open_store(composition, options.sessions)
+    store = _store_of(source) if options.sessions is None else None
+    store = store or _open_store(composition, options.sessions)
     runner = _runner(source, composition, store)
     return Conversation(runner, options.user, options.session or seam.new_id())
 
@@ -129,6 +130,11 @@ def _check_models(agent: BaseAgent, composition: Composition, inherited: Any) ->
         inherited = model
     for child in agent.sub_agents:
         _check_models(child, composition, inherited)
+
+
+def _store_of(source: AgentSource) -> BaseSessionService | None:
+    """The sessions that an app brings along."""
+    return getattr(source.app, "session_service", None)
 
 
 def _open_store(composition: Composition, uri: str | None) -> BaseSessionService:

@@ -20,10 +20,11 @@ COMMANDS = [
     Command(name="lock", load=_from("lock", "lock"), help="Hold the plugins to their present versions."),
     Command(name="plugins", load=_from("plugins", "plugins"), help="List the plugins, and why each is in or out."),
     Command(name="run", load=_from("run", "run"), help="Send an agent one message and print its answer."),
+    Command(name="schema", load=_from("schema", "schema"), help="Print the JSON schema of agent and app files."),
 ]
 
 
 @hookimpl
 def register_commands() -> list[Command]:
-    """run, chat, plugins, chain, graph, lock."""
+    """run, chat, plugins, chain, graph, lock, schema."""
     return COMMANDS

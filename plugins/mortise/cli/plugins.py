@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -24,7 +25,7 @@ def plugins(ctx: click.Context, distribution: str | None) -> None:
     """List the plugins with their state; a table on a terminal, else JSON."""
     try:
         composition = composition_of(ctx, distribution)
-        records = list(composition.plugins)
+        records = _with_those_off(composition.plugins)
         name = composition.distribution.name
     except MortiseError as error:
         say(f"Error: the plugins do not compose: {one_line(error)}", err=True)
@@ -65,6 +66,13 @@ def why(ctx: click.Context, name: str) -> None:
         beside = ", ".join(f"{side} {place[side]!r}" for side in ("after", "before") if place[side])
         where = f"place {place['place']} of {place['of']}" + (f", {beside}" if beside else "")
         say(f"  {place['chain']}: {place['name']!r} is at {where} (placed by: {place['why']})")
+
+
+def _with_those_off(records: Sequence[PluginRecord]) -> list[PluginRecord]:
+    """The records, with the state `off` for plugins that take part and can do nothing: their `why_off()` says why."""
+    loaded, _ = load([record.name for record in records if record.state == "enabled"])
+    reasons = {name: plugin.why_off() for name, plugin in loaded.items() if hasattr(plugin, "why_off")}
+    return [replace(r, state="off", why=reasons[r.name]) if reasons.get(r.name) else r for r in records]
 
 
 def _provided(composition: Composition, name: str) -> list[dict[str, str]]:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from mortise.agents.opening import is_delegate, mode_of
+from mortise.agents.opening import mode_of
 from mortise.tools.transfer_to_agent_tool import TransferToAgentTool
 from mortise_kernel import BaseAgent, InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from mortise_kernel.routing import is_delegate
 
 
 def transfer_targets(agent: Any) -> list[BaseAgent]:
@@ -61,7 +62,7 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
     if not targets:
         return
     tool = _transfer_tool(tuple(target.name for target in targets))
-    if mode_of(ctx) == "chat":
+    if ctx.opening is None or mode_of(ctx) == "chat":
         request.append_instructions([transfer_instructions(ctx.agent, targets)])
     request.append_tools([tool])
 

@@ -28,7 +28,9 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
             value = getattr(config, name)
             if isinstance(value, (list, dict, BaseModel)):  # a callback may edit it, and the agent's own must stay
                 setattr(request.config, name, deep_copy(value))
-    if agent.output_schema is not None and (not agent.tools or model.capabilities.output_schema_with_tools):
+    if agent.output_schema is not None and agent.mode != "task" and (
+        not agent.tools or model.capabilities.output_schema_with_tools
+    ):
         request.set_output_schema(agent.output_schema)
     for name in ctx.run_config.model_fields_set & _LIVE:
         value = getattr(ctx.run_config, name)

@@ -30,7 +30,7 @@ def window(events: Sequence[Event], config: EventsCompactionConfig) -> list[Even
     """The events of the invocations since the last summary, once there are enough, and of the overlap before them."""
     if config.compaction_interval is None or config.overlap_size is None:
         return []
-    events = rewound(events)
+    events = _common(events)
     latest = latest_compaction(events)
     told = [event for event in events if compaction_of(event) is None]
     ended: dict[str, float] = {}
@@ -59,7 +59,7 @@ def surplus(
     tokens = _prompt_tokens(events, agent_name, branch)
     if tokens is None or tokens < config.token_threshold:
         return []
-    events = rewound(events)
+    events = _common(events)
     latest = latest_compaction(events)
     told = [event for event in events if compaction_of(event) is None]
     if latest is not None:
@@ -73,6 +73,11 @@ def surplus(
         branch=summary.branch, invocation_id=summary.invocation_id,
     )  # fmt: skip
     return [seed, *chosen]
+
+
+def _common(events: Sequence[Event]) -> list[Event]:
+    """The events that count, without those of isolation scopes: nobody outside of them would see these."""
+    return [event for event in rewound(events) if event.isolation_scope is None]
 
 
 def _settled(events: list[Event]) -> list[Event]:

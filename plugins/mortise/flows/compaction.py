@@ -21,7 +21,7 @@ _DONE = "compaction"
 async def run(ctx: InvocationContext, request: LlmRequest) -> None:
     """Compact where the last prompt reached the threshold."""
     config = _config(ctx)
-    if config is None or config.token_threshold is None:
+    if config is None or config.token_threshold is None or ctx.opening is not None:  # that conversation is not this one
         return
     if (event := await _compacted_surplus(ctx, config, ctx.agent.name)) is not None:
         ctx.notes[_DONE] = True

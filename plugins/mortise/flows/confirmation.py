@@ -15,7 +15,6 @@ from mortise.flows.answered_calls import Answer
 from mortise.flows.confirmation_answer import ConfirmationAnswer, UnusableAnswerError, read_answer
 from mortise.flows.interrupted_calls import NOT_REPEATED, first_results, happens_once, interrupted, repeat_request
 from mortise.flows.visibility import CONFIRMATION_CALL
-from mortise.tools.function_tool import FunctionTool
 from mortise_kernel import Event, InvocationContext, LlmRequest, RequestProcessor, ResultProcessor, hookimpl
 from mortise_kernel.contracts.tool import BaseTool
 from mortise_kernel.events import ToolConfirmation
@@ -161,8 +160,8 @@ def _check_fit(tool: BaseTool | None, args: dict[str, Any]) -> None:
             problem = f"there is no {', '.join(unknown)}; the parameters are {', '.join(names)}"
         elif missing := sorted(set(schema.get("required") or ()) - args.keys()):
             problem = f"{', '.join(missing)} missing"
-    if problem is None and isinstance(tool, FunctionTool):
-        problem = tool.misfit(args)
+    if problem is None and (check := getattr(tool, "misfit", None)) is not None:  # a tool that can say more
+        problem = check(args)
     if problem is not None:
         raise UnusableAnswerError(f"the edited arguments do not fit: {problem}")
 

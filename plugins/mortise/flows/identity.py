@@ -9,7 +9,7 @@ from mortise_kernel import InvocationContext, LlmRequest, RequestProcessor, hook
 async def run(ctx: InvocationContext, request: LlmRequest) -> None:
     """Append the identity to the system instruction; an agent that answers once needs none."""
     agent = ctx.agent
-    if mode_of(ctx) == "single_turn":
+    if ctx.opening is not None and mode_of(ctx) == "single_turn":
         return
     text = f'You are an agent. Your internal name is "{agent.name}".'
     if agent.description:

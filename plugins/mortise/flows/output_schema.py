@@ -52,8 +52,8 @@ async def after(ctx: InvocationContext, call_event: Event, result_event: Event) 
 
 
 def applies_to(agent: Any) -> bool:
-    """Only for an agent with both a schema and tools."""
-    return agent.output_schema is not None and bool(agent.tools)
+    """Only for an agent with both a schema and tools; a task agent answers through finish_task."""
+    return agent.output_schema is not None and bool(agent.tools) and agent.mode != "task"
 
 
 @hookimpl

@@ -64,6 +64,11 @@ class Gemini(BaseLlm):
             interactions=self.use_interactions_api,
         )  # fmt: skip
 
+    @property
+    def provider_name(self) -> str:  # type: ignore[override]
+        """The API that serves the model."""
+        return "gcp.vertex_ai" if self.on_vertex else "gcp.gemini"
+
     def check(self) -> None:
         """Raise a ModelError where the SDK or the key is missing."""
         gemini_settings.check(self.model, self.on_vertex, self.base_url)

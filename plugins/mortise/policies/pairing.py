@@ -11,6 +11,7 @@ from asyncio import CancelledError
 from collections.abc import Sequence
 
 from mortise_kernel import Epilogue, Event, InvocationContext, Prologue, Session, hookimpl
+from mortise_kernel.routing import is_delegate
 from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
 
 CANCELLED = "The tool call was cancelled; whether it took effect is not known."
@@ -81,6 +82,12 @@ def _result(call: FunctionCall, error: str) -> Part:
     return Part(function_response=FunctionResponse(id=call.id, name=call.name, response={"error": error}))
 
 
+def _delegated(ctx: InvocationContext, event: Event, call: FunctionCall) -> bool:
+    """Whether the call is for a sub-agent of its author: that one goes on with it."""
+    author = ctx.agent.root_agent.find_agent(event.author)
+    return author is not None and any(a.name == call.name and is_delegate(a) for a in author.sub_agents)
+
+
 async def open_(ctx: InvocationContext) -> list[Event] | None:
     """Answer what earlier invocations left open, unless the message does, or resumes the invocation that asked."""
     calls = _open_calls(ctx.session)
@@ -91,7 +98,11 @@ async def open_(ctx: InvocationContext) -> list[Event] | None:
         for part in (ctx.user_content.parts or () if ctx.user_content is not None else ())
         if part.function_response is not None
     }
-    left = [one for one in calls if one[1].id not in answered and one[0].invocation_id != ctx.invocation_id]
+    left = [
+        one
+        for one in calls
+        if one[1].id not in answered and one[0].invocation_id != ctx.invocation_id and not _delegated(ctx, *one)
+    ]
     return _results(left, INTERRUPTED)
 
 

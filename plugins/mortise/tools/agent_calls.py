@@ -14,9 +14,9 @@ _ENDED = "agent_calls.ended"
 
 async def clean_up(ctx: InvocationContext, error: BaseException | None) -> None:
     """Delete the sessions of calls whose results are stored, also of those that an earlier run left behind."""
-    ended: list[tuple[str, str]] = list(ctx.notes.get(_ENDED, ()))
-    if not ended and not ctx.resumed:
+    if not ctx.resumed and _ENDED not in ctx.notes:
         return
+    ended: list[tuple[str, str]] = list(ctx.notes.get(_ENDED, ()))
     results = Counter(
         response.id
         for event in ctx.get_events(current_invocation=True)

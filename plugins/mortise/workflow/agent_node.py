@@ -63,6 +63,8 @@ class AgentNode(BaseNode):
         outcome = Outcome(self.agent)
         async with aclosing(self._running(run)) as events:
             async for event in events:
+                if not run.tree.resumable and self._isolated and _is_note(event):
+                    continue
                 if not event.node_info.path:
                     event.node_info.path = run.path
                 if self._isolated and not run.produced:
@@ -76,7 +78,13 @@ class AgentNode(BaseNode):
                 if not event.partial:
                     run.note_questions(event)
                     _answered(run, event)
+                    if not run.interrupts and self._is_end(event):
+                        run.settle()  # so that this event says so
                 yield event
+
+    def _is_end(self, event: Event) -> bool:
+        actions = event.touched_actions
+        return actions is not None and bool(actions.end_of_agent) and event.author == self.agent.name
 
     def _running(self, run: NodeRun) -> AsyncGenerator[Event, None]:
         ctx = run.tree.invocation.model_copy(
@@ -99,6 +107,12 @@ async def _own(events: AsyncGenerator[Event, None], ctx: InvocationContext) -> A
             if event.branch is None:
                 event.branch = ctx.branch
             yield event
+
+
+def _is_note(event: Event) -> bool:
+    """Whether an event only says where an agent is in its work, which is for apps that resume."""
+    actions = event.touched_actions
+    return event.content is None and actions is not None and bool(actions.end_of_agent or actions.agent_state)
 
 
 def _answered(run: NodeRun, event: Event) -> None:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from mortise.events.request_input import RequestInput
 from mortise.workflow.child_runs import child_output, start_child
+from mortise.workflow.coercion import text_of
 from mortise.workflow.errors import NodeInterruptedError
 from mortise.workflow.state_schema import CheckedState
 from mortise_kernel.context import Context
 from mortise_kernel.state import State
+from mortise_kernel.types.content import Content
 
 if TYPE_CHECKING:
     from mortise.workflow.base_node import BaseNode
@@ -37,8 +39,11 @@ class NodeContext(Context):
 
     @property
     def node_input(self) -> Any:
-        """What the node was given."""
-        return self._run.input
+        """What the node was given; of the user's message, its text where that is all of it."""
+        given = self._run.input
+        if isinstance(given, Content) and all(part.text is not None for part in given.parts or ()):
+            return text_of(given)
+        return given
 
     @property
     def output(self) -> Any:

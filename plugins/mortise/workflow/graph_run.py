@@ -22,6 +22,7 @@ from mortise.workflow.node_run import NodeRun
 from mortise.workflow.performing import await_call, conclusion, perform
 from mortise.workflow.recalling import recall
 from mortise_kernel.events import Event
+from mortise_kernel.observation import current
 from mortise_kernel.types.hot import ATOMS
 
 Events = AsyncGenerator[Event, None]
@@ -49,6 +50,8 @@ class GraphRun:
         self.outputs: dict[str, Any] = {}
         self.held: list[Held] = []
         self.checked = len(graph.terminal_names) > 1
+        #: Whether every run is to be an operation that plugins hear of.
+        self.observed = current.get() is not None
 
     # What is to run.
 
@@ -167,14 +170,15 @@ class GraphRun:
             return _NOTHING
         if self.run.tree.journal is not None and recall(run):
             return self._recalled(run)
-        if step.in_place:
+        if step.in_place and not self.observed:
             return self._call(step, run)
         self.busy.add(step.name)
+        awaitable = step.awaitable and not self.observed
         if self.ready or self.tasks or step.starts_nodes:
-            work = await_call(run, step.call) if step.awaitable else self.meeting.produce(perform(run))
+            work = await_call(run, step.call) if awaitable else self.meeting.produce(perform(run))
             self.tasks[self.meeting.start(work)] = run
             return _NOTHING
-        return None if step.awaitable else self._perform(run)
+        return None if awaitable else self._perform(run)
 
     def _call(self, step: Step, run: NodeRun) -> list[Event] | Events:
         """Run a function in place."""

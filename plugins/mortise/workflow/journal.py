@@ -31,8 +31,8 @@ class Journal:
 
     def __init__(self) -> None:
         self.records: dict[str, Record] = {}
-        #: Each answer with the index of its event; the latest one counts.
-        self.answers: dict[str, tuple[dict[str, Any], int]] = {}
+        #: The answers to each question, in order, each with the index of its event.
+        self.answers: dict[str, list[tuple[dict[str, Any], int]]] = {}
         #: The paths of the runs that ended, in order, by their parent's path.
         self.ended: dict[str, dict[str, None]] = {}
         #: The message that started the invocation.
@@ -68,7 +68,7 @@ class Journal:
         responses = event.get_function_responses()
         for response in responses:
             if response.id:
-                self.answers[response.id] = (response.response or {}, index)
+                self.answers.setdefault(response.id, []).append((response.response or {}, index))
         if not responses and self.message is None:
             self.message = event.content
 
@@ -104,7 +104,7 @@ def journal_of(ctx: InvocationContext) -> Journal | None:
 
 def _read(ctx: InvocationContext) -> Journal | None:
     events: Sequence[Event] = ctx.session.events
-    if not events or (events[-1].author == "user" and not events[-1].get_function_responses()):
+    if not ctx.resumed:
         return None
     journal = Journal()
     for index in reversed(_indices(events, ctx.invocation_id)):

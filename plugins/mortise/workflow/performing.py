@@ -1,4 +1,7 @@
-"""Performing: a node's run, attempt after attempt. Every run that is not done in place goes through `perform`."""
+"""Performing: a node's run, attempt after attempt.
+
+Every run goes through `perform`, but for functions that a graph calls itself where nobody observes.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from mortise.workflow.child_ends import adopt, end_children
 from mortise.workflow.errors import DynamicNodeFailError, NodeInterruptedError
 from mortise_kernel.errors import NodeTimeoutError
 from mortise_kernel.events import Event
+from mortise_kernel.observation import current
 
 if TYPE_CHECKING:
     from mortise.workflow.node_run import NodeRun
@@ -18,12 +22,20 @@ if TYPE_CHECKING:
 Events = AsyncGenerator[Event, None]
 
 
-async def perform(run: NodeRun, failure: Exception | None = None) -> Events:
+def perform(run: NodeRun, failure: Exception | None = None) -> Events:
     """The run's events: its attempts', and one of the error for each that failed (S4 §2).
 
     With `failure` the first attempt was made already. A run that fails for good raises DynamicNodeFailError,
     which whoever it passes through does not report again.
     """
+    events = _attempts(run, failure)
+    if (parent := current.get()) is not None:
+        ctx = run.tree.invocation
+        return parent.child("node", run.node.name, ctx, subject=run.node, given=run.input).stream(events)
+    return events
+
+
+async def _attempts(run: NodeRun, failure: Exception | None) -> Events:
     if isinstance(failure, DynamicNodeFailError):
         raise failure
     while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from mortise.workflow.answers import answer_value
@@ -26,6 +27,8 @@ def recall(run: NodeRun) -> bool:
         run.recorded = True
         if record is not None:
             run.recall(record)
+            if record.output_event is None and record.questions and not run.node.rerun_on_resume:
+                run.set_output(_output({q: _first_fitting(q, journal, s) for q, s in record.questions.items()}))
         return True
     if record is None:
         return False
@@ -42,7 +45,7 @@ def _answered(run: NodeRun, journal: Journal, record: Record) -> bool:
     news = False
     for question, schema in record.questions.items():
         if question in journal.answers:
-            response, index = journal.answers[question]
+            response, index = journal.answers[question][-1]
             answers[question] = answer_value(question, response, schema)
             news = news or index > record.last
     missing = [question for question in record.questions if question not in answers]
@@ -52,8 +55,21 @@ def _answered(run: NodeRun, journal: Journal, record: Record) -> bool:
     if missing:
         run.interrupts = missing
         return True
-    run.set_output(answers if len(answers) > 1 else next(iter(answers.values())))
+    run.set_output(_output(answers))
     run.route = record.route
     if run.parent is not None:
         run.branch = run.parent.branch  # what follows an answer is on the branch of the graph
     return True
+
+
+def _output(answers: dict[str, Any]) -> Any:
+    """The answers as an output: the one there is, or all by their questions' ids."""
+    return answers if len(answers) > 1 else next(iter(answers.values()))
+
+
+def _first_fitting(question: str, journal: Journal, schema: dict[str, Any] | None) -> Any:
+    """The answer with which a node that is over went on; what came later did not count."""
+    for response, _ in journal.answers.get(question, ()):
+        with suppress(ValueError):
+            return answer_value(question, response, schema)
+    return None

@@ -118,7 +118,7 @@ def test_a_scope_spans_invocations_and_is_invisible_outside() -> None:
     made = [event for event in events if event.author == "inner"]
     assert {(event.isolation_scope, event.branch) for event in made} == {("t1", "b")}
     assert len(made) == 6, "calls, results, messages and the callback's state: all carry the scope"
-    assert shown(model)[-1] == ["do it", "look", "look", "which one?"], "not the user's message outside of the scope"
+    assert shown(model)[-1] == ["do it", "look", "look", "which one?", "on"], "and not what was said before it"
 
     with ScriptedModel(["hi"]) as outside:
         agent = Agent(name="outside", model=outside)

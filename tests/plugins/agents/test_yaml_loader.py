@@ -172,7 +172,7 @@ WRONG = {
     "ref none": (
         "name: x\nsub_agents:\n  - {}\n", "3: sub_agents.0: Exactly one of `code` or `config_path` must be provided",
     ),
-    "ref text": ("name: x\nsub_agents: [a.yaml]\n", "2: a sub-agent is written `config_path: file.yaml` or"),
+    "ref text": ("name: x\nsub_agents: [a]\n", "2: an agent is written `config_path: file.yaml` or"),
     "ref absolute": ("name: x\nsub_agents:\n  - config_path: /etc/passwd.yaml\n", "3: config_path '/etc/passwd.yaml'"),
     "ref above": ("name: x\nsub_agents:\n  - config_path: ../a.yaml\n", "3: config_path '../a.yaml' leaves the app's"),
     "ref missing": ("name: x\nsub_agents:\n  - config_path: no.yaml\n", "3: config_path 'no.yaml': there is no such"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -39,17 +38,26 @@ def test_lines_of_keys_and_items(tmp_path: Path) -> None:
 WRONG = {
     "duplicate key": ("name: x\nname: y\n", "2: the key 'name' stands twice"),
     "nested duplicate": ("a:\n  b: 1\n  b: 2\n", "3: the key 'b' stands twice"),
-    "alias": ("a: &x 1\nb: *x\n", "2: aliases are not allowed"),
-    "merge": ("a: &x {c: 1}\nb:\n  <<: *x\n", "3: aliases are not allowed"),
-    "tag": ("name: !!python/object/apply:os.system ['true']\n", "1: could not determine a constructor"),
+    "anchor": ("a: 1\nb: &x 2\n", "2: anchors are not allowed; remove &x"),
+    "alias": ("a: 1\nb: *x\n", "2: aliases are not allowed (*x); write the value out"),
+    "merge": ("a: 1\nb:\n  <<: {c: 1}\n", "3: merge keys (<<) are not allowed"),
+    "tag": ("name: !!python/object/apply:os.system ['true']\n", "1: tags are not allowed; remove '!!python/"),
+    "plain tag": ("name: x\na: !!str 3\n", "2: tags are not allowed; remove '!!str'"),
+    "own tag": ("name: !mine x\n", "1: tags are not allowed; remove '!mine'"),
     "broken": ("name: [a\nb: c\n", "2: "),
-    "tab": ("name:\n\t- x\n", "2: "),
-    "two documents": ("name: x\n---\nname: y\n", "2: "),
+    "tab": ("name:\n\t- x\n", "2: found character '\\t' that cannot start any token; indent with spaces"),
+    "colon": ("name: x\nmodel: demo:\n", "2: mapping values are not allowed here; put a text with a colon in quotes"),
+    "two documents": ("name: x\n---\nname: y\n", "2: but found another document: remove the line `---`"),
     "empty": ("", "1: the file is empty or no mapping"),
     "list": ("- a\n", "1: the file is empty or no mapping"),
-    "no date": ("name: 2024-99-99\n", "1: a value is not valid YAML"),
-    "control character": ("name: a\x07b\n", "1: "),
-    "not utf-8": (b"name: \xff\n", "1: the file is not UTF-8 text"),
+    "list as key": ("a: 1\n? [b]\n: c\n", "2: a key is a text, not a list"),
+    "no key": ("a: 1\n? \n: c\n", "2: a key is a text"),
+    "number as key": ("a: 1\n2: c\n", "2: the key 2 is no text"),
+    "digits": ("a: 1\nb: " + "1" * 5000, "2: the number has too many digits; put it in quotes"),
+    "values": ("a: 1\nb: [" + "x," * 120_000 + "]", "2: the file holds more than 10,000 values; split it"),
+    "deep lists": ("- " * 100_000, "1: nested deeper than 32 levels"),
+    "control character": ("a: 1\nname: a\x07b\n", "2: the character U+0007 is not allowed in YAML; remove it"),
+    "not utf-8": (b"a: 1\nname: \xff\n", "2: the file is not UTF-8 text; save it as UTF-8"),
     "large": ("a: " + "x" * 300_000, "1: the file is larger than 256 KiB"),
     "deep": ("name: x\ninstruction:\n  " + "[" * 5000, "3: nested deeper than 32 levels"),
     "deep blocks": ("\n".join(" " * n + "a:" for n in range(100)), "33: nested deeper than 32 levels"),
@@ -64,10 +72,16 @@ def test_what_is_wrong_is_named_with_file_and_line(tmp_path: Path, text: str | b
 def test_a_bomb_of_aliases_goes_off_nowhere(tmp_path: Path) -> None:
     levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
-    start = time.process_time()
-    assert refused(tmp_path, "\n".join(levels)).startswith("a.yaml:2: aliases are not allowed")
-    assert time.process_time() - start < 1
+    assert refused(tmp_path, "\n".join(levels)).startswith("a.yaml:1: anchors are not allowed")
+    assert refused(tmp_path, "a: &a [*a]\n").startswith("a.yaml:1: anchors are not allowed")
 
 
-def test_an_alias_that_contains_itself(tmp_path: Path) -> None:
-    assert refused(tmp_path, "a: &a [*a]\n").startswith("a.yaml:1: aliases are not allowed")
+def test_scalars_are_what_editors_take_them_for(tmp_path: Path) -> None:
+    text = "a: [yes, no, on, 12:30, 2024-99-99, 1_000, true, ~, 010, 0x1F, 1e3, .5, -.inf, '3', \"true\"]\n"
+    assert read(tmp_path, text).data["a"] == [
+        "yes", "no", "on", "12:30", "2024-99-99", "1_000", True, None, 10, 31, 1000.0, 0.5, float("-inf"), "3", "true",
+    ]  # fmt: skip
+
+
+def test_a_number_of_base_sixty_is_a_text(tmp_path: Path) -> None:
+    assert read(tmp_path, "a: 1" + ":59" * 80_000).data["a"].startswith("1:59:59")

@@ -13,6 +13,7 @@ from mortise.apps import ResumabilityConfig
 from mortise.runners import as_root
 from mortise.sessions import BaseSessionService, InMemorySessionService
 from mortise.types import Content, FunctionResponse, Part
+from mortise_kernel import Observer, Signal, hookimpl
 
 ASK = "adk_request_input"
 
@@ -20,10 +21,12 @@ ASK = "adk_request_input"
 class Talk:
     """Messages to one session, and what came of each. A new `Talk` on the same store is a new process."""
 
-    def __init__(self, root: Any, store: BaseSessionService | None = None, *, resumable: bool = False) -> None:
+    def __init__(
+        self, root: Any, store: BaseSessionService | None = None, *, resumable: bool = False, plugins: Any = ()
+    ) -> None:
         self.store = store or InMemorySessionService()
         config = ResumabilityConfig(is_resumable=resumable)
-        app = App(name="app", root_agent=as_root(root), resumability_config=config)
+        app = App(name="app", root_agent=as_root(root), resumability_config=config, plugins=list(plugins))
         self.runner = Runner(app=app, session_service=self.store, auto_create_session=True, distribution="adk")
 
     def say(self, message: Any = None, **arguments: Any) -> list[Event]:
@@ -53,10 +56,36 @@ class Talk:
         return asyncio.run(read())
 
 
+class Watch:
+    """Observes every operation."""
+
+    def __init__(self) -> None:
+        self.ended: list[tuple[str, str, str]] = []
+
+    @hookimpl
+    def register_observers(self) -> list[Observer]:
+        """Notes what ended, within what, and how."""
+
+        def note(signal: Signal) -> None:
+            one, above = signal.operation, signal.operation.parent
+            if signal.phase != "start" and one.kind == "node":
+                self.ended.append((f"{above.kind} {above.name}" if above else "", one.name, signal.phase))
+
+        return [Observer(name="watch", notify=note)]
+
+
+@pytest.fixture(params=["unobserved", "observed"])
+def talk(request: pytest.FixtureRequest) -> Callable[..., Talk]:
+    """Begins a conversation with a root. Where somebody observes, a graph takes no short ways."""
+    plugins = [Watch()] if request.param == "observed" else []
+    return lambda root, store=None, **given: Talk(root, store, **{"plugins": plugins, **given})
+
+
 @pytest.fixture
-def talk() -> Callable[..., Talk]:
-    """Begins a conversation with a root."""
-    return Talk
+def watched() -> tuple[Callable[..., Talk], Watch]:
+    """Likewise, with what was observed."""
+    watch = Watch()
+    return lambda root, store=None, **given: Talk(root, store, **{"plugins": [watch], **given}), watch
 
 
 def outputs(events: list[Event]) -> list[Any]:

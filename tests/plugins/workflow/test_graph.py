@@ -119,7 +119,7 @@ def test_what_cannot_run_is_refused_by_name(edges: list[Any], told: str) -> None
 
 
 def test_all_problems_are_told_at_once() -> None:
-    with pytest.raises(ValueError, match="from 'a' to 'b'.*a -> a"):
+    with pytest.raises(ValueError, match=r"from 'a' to 'b'.*a -> a"):
         Workflow(name="wf", edges=[("START", fa, fb), (fa, fb), (fa, fa)])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -14,8 +14,18 @@ from mortise.agents import LoopAgent, SequentialAgent
 from mortise.events import EventActions
 from mortise.testing import ScriptedModel
 from mortise.workflow import (
-    BaseNode, DynamicNodeFailError, FunctionNode, JoinNode, Node, NodeRunner, NodeTimeoutError, ParallelWorker,
-    RetryConfig, StateSchemaError, Workflow, node,
+    BaseNode,
+    DynamicNodeFailError,
+    FunctionNode,
+    JoinNode,
+    Node,
+    NodeRunner,
+    NodeTimeoutError,
+    ParallelWorker,
+    RetryConfig,
+    StateSchemaError,
+    Workflow,
+    node,
 )  # fmt: skip
 
 QUICK = RetryConfig(max_attempts=4, initial_delay=0.0)
@@ -31,7 +41,8 @@ def test_two_terminal_outputs_are_refused_before_either_is_emitted(talk: Any) ->
     begun = talk(Workflow(name="wf", edges=[("START", (left, right))]))
     with pytest.raises(ValueError, match=r"\['left', 'right'\]"):
         begun.say("go")
-    assert [(e.author, e.output, e.error_code) for e in begun.stored()] == [("user", None, None), ("wf", None, "ValueError")]
+    told = [(e.author, e.output, e.error_code) for e in begun.stored()]
+    assert told == [("user", None, None), ("wf", None, "ValueError")]
 
 
 def test_of_two_terminal_nodes_one_may_give_an_output(talk: Any, outputs: Any) -> None:
@@ -133,7 +144,8 @@ def test_each_attempt_is_told(talk: Any, config: RetryConfig | None, attempts: i
     async def fail_later(ctx: Context) -> None:
         fail(ctx)
 
-    begun = talk(Workflow(name="wf", edges=[("START", FunctionNode(fail_later if waits else fail, retry_config=config))]))
+    flaky = FunctionNode(fail_later if waits else fail, retry_config=config)
+    begun = talk(Workflow(name="wf", edges=[("START", flaky)]))
     with pytest.raises(KeyError):
         begun.say("go")
     assert tried == list(range(1, attempts + 1))
@@ -160,7 +172,7 @@ def test_a_time_out_is_an_attempt_that_failed_and_commits_do_not_count(talk: Any
     assert [e.error_code for e in events] == ["NodeTimeoutError", None]
     assert outputs(events) == ["done"]
     tried.clear()
-    with pytest.raises(NodeTimeoutError, match="'wf'.*0.01"):
+    with pytest.raises(NodeTimeoutError, match=r"'wf'.*0.01"):
         talk(Workflow(name="wf", edges=[("START", slow)], timeout=0.01)).say("go")
 
 
@@ -198,7 +210,8 @@ def test_a_graph_keeps_its_bound(talk: Any) -> None:
 
         return FunctionNode(work, name=name)
 
-    talk(Workflow(name="wf", edges=[("START", tuple(map(worker, "abcdef")), JoinNode(name="j"))], max_concurrency=2)).say("")
+    edges = [("START", tuple(map(worker, "abcdef")), JoinNode(name="j"))]
+    talk(Workflow(name="wf", edges=edges, max_concurrency=2)).say("go")
     assert max(most) == 2
 
 
@@ -246,7 +259,7 @@ def test_code_that_runs_nodes_must_run_again(talk: Any) -> None:
     async def driver(ctx: Any) -> Any:
         return await ctx.run_node(lambda: 1)
 
-    with pytest.raises(ValueError, match="wf@1/driver@1 .*rerun_on_resume=True"):
+    with pytest.raises(ValueError, match=r"wf@1/driver@1 .*rerun_on_resume=True"):
         talk(Workflow(name="wf", edges=[("START", driver)])).say("go")
 
 
@@ -275,8 +288,8 @@ def test_a_state_schema_holds_in_nested_graphs(talk: Any) -> None:
     def bad(ctx: Context) -> None:
         ctx.state["n"] = "many"
 
+    inner = Workflow(name="inner", edges=[("START", bad)])
     with pytest.raises(StateSchemaError, match="'n'"):
-        inner = Workflow(name="inner", edges=[("START", bad)])
         talk(Workflow(name="wf", edges=[("START", good, inner)], state_schema=Schema)).say("go")
 
     def reads(missing: str) -> None: ...
@@ -299,7 +312,8 @@ def test_what_nodes_of_ones_own_yield(talk: Any) -> None:
     def items(k: int, l: int) -> list[int]:  # noqa: E741
         return [k, l]
 
-    begun = talk(Workflow(name="wf", edges=[("START", Own(name="own"), items, Each(name="each", parallel_worker=True))]))
+    edges = [("START", Own(name="own"), items, Each(name="each", parallel_worker=True))]
+    begun = talk(Workflow(name="wf", edges=edges))
     assert begun.say("go")[-1].output == [2, 4]
 
 
@@ -317,7 +331,8 @@ def test_a_graph_among_agents_a_loop_runs_it_anew(talk: Any, outputs: Any) -> No
         return int(ctx.state["n"])
 
     flow = Workflow(name="wf", edges=[("START", count)])
-    events = talk(SequentialAgent(name="seq", sub_agents=[LoopAgent(name="loop", sub_agents=[flow], max_iterations=3)])).say("")
+    loop = LoopAgent(name="loop", sub_agents=[flow], max_iterations=3)
+    events = talk(SequentialAgent(name="seq", sub_agents=[loop])).say("go")
     assert (outputs(events), events[-1].node_info.path) == ([1, 2, 3], "wf@3/count@1")
 
 

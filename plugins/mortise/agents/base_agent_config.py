@@ -1,0 +1,24 @@
+"""BaseAgentConfig: what the `config_type` of an agent class extends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+
+class BaseAgentConfig(BaseModel):
+    """An agent file as a model. A class with fields of its own needs none: its fields are its keys.
+
+    A class attribute `config_type` names one; `_parse_config(config, config_abs_path, kwargs)` then makes the
+    arguments of the agent.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    agent_class: str = "BaseAgent"
+    name: str
+    description: str = ""
+    sub_agents: list[Any] | None = None
+    before_agent_callbacks: list[Any] | None = None
+    after_agent_callbacks: list[Any] | None = None

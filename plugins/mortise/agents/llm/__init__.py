@@ -1,0 +1,1 @@
+"""What LLM agents do for each other."""

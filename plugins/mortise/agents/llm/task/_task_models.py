@@ -1,0 +1,39 @@
+"""What is given to a task agent, and what it gives back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+
+class _Wire(BaseModel):
+    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True)
+
+
+class TaskRequest(_Wire):
+    """A task for the agent `agent_name`; `input` fits its input schema."""
+
+    agent_name: str
+    input: dict[str, Any]
+
+
+class TaskResult(_Wire):
+    """What a task agent finished with; it fits its output schema."""
+
+    output: Any
+
+
+class _DefaultTaskInput(_Wire):
+    """Accepted from a model in the place of `request`, where a task agent has no input schema."""
+
+    goal: str | None = None
+    background: str | None = None
+
+
+class _DefaultTaskOutput(_Wire):
+    """What a task agent without an output schema finishes with."""
+
+    #: A brief summary of what the agent accomplished.
+    result: str

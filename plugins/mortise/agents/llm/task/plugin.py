@@ -1,0 +1,20 @@
+"""delegation: how agents and the sub-agents that work for them get along."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+from mortise_kernel import hookimpl
+
+
+class Settings(BaseModel, extra="forbid"):
+    """Settings of delegation."""
+
+    #: Tell the parent's model why a sub-agent that answers once failed; else its result is empty, as specified.
+    tell_failures: bool = False
+
+
+@hookimpl
+def register_settings() -> type[BaseModel]:
+    """The settings."""
+    return Settings

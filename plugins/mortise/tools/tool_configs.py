@@ -1,0 +1,29 @@
+"""The arguments of a tool in an agent file, for tool classes and factories that want them as one object."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class BaseToolConfig(BaseModel):
+    """What a tool class's own model of its arguments extends."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ToolArgsConfig(BaseModel):
+    """The arguments of a file as they stand there.
+
+    A factory whose first parameter has this annotation, and a tool class with `from_config(config, path)`, get it.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+
+class ToolConfig(BaseModel):
+    """A tool by name, with its arguments."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    args: ToolArgsConfig | None = None
