@@ -69,9 +69,12 @@ class _Reader:
 
     def _parts(self, agent: BaseAgent, box: str, frame: str | None) -> None:
         """The tools and the sub-agents of an agent, beside it."""
+        children = {id(child) for child in agent.sub_agents}
         tools = getattr(agent, "tools", None)
         for tool in tools if isinstance(tools, (list, tuple)) else ():
             inner = getattr(tool, "agent", None)
+            if id(inner) in children:
+                continue  # how a sub-agent is delegated to
             if isinstance(tool, BaseTool) and isinstance(inner, BaseAgent):
                 self._picture.link(box, self.agent(inner, frame), Relation.TOOL, "as a tool")
             else:

@@ -15,4 +15,4 @@ def _show(agent: BaseAgent, **asked: Any) -> Any:
 @hookimpl
 def register_displays() -> list[Display]:
     """The agent tree as a drawing."""
-    return [Display(name="drawing", create=_show, description="What an agent is made of, as SVG.")]
+    return [Display(name="notebook", create=_show, description="What an agent is made of, as SVG.")]

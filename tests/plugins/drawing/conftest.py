@@ -37,7 +37,7 @@ def agent(name: str, **fields: Any) -> LlmAgent:
 
 @pytest.fixture
 def team() -> LlmAgent:
-    """An agent with a pipeline, a task, and another agent as a tool."""
+    """An agent with a pipeline, one for a single turn, and another agent as a tool."""
     gather = ParallelAgent(
         name="gather",
         sub_agents=[agent("researcher", tools=[search, CrmToolset(tool_name_prefix="crm")]), agent("archive")],
@@ -45,7 +45,7 @@ def team() -> LlmAgent:
     refine = LoopAgent(name="refine", max_iterations=3, sub_agents=[agent("writer"), agent("critic")])
     publisher = agent("publisher", tools=[AgentTool(agent("proofreader"))])
     pipeline = SequentialAgent(name="pipeline", sub_agents=[gather, refine, publisher])
-    return agent("coordinator", sub_agents=[pipeline, agent("billing", mode="task")])
+    return agent("coordinator", sub_agents=[pipeline, agent("billing", mode="single_turn")])
 
 
 @pytest.fixture

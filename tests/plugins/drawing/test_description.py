@@ -29,7 +29,7 @@ def test_a_team(team: LlmAgent) -> None:
     picture = picture_of(team)
     assert links(picture) == [
         ("coordinator", "sub-agent", "pipeline", ""),
-        ("coordinator", "sub-agent", "billing", "task"),
+        ("coordinator", "sub-agent", "billing", "single_turn"),
         ("gather", "next", "refine", ""),
         ("refine", "next", "publisher", ""),
         ("writer", "next", "critic", ""),

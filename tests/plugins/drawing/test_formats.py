@@ -59,7 +59,7 @@ def test_mermaid_of_a_team(team: LlmAgent) -> None:
           end
           n3("billing<br/>LlmAgent, gemini-2.5-flash")
           n1 --> n2
-          n1 -->|"task"| n3
+          n1 -->|"single_turn"| n3
           n4 ==> n5
           n5 ==> n6
           n9 ==> n10
