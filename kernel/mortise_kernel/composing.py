@@ -20,14 +20,17 @@ def compose_once(distribution: str | None = None) -> Composition:
 
 
 def displayed(agent: BaseAgent, include: Any, exclude: Any) -> dict[str, Any]:
-    """The agent as the plugins' displays show it, by MIME type; where one cannot, its name as text will do."""
-    forms: dict[str, Any] = {"text/plain": f"{type(agent).__name__} {agent.name}"}
+    """The agent as the plugins' displays show it, by MIME type; where none gives a text, its name is one.
+
+    Where two give the same type, the first counts.
+    """
+    forms: dict[str, Any] = {}
     try:
         for display in compose_once().all("Display"):
-            forms |= display.create(agent, include=include, exclude=exclude)
+            forms = {**display.create(agent, include=include, exclude=exclude), **forms}
     except Exception:  # noqa: BLE001 - a plugin boundary: the cell has run; how its value looks must not make it fail
         _log.warning("the agent %r cannot be displayed", agent.name, exc_info=True)
-    return forms
+    return {"text/plain": f"{type(agent).__name__} {agent.name}", **forms}
 
 
 def extend(composition: Composition, plugins: Sequence[Any]) -> Composition:
