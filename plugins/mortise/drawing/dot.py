@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from mortise.drawing.picture import Box, Kind, Link, Picture, Relation
 
 #: Readable on white and on black: the page behind a drawing is not ours.
@@ -46,22 +48,36 @@ def dot(picture: Picture) -> str:
         else:
             shape = {**_SHAPES[box.kind], "tooltip": box.about or box.name}
             lines.append(f"{indent}{box.id} [label={_label(box)}, {_attributes(shape)}];")
-    lines += [f"  {_edge(link, picture)};" for link in picture.links]
+    followed = {link.source for link in picture.links if link.relation is not Relation.AGAIN}
+    for link in picture.links:
+        lines += [f"  {edge};" for edge in _edges(link, picture, followed)]
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _edge(link: Link, picture: Picture) -> str:
-    crosses = picture.crosses_frames(link)
-    # A link that is cut at the frame begins at what is furthest to the right, so that the next group is right of it.
-    tail, head = picture.last_in(link.source, tools=crosses), picture.first_in(link.target)
+def _edges(link: Link, picture: Picture, followed: set[str]) -> Iterator[str]:
+    """The edge of a link, and unseen ones that keep all of the group that it leaves left of its target."""
+    tails, head = [picture.last_in(link.source).id], picture.first_in(link.target)
     attributes = {"label": link.label} if link.label else {}
     attributes |= _LINES[link.relation]
-    if crosses:
-        if tail.id != link.source:
+    if picture.crosses_frames(link):
+        if picture.boxes[link.source].is_group:
+            tails = list(_ends(link.source, picture, followed)) or tails
             attributes["ltail"] = f"cluster_{link.source}"
         if head.id != link.target:
             attributes["lhead"] = f"cluster_{link.target}"
-    return f"{tail.id} -> {head.id}" + (f" [{_attributes(attributes)}]" if attributes else "")
+    yield f"{tails[-1]} -> {head.id}" + (f" [{_attributes(attributes)}]" if attributes else "")
+    yield from (f'{tail} -> {head.id} [style="invis"]' for tail in tails[:-1])
+
+
+def _ends(group: str, picture: Picture, followed: set[str]) -> Iterator[str]:
+    """The boxes in a group that nothing follows."""
+    waiting = [box for box in picture.inside(group) if box.id not in followed]
+    while waiting:
+        box = waiting.pop()
+        if box.is_group:
+            waiting += [inner for inner in picture.inside(box.id) if inner.id not in followed]
+        else:
+            yield box.id
 
 
 def _attributes(attributes: dict[str, str]) -> str:

@@ -39,7 +39,7 @@ def mermaid(picture: Picture) -> str:
     for link in picture.links:
         source, target = link.source, link.target
         if not picture.crosses_frames(link):  # Mermaid draws no link between a frame and what is in it
-            source, target = picture.last_in(source, tools=False).id, picture.first_in(target).id
+            source, target = picture.last_in(source).id, picture.first_in(target).id
         label = f'|"{_quoted(link.label)}"|' if link.label else ""
         lines.append(f"  {source} {_ARROWS[link.relation]}{label} {target}")
     return "\n".join(lines) + "\n"

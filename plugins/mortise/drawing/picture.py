@@ -106,12 +106,11 @@ class Picture:
             box = self._inside[box.id][0]
         return box
 
-    def last_in(self, name: str, *, tools: bool) -> Box:
-        """The box of that id, or the last one in that group, with or without those of tools."""
+    def last_in(self, name: str) -> Box:
+        """The box of that id, or the last one in that group, tools aside."""
         box = self.boxes[name]
         while box.is_group:
-            inside = self._inside[box.id]
-            box = (inside if tools else [one for one in inside if one.kind not in _TOOLS])[-1]
+            box = [one for one in self._inside[box.id] if one.kind not in _TOOLS][-1]
         return box
 
     def crosses_frames(self, link: Link) -> bool:

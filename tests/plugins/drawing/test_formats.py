@@ -126,6 +126,8 @@ def test_svg_lays_boxes_out_apart(team: LlmAgent) -> None:
     for number, one in enumerate(inner):
         for other in inner[number + 1 :]:
             assert one[1] < other[0] or other[1] < one[0] or one[3] < other[2] or other[3] < one[2]
+    assert spans["gather"][1] < spans["refine"][0]
+    assert spans["refine"][1] < spans["publisher"][0]
     for frame, names in {"gather": ["researcher", "archive", "search"], "refine": ["writer", "critic"]}.items():
         for name in names:
             assert spans[frame][0] < spans[name][0]
