@@ -8,11 +8,8 @@ from mortise_kernel.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from mortise.drawing.description import picture_of as picture_of
-    from mortise.drawing.dot import dot as dot
-    from mortise.drawing.mermaid import mermaid as mermaid
     from mortise.drawing.outline import outline as outline
     from mortise.drawing.picture import Picture as Picture
-    from mortise.drawing.svg import svg as svg
 
 _WHERE = {
     "Picture": "mortise.drawing.picture",
