@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from mortise_kernel.errors import FeatureUnavailableError
+from mortise_kernel.errors import FeatureUnavailableError, ServiceMissingError
 from mortise_kernel.events import EventActions, ToolConfirmation
 from mortise_kernel.invocation import InvocationContext as InvocationContext
 from mortise_kernel.state import State
@@ -16,6 +16,7 @@ from mortise_kernel.types.hot import coerce
 if TYPE_CHECKING:
     from mortise_kernel.run_config import RunConfig
     from mortise_kernel.session import Session
+    from mortise_kernel.types.auth import AuthConfig, AuthCredential
     from mortise_kernel.types.content import Content
 
 
@@ -66,6 +67,10 @@ class ReadonlyContext:
     def state(self) -> Mapping[str, Any]:
         """The session's state, read-only."""
         return MappingProxyType(self._invocation_context.session.state)
+
+    def get_credential(self, key: str) -> AuthCredential | None:
+        """The credential that this invocation has under a `credential_key`, or None."""
+        return self._invocation_context.credential_by_key.get(key)
 
 
 class Context(ReadonlyContext):
@@ -173,9 +178,16 @@ class Context(ReadonlyContext):
         """Ask the user to confirm this tool call."""
         self.actions.requested_tool_confirmations[self._call_id()] = ToolConfirmation(hint=hint or "", payload=payload)
 
-    def request_credential(self, auth_config: Any) -> None:
-        """Ask the user for the credential that `auth_config` describes."""
-        self.actions.requested_auth_configs[self._call_id()] = auth_config
+    def request_credential(self, auth_config: AuthConfig) -> None:
+        """Ask the user for the credential that `auth_config` describes. What is stored holds none of its secrets."""
+        call_id = self._call_id()
+        self._invocation_context.notes["auth_config", call_id] = auth_config
+        self.actions.requested_auth_configs[call_id] = auth_config.sealed()
+
+    def get_auth_response(self, auth_config: AuthConfig) -> AuthCredential | None:
+        """The credential that the user gave for `auth_config` in this invocation, or None."""
+        key = auth_config.credential_key or ""
+        return self.get_credential(key) or self.state.get(f"temp:{key}")
 
     async def load_credential(self, auth_config: Any) -> Any:
         """The credential that the credential service holds for `auth_config`, or None."""
@@ -200,7 +212,7 @@ class Context(ReadonlyContext):
     def _service(self, kind: str) -> Any:
         service = getattr(self._invocation_context, kind + "_service")
         if service is None:
-            raise FeatureUnavailableError(f"{kind} service is not initialized: pass Runner({kind}_service=...)")
+            raise ServiceMissingError(f"{kind} service is not initialized: pass Runner({kind}_service=...)")
         return service
 
     def _where(self) -> dict[str, str]:

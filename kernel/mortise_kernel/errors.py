@@ -5,6 +5,7 @@ MortiseError
 │   ├── CompositionError          the plugins do not fit together (carries every problem found)
 │   │   └── LockError             the composition differs from its lock file
 │   ├── AgentConfigError          an agent file is wrong (carries file and line)
+│   ├── ServiceMissingError       the runner has no such service (a FeatureUnavailableError, too)
 │   └── DuplicateToolError        two tools of an agent have one name (carries both)
 ├── PluginError                   a plugin misbehaved (carries its name and distribution)
 │   ├── PluginLoadError           it could not be imported
@@ -83,6 +84,10 @@ class LlmCallsLimitExceededError(ModelError):
 
 class FeatureUnavailableError(MortiseError, NotImplementedError):
     """No composed plugin provides what was asked for; the message names the remedy."""
+
+
+class ServiceMissingError(ConfigurationError, FeatureUnavailableError):
+    """The runner was given no such service, and its distribution names none."""
 
 
 class ToolAbortedError(MortiseError, RuntimeError):

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import InitVar, field
-from typing import Any, ClassVar, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
 from mortise_kernel import seam
 from mortise_kernel.contracts.response import LlmResponse
 from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part, UserContent, freeze
 from mortise_kernel.types.hot import FrozenError, Hot, coerce, hot
-from mortise_kernel.types.wire import WireModel
+from mortise_kernel.types.wire import WireModel, late
+
+if TYPE_CHECKING:
+    from mortise_kernel.types.auth import AuthConfig
+else:  # loads with the first request for a credential
+    AuthConfig = late("auth:AuthConfig")
 
 
 class EventCompaction(WireModel):
@@ -51,7 +56,7 @@ class EventActions(Hot):
     artifact_delta: dict[str, int] = field(default_factory=dict)
     transfer_to_agent: str | None = None
     escalate: bool | None = None
-    requested_auth_configs: dict[str, Any] = field(default_factory=dict)
+    requested_auth_configs: dict[str, AuthConfig] = field(default_factory=dict)
     requested_tool_confirmations: dict[str, ToolConfirmation] = field(default_factory=dict)
     compaction: EventCompaction | None = None
     end_of_agent: bool | None = None

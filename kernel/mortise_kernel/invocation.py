@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mortise_kernel.rendezvous import Meeting
     from mortise_kernel.run_config import RunConfig
     from mortise_kernel.session import Session
+    from mortise_kernel.types.auth import AuthCredential
     from mortise_kernel.types.content import Content
 
 
@@ -50,10 +51,13 @@ class InvocationContext:
     user_content: Content | None
     #: Where the conversation of an isolated run begins, and with what; None: with the session.
     opening: Any = None
-    #: Whether the invocation had begun before this run of it.
-    resumed = False
     #: Where tools leave events that are to be committed while they run; None: the agent has no such tools.
     meeting: Meeting | None = None
+    #: Whether the invocation had begun before this run of it.
+    resumed = False
+    isolation_scope: str | None = None
+    node_path: str | None = None
+    end_invocation = False
 
     def __init__(
         self,
@@ -86,12 +90,10 @@ class InvocationContext:
         self.app = app
         self.resumability_config = resumability_config
         self.live_request_queue = live_request_queue
-        self.isolation_scope: str | None = None
-        self.node_path: str | None = None
-        self.end_invocation = False
         self.agent_states: dict[str, dict[str, Any]] = {}
         self.end_of_agents: dict[str, bool] = {}
         self.budget = CallBudget()
+        self.credential_by_key: dict[str, AuthCredential] = {}  # of tools; never stored
         #: What plugins keep for the rest of the invocation, under keys of their own. Under ("asks", call id), a tool
         #: leaves the event that asks the user (or None) in the place of a result; its call stays open.
         self.notes: dict[Any, Any] = {}

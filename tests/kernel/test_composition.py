@@ -23,6 +23,8 @@ REQUEST_CHAIN = [
     "basic", "auth", "confirmation", "instructions", "identity", "compaction", "contents", "context_cache",
     "interactions", "planning", "code_execution", "output_schema", "agent_transfer",
 ]  # fmt: skip
+#: "After the chain: toolset auth".
+AFTER_THE_CHAIN = ["toolset_auth"]
 RESPONSE_CHAIN = ["planning", "code_execution"]
 BUILT_IN = sorted(point.name for point in entry_points(group=PLUGIN_GROUP) if point.value.startswith("mortise."))
 
@@ -40,7 +42,7 @@ def test_the_chains_are_the_specified_ones(distribution: str) -> None:
 
 
 def test_adk_has_exactly_the_specified_chain() -> None:
-    assert chain(compose("adk")) == REQUEST_CHAIN
+    assert chain(compose("adk")) == [*REQUEST_CHAIN, *AFTER_THE_CHAIN]
     assert [stage.name for stage in compose("adk").response_chain] == RESPONSE_CHAIN
 
 
@@ -80,7 +82,7 @@ def test_200_shuffles_of_discovery_compose_the_same_adk(shuffled: Callable[[], N
     for _ in range(200):
         shuffled()
         composed = compose("adk")
-        assert chain(composed) == REQUEST_CHAIN
+        assert chain(composed) == [*REQUEST_CHAIN, *AFTER_THE_CHAIN]
         assert composed.plugins == wanted.plugins
         assert [list(kind) for kind in composed.registry.values()] == [list(kind) for kind in wanted.registry.values()]
 
@@ -124,7 +126,10 @@ class Greeter(BaseLlm):
 #: With every other one missing, the turn runs.
 NEEDED: dict[str, tuple[type[MortiseError], str]] = {
     "memory_sessions": (FeatureUnavailableError, "no plugin provides a session store for 'memory:'"),
+    "memory_credentials": (FeatureUnavailableError, "no plugin provides a credential store for 'memory:'"),
 }
+#: The distributions that do without a store by themselves.
+WITHOUT = {("memory_credentials", "adk")}
 
 
 def turn(composed: Any, agent: LlmAgent, talk: Any, *, own_store: bool = False) -> str:
@@ -140,7 +145,7 @@ def test_any_single_plugin_can_be_disabled(plugin: str, distribution: str, exten
     assert {r.name: r.state for r in composed.plugins}[plugin] == "disabled"
     assert plugin not in chain(composed)
     agent = LlmAgent(name="waiter", model=Greeter(), instruction="Serve tea.")
-    if plugin not in NEEDED:
+    if plugin not in NEEDED or (plugin, distribution) in WITHOUT:
         assert turn(composed, agent, talk) == "hello"
         return
     error, words = NEEDED[plugin]
@@ -149,6 +154,8 @@ def test_any_single_plugin_can_be_disabled(plugin: str, distribution: str, exten
     assert isinstance(caught.value, error)
     assert words in str(caught.value)
     assert str(caught.value).endswith(f"distribution 'house' disables {plugin}")
+    if plugin == "memory_credentials":
+        composed = compose(extending(distribution, f"disable: [{plugin}]\nservices: {{credential: ''}}"))
     assert turn(composed, agent, talk, own_store=True) == "hello"
 
 

@@ -120,7 +120,7 @@ class LlmAgent(BaseAgent):
             async with aclosing(self._turns(ctx)) as events:
                 async for event in events:
                     yield event
-        if not waits(ctx):
+        if not waits(ctx) and not (ctx.end_invocation and self._has_modes()):  # a task that asks ends it too
             ctx.set_agent_state(self.name, end_of_agent=True)
             yield self._state_event(ctx)
 

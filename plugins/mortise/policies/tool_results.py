@@ -52,6 +52,13 @@ def _cut(text: str, most: int) -> str:
         kept = max(kept * most // size - 1, 0)  # escapes took the room
 
 
+def _secrets_of(context: Context) -> Any:
+    """What knows the secrets that tools of this invocation got, or None; a call that got one has touched actions."""
+    if context.touched_actions is None:
+        return None
+    return context.get_invocation_context().notes.get("secrets")
+
+
 @hookimpl
 def register_settings() -> type[BaseModel]:
     """The settings."""
@@ -65,11 +72,21 @@ def register_tool_policies(settings: Mapping[str, Any]) -> list[ToolPolicy]:
 
     def wrap(call_tool: Callable[..., Any]) -> Callable[..., Any]:
         async def plainly(tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
-            result = await call_tool(tool, args, context)
+            failure: Exception | None = None
+            try:
+                result = await call_tool(tool, args, context)
+            except Exception as error:
+                secrets = _secrets_of(context)
+                if secrets is None or (failure := secrets.mask_error(error)) is error:
+                    raise
+            if failure is not None:
+                raise failure  # here, so that what it stands for is not chained
             if result is None:
                 return None
             try:
-                return bounded(plain(result), most)
+                data = plain(result)
+                secrets = _secrets_of(context)
+                return bounded(data if secrets is None else secrets.mask(data), most)
             except Exception as error:  # noqa: BLE001 - a plugin boundary: somebody else's objects
                 return {"error": f"the result of {tool.name} cannot be used: {text_of(error)}"}
 

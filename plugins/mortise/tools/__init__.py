@@ -8,6 +8,8 @@ from mortise_kernel.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from mortise.tools.agent_tool import AgentTool as AgentTool
+    from mortise.tools.authenticated_function_tool import AuthenticatedFunctionTool as AuthenticatedFunctionTool
+    from mortise.tools.base_authenticated_tool import BaseAuthenticatedTool as BaseAuthenticatedTool
     from mortise.tools.example_tool import ExampleTool as ExampleTool
     from mortise.tools.exit_loop_tool import exit_loop as exit_loop
     from mortise.tools.function_tool import FunctionTool as FunctionTool
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "AgentTool": "mortise.tools.agent_tool",
+    "AuthenticatedFunctionTool": "mortise.tools.authenticated_function_tool",
+    "BaseAuthenticatedTool": "mortise.tools.base_authenticated_tool",
     "BaseTool": "mortise_kernel.contracts.tool",
     "BaseToolset": "mortise_kernel.contracts.tool",
     "CodeExecutionTool": "mortise.tools.server_tools",

@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Sequence
 from contextlib import aclosing
+from types import SimpleNamespace
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -108,7 +109,7 @@ class AgentTool(BaseTool):
     def _runner(self, context: Context) -> Runner:
         ctx = context.get_invocation_context()
         composition = ctx.composition if self.include_plugins else self._without_given(ctx.composition)
-        return Runner(
+        runner = Runner(
             agent=self.agent,
             app_name=ctx.app_name,
             composition=composition,
@@ -117,6 +118,10 @@ class AgentTool(BaseTool):
             memory_service=ctx.memory_service,
             credential_service=ctx.credential_service,
         )
+        providers = getattr(ctx.app, "auth_provider_registry", None)
+        if providers is not None:  # all that the agent gets of the app
+            runner.app = SimpleNamespace(auth_provider_registry=providers)
+        return runner
 
     def _without_given(self, composition: Composition) -> Composition:
         """`composition` without the plugins that were handed to the runner; composed once."""
@@ -129,6 +134,8 @@ class AgentTool(BaseTool):
     def _result(self, last: Event | None) -> Any:
         if last is None:
             return ""
+        if last.output is not None:
+            return last.output
         if last.content is None:
             return {"error": f"{last.error_code}: {last.error_message or ''}"}
         texts = [text for part in last.content.parts or () if not part.thought and (text := _text(part))]
@@ -162,13 +169,13 @@ def _shared_state(context: Context) -> dict[str, Any]:
 
 
 def _last_word(events: Sequence[Event]) -> Event | None:
-    """The last event with content that the user did not write, or the last failure where none had any."""
+    """The last event with content or an output that the user did not write, or the last failure without one."""
     said: Event | None = None
     failed: Event | None = None
     for event in events:
         if event.author == "user":
             continue
-        if event.content is not None and event.content.parts:
+        if (event.content is not None and event.content.parts) or event.output is not None:
             said = event
         elif event.error_code:
             failed = event

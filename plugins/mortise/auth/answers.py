@@ -1,0 +1,163 @@
+"""Answers: what a user's message gives for the requests of credentials, taken out of it and taken up."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from mortise.auth import pending
+from mortise.auth.auth_handler import AuthHandler
+from mortise.auth.errors import AuthConfigError, CredentialExchangeError
+from mortise.auth.exchanger.oauth2_credential_exchanger import OAuth2CredentialExchanger
+from mortise.auth.oauth2_discovery import with_end_points
+from mortise.auth.secrecy import note
+from mortise.auth.settings import settings_of
+from mortise.auth.token_endpoint import policy_of
+from mortise_kernel.errors import FeatureUnavailableError
+from mortise_kernel.invocation import InvocationContext
+from mortise_kernel.types.auth import (
+    AuthConfig,
+    AuthCredential,
+    AuthCredentialTypes,
+    AuthToolArguments,
+    HttpAuth,
+    HttpCredentials,
+    OAuth2Auth,
+)
+from mortise_kernel.types.auth_schemes import APIKey, HTTPBase
+from mortise_kernel.types.content import Content, FunctionResponse, Part
+
+CALL = "adk_request_credential"
+#: The function_call_id of a request that comes from a toolset starts so; no call waits for it.
+TOOLSET = "_adk_toolset_auth_"
+
+logger = logging.getLogger(__name__)
+
+
+def seal_answers(ctx: InvocationContext, content: Content) -> Content:
+    """`content` with its answers sealed; what they hold goes into the invocation's notes.
+
+    Raises AuthConfigError for an answer that is none: nothing of it is stored.
+    """
+    asked = _requests(ctx, {p.function_response.id for p in content.parts or () if p.function_response is not None})
+    return Content(role=content.role, parts=[_sealed(ctx, part, asked) for part in content.parts or ()])
+
+
+def _sealed(ctx: InvocationContext, part: Part, asked: Mapping[str, AuthToolArguments]) -> Part:
+    response = part.function_response
+    if response is None or (response.name != CALL and response.id not in asked):
+        return part
+    request = asked.get(response.id or "")
+    shown: dict[str, Any] = {}
+    if request is not None:
+        shown["credentialKey"] = request.auth_config.credential_key
+        answer = read(response.response, request.auth_config, response.id)
+        if answer is not None:
+            ctx.notes["answer", response.id] = answer
+            note(ctx, answer)
+            shown["exchangedAuthCredential"] = {"authType": answer.auth_type.value}
+    return Part(function_response=FunctionResponse(id=response.id, name=CALL, response=shown))
+
+
+def read(value: Any, request: AuthConfig, call_id: str | None) -> AuthCredential | None:
+    """The credential of an answer: an AuthConfig with it, the AuthCredential itself, or ``{"result": "the text"}``."""
+    if isinstance(value, Mapping) and isinstance(value.get("result"), str) and len(value) == 1:
+        return _plain(value["result"], request)
+    is_credential = isinstance(value, Mapping) and ("authType" in value or "auth_type" in value)
+    try:
+        if is_credential:
+            return AuthCredential.model_validate(value)
+        return AuthConfig.model_validate(value).exchanged_auth_credential
+    except ValidationError as error:
+        fields = ", ".join(".".join(map(str, one["loc"])) for one in error.errors(include_input=False))
+    raise AuthConfigError(
+        f"the answer to the call {call_id} of {CALL} is no {'AuthCredential' if is_credential else 'AuthConfig'}: "
+        f"wrong or missing is {fields}; send the authConfig of the call with its exchangedAuthCredential filled in"
+    )
+
+
+def _plain(text: str, request: AuthConfig) -> AuthCredential:
+    scheme = request.auth_scheme
+    if isinstance(scheme, APIKey):
+        return AuthCredential(auth_type=AuthCredentialTypes.API_KEY, api_key=text)
+    if isinstance(scheme, HTTPBase):
+        http = HttpAuth(scheme=scheme.scheme, credentials=HttpCredentials(token=text))
+        return AuthCredential(auth_type=AuthCredentialTypes.HTTP, http=http)
+    return AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=OAuth2Auth(access_token=text))
+
+
+async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionResponse]) -> set[str]:
+    """Take up the answers among `responses`: their credentials are the invocation's. The calls that waited for them.
+
+    What an answer is for is told by the request that the session holds, never by the answer.
+    """
+    answered = {r.id: r for r in responses if r.name == CALL and r.id}
+    if not answered:
+        return set()
+    waiting = set()
+    for call_id, request in _requests(ctx, set(answered)).items():
+        answer = ctx.notes.pop(("answer", call_id), None)
+        if answer is None and settings_of(ctx).recorded:
+            answer = read(answered[call_id].response, request.auth_config, call_id)
+        if answer is not None:
+            await _accept(ctx, call_id, request.auth_config, answer)
+        if not request.function_call_id.startswith(TOOLSET):
+            waiting.add(request.function_call_id)
+    return waiting
+
+
+def _requests(ctx: InvocationContext, call_ids: set[str | None]) -> dict[str, AuthToolArguments]:
+    """What was asked by the calls of these ids."""
+    found: dict[str, AuthToolArguments] = {}
+    for event in reversed(ctx.session.events):
+        if event.author == "user" or len(found) == len(call_ids):
+            continue
+        for call in event.get_function_calls():
+            if call.id in call_ids and call.name == CALL and call.id is not None:
+                found[call.id] = AuthToolArguments.model_validate(call.args)
+    return found
+
+
+async def _accept(ctx: InvocationContext, call_id: str, request: AuthConfig, answer: AuthCredential) -> None:
+    recorded, key = settings_of(ctx).recorded, request.credential_key or ""
+    kept = await pending.take(ctx, call_id, request)
+    issued = kept or request.exchanged_auth_credential or request.raw_auth_credential
+    try:
+        credential = AuthHandler(request).accept(answer, issued)
+    except AuthConfigError as error:
+        logger.warning("%s", error)
+        return
+    if credential is None:
+        if not recorded:
+            return
+        credential = answer  # the recorded releases hand on what holds nothing, too
+    note(ctx, credential)
+    ctx.notes.pop(("stored", key), None)
+    if credential.oauth2 is not None and credential.oauth2.auth_code and not credential.oauth2.access_token:
+        exchanged = await _exchanged(ctx, request, credential)
+        if exchanged is None and not recorded:
+            if kept is None:
+                ctx.notes["unexchanged", key] = answer  # the tool's own config may have what it takes
+                ctx.notes.pop(("failed", key), None)
+            return
+        credential = exchanged or credential
+        note(ctx, credential)
+    ctx.credential_by_key[key] = credential
+    if recorded:
+        ctx.session.state[f"temp:{key}"] = credential
+
+
+async def _exchanged(ctx: InvocationContext, request: AuthConfig, credential: AuthCredential) -> AuthCredential | None:
+    policy = policy_of(settings_of(ctx))
+    try:
+        scheme = await with_end_points(request.auth_scheme, policy)
+        result = await OAuth2CredentialExchanger(policy).exchange(credential, scheme)
+        return result.credential if result.was_exchanged else None
+    except (CredentialExchangeError, AuthConfigError, FeatureUnavailableError) as error:
+        logger.warning("the answer for the credential %r gives no token: %s", request.credential_key, error)
+        if not (isinstance(error, CredentialExchangeError) and error.user_can_help):
+            ctx.notes["failed", request.credential_key or ""] = error  # for the tool, whose matter it is
+        return None

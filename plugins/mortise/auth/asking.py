@@ -1,0 +1,117 @@
+"""Asking: the event that requests credentials, and the calls that run again once they are there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mortise.auth import pending
+from mortise.auth.answers import CALL
+from mortise.auth.auth_handler import AuthHandler
+from mortise.auth.oauth2_discovery import with_end_points
+from mortise.auth.secrecy import Secrets
+from mortise.auth.settings import settings_of
+from mortise.auth.token_endpoint import policy_of
+from mortise_kernel.context import Context
+from mortise_kernel.contracts.tool import BaseTool, BaseToolset
+from mortise_kernel.dispatch import dispatch
+from mortise_kernel.events import Event
+from mortise_kernel.invocation import InvocationContext
+from mortise_kernel.loop import new_call_id
+from mortise_kernel.types.auth import AuthConfig, AuthToolArguments
+from mortise_kernel.types.content import Content, FunctionCall, Part
+
+
+async def request_event(
+    ctx: InvocationContext, requests: dict[str, AuthConfig], *, role: str | None = None
+) -> Event:
+    """The event that asks for each of `requests` (by the id of the call that waits), which are put in order for it.
+
+    Raises AuthConfigError where a config lacks what the question needs.
+    """
+    parts, ids = [], set()
+    for waiting, shown in requests.items():
+        own = ctx.notes.pop(("auth_config", waiting), None) or shown
+        scheme = await with_end_points(own.auth_scheme, policy_of(settings_of(ctx)))
+        full = AuthHandler(own.model_copy(update={"auth_scheme": scheme})).generate_auth_request()
+        call_id = new_call_id()
+        await pending.keep(ctx, call_id, full)
+        requests[waiting] = asked = _shown(ctx, full)
+        args = AuthToolArguments(function_call_id=waiting, auth_config=asked)
+        call = FunctionCall(id=call_id, name=CALL, args=args.model_dump(mode="json", by_alias=True, exclude_none=True))
+        parts.append(Part(function_call=call))
+        ids.add(call_id)
+    event = Event(
+        invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch,
+        content=Content(role=role, parts=parts), long_running_tool_ids=ids,
+    )  # fmt: skip
+    event.isolation_scope = ctx.isolation_scope
+    return event
+
+
+def _shown(ctx: InvocationContext, full: AuthConfig) -> AuthConfig:
+    """What the user's side sees of a request: no secret of the app, and never the PKCE verifier."""
+    if not settings_of(ctx).recorded:
+        return full.sealed()
+    made = full.exchanged_auth_credential
+    if made is None or made.oauth2 is None or not made.oauth2.code_verifier:
+        return full
+    oauth2 = made.oauth2.model_copy(update={"code_verifier": None})
+    return full.model_copy(update={"exchanged_auth_credential": made.model_copy(update={"oauth2": oauth2})})
+
+
+async def run_again(ctx: InvocationContext, waiting: set[str]) -> list[Event]:
+    """Run this agent's calls of these ids again; the events of their results, and of what they ask for."""
+    events: list[Event] = []
+    tools: Mapping[str, BaseTool] | None = None
+    for event in list(ctx.session.events):
+        calls = [call for call in event.get_function_calls() if call.id in waiting]
+        if not calls or event.author != ctx.agent.name:
+            continue
+        tools = tools if tools is not None else await tools_of(ctx)
+        results = await dispatch(ctx, calls, tools)
+        if results is not None:
+            events.extend(await _with_chain(ctx, event, results))
+    return events
+
+
+async def _with_chain(ctx: InvocationContext, call_event: Event, results: Event) -> list[Event]:
+    """The results among what the result chain adds to them."""
+    if settings_of(ctx).recorded:
+        return [results]
+    before: list[Event] = []
+    after: list[Event] = []
+    for processor in ctx.composition.result_chain:
+        if processor.applies_to is None or processor.applies_to(results):
+            (after if processor.follows else before).extend(await processor.run(ctx, call_event, results) or ())
+    return [*before, results, *after]
+
+
+async def tools_of(ctx: InvocationContext) -> dict[str, BaseTool]:
+    """The tools of the agent that runs, by name."""
+    agent: Any = ctx.agent
+    found: Sequence[BaseTool]
+    tools: dict[str, BaseTool] = {}
+    for entry in agent.tools:
+        if isinstance(entry, BaseToolset):
+            found = await entry.get_tools_with_prefix(Context(ctx))
+        else:
+            found = agent.as_tools(entry, ctx)
+        tools.update({tool.name: tool for tool in found})
+    return tools
+
+
+def mask_results(ctx: InvocationContext, event: Event) -> None:
+    """Mask the secrets that this invocation has handed out in the results of tools, and in what they wrote."""
+    secrets: Secrets | None = ctx.notes.get("secrets")
+    if secrets is None:
+        return
+    for response in event.get_function_responses():
+        response.response = secrets.mask(response.response)
+    actions = event.touched_actions
+    for key, value in list(actions.state_delta.items()) if actions is not None else ():
+        if key.startswith("temp:"):
+            continue
+        masked = secrets.mask(value)
+        if masked is not value:
+            ctx.session.state[key] = actions.state_delta[key] = masked  # type: ignore[union-attr]

@@ -1,0 +1,119 @@
+"""Secrecy: the secrets that an invocation has handed out, masked in what its tools return, write and raise."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from mortise.auth.errors import CredentialError
+from mortise.auth.settings import settings_of
+from mortise_kernel.types.auth import SECRET, AuthCredential
+
+if TYPE_CHECKING:
+    from mortise_kernel.context import Context
+    from mortise_kernel.invocation import InvocationContext
+
+#: A shorter text is no secret worth the name, and masking it would hit words.
+LEAST = 6
+#: The key of `InvocationContext.notes` under which policies find the Secrets, once there are any.
+NOTE = "secrets"
+_DEEPEST = 64
+
+
+class Secrets:
+    """The secret texts of one invocation."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Know further texts, and how they look in a URL."""
+        known = {form for text in texts if len(text) >= LEAST for form in (text, quote(text, safe=""))}
+        self._texts = sorted(known.union(self._texts), key=len, reverse=True)
+
+    def mask(self, value: Any, depth: int = _DEEPEST) -> Any:
+        """`value` with every secret in it masked; the same object where there is none."""
+        if isinstance(value, str):
+            return self._mask_text(value)
+        if isinstance(value, bytes):
+            text = value.decode("latin-1")
+            masked = self._mask_text(text)
+            return value if masked is text else masked.encode("latin-1")
+        if depth == 0:
+            return value
+        if isinstance(value, AuthCredential):
+            return value.sealed()
+        if isinstance(value, dict):
+            pairs = [(self.mask(key, depth - 1), self.mask(inner, depth - 1)) for key, inner in value.items()]
+            same = all(a is k and b is v for (a, b), (k, v) in zip(pairs, value.items(), strict=True))
+            return value if same else dict(pairs)
+        if isinstance(value, (list, tuple)):
+            made = [self.mask(inner, depth - 1) for inner in value]
+            if all(a is b for a, b in zip(made, value, strict=True)):
+                return value
+            return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
+        return value
+
+    def mask_error(self, error: Exception) -> Exception:
+        """`error` with the secrets masked in its arguments and in those of the errors behind it.
+
+        Where one still shows (a text that is made of something else) it is another error, with the type's name alone.
+        """
+        clean, seen = True, set()
+        waiting: list[BaseException | None] = [error]
+        while waiting:
+            one = waiting.pop()
+            if one is None or id(one) in seen:
+                continue
+            seen.add(id(one))
+            clean = self._mask_one(one) and clean
+            waiting += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
+        if clean:
+            return error
+        return CredentialError(f"{type(error).__name__}: its message holds a credential and is left out")
+
+    def _mask_one(self, error: BaseException) -> bool:
+        masked = self.mask(error.args)
+        if masked is not error.args:
+            error.args = masked
+        if notes := getattr(error, "__notes__", None):
+            notes[:] = self.mask(notes)
+        try:
+            text = str(error)
+        except Exception:  # noqa: BLE001 - a plugin boundary: somebody else's __str__
+            return False
+        return self.mask(text) is text
+
+    def _mask_text(self, text: str) -> str:
+        for secret in self._texts:
+            if secret in text:
+                text = text.replace(secret, SECRET)
+        return text
+
+
+def remember(context: Context, credential: AuthCredential) -> None:
+    """Note what is secret in a credential that this context's caller gets."""
+    note(context.get_invocation_context(), credential)
+    _ = context.actions  # marks the result of the call as one to look through
+
+
+async def guarded(context: Context, result: Awaitable[Any]) -> Any:
+    """What a tool that got a credential returns or raises, with the secrets of the invocation masked."""
+    secrets: Secrets | None = context.get_invocation_context().notes.get(NOTE)
+    if secrets is None:
+        return await result
+    try:
+        return secrets.mask(await result)
+    except Exception as error:
+        failure = secrets.mask_error(error)
+        if failure is error:
+            raise
+    raise failure  # here, so that what it stands for is not chained
+
+
+def note(ctx: InvocationContext, credential: AuthCredential) -> None:
+    """Note what is secret in a credential, unless the distribution shows secrets."""
+    if settings_of(ctx).recorded:
+        return
+    ctx.notes.setdefault(NOTE, Secrets()).add(credential.secrets())

@@ -1,0 +1,147 @@
+"""OAuthServer: an OAuth2 and OpenID Connect server on this machine, as strict as a real one, for tests.
+
+It checks the client, the redirect URI and PKCE, gives each code and each refresh token once, and tells its end
+points. `consent` plays the user's browser.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import secrets
+import threading
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+from urllib.parse import parse_qs, unquote, urlencode, urlsplit
+
+
+@dataclass
+class OAuthServer:
+    """Use it as a context manager; `url` is its address, and its issuer.
+
+    `failure` makes the token end point answer (status, body) instead. `requests` holds what it was sent.
+    """
+
+    client_id: str = "client"
+    client_secret: str | None = "client-secret"  # noqa: S105 - of a server that exists in tests
+    redirect_uri: str = "https://app.example/callback"
+    lasts: int = 3600
+    failure: tuple[int, bytes] | None = None
+    requests: list[dict[str, str]] = field(default_factory=list)
+    #: What it gave out, codes and tokens, newest last.
+    given: list[str] = field(default_factory=list)
+    _codes: dict[str, dict[str, str]] = field(default_factory=dict)
+    _refresh: set[str] = field(default_factory=set)
+
+    def __enter__(self) -> Self:
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                owner._answer(self, *owner._tell(self.path))
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+                form = {name: values[0] for name, values in parse_qs(body).items()}
+                owner.requests.append(form)
+                owner._answer(self, *owner._token(form, self.headers.get("Authorization", "")))
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    @property
+    def url(self) -> str:
+        """The address, which is the issuer."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def consent(self, auth_uri: str) -> str:
+        """What the browser of a user who agrees is sent back to."""
+        asked = {name: values[0] for name, values in parse_qs(urlsplit(auth_uri).query).items()}
+        if asked["client_id"] != self.client_id or asked.get("redirect_uri") != self.redirect_uri:
+            raise ValueError("the client or its redirect URI is another one")
+        code = self._new("code")
+        self._codes[code] = asked
+        return f"{self.redirect_uri}?{urlencode({'code': code, 'state': asked['state']})}"
+
+    def _new(self, kind: str) -> str:
+        made = f"{kind}-{secrets.token_urlsafe(24)}"
+        self.given.append(made)
+        return made
+
+    def _answer(self, handler: BaseHTTPRequestHandler, status: int, body: bytes) -> None:
+        handler.send_response(status)
+        handler.send_header("Content-Type", "application/json")
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    def _tell(self, path: str) -> tuple[int, bytes]:
+        if not path.startswith("/.well-known/o"):
+            return 404, b"{}"
+        told = {"issuer": self.url, "authorization_endpoint": f"{self.url}/auth", "token_endpoint": f"{self.url}/token"}
+        return 200, json.dumps(told).encode()
+
+    def _token(self, form: dict[str, str], header: str) -> tuple[int, bytes]:
+        if self.failure is not None:
+            return self.failure
+        if not self._is_client(form, header):
+            return 401, _error("invalid_client", form)
+        kind = form.get("grant_type")
+        if kind == "client_credentials":
+            return 200, self._tokens({})
+        if kind == "refresh_token" and form.get("refresh_token") in self._refresh:
+            self._refresh.discard(form["refresh_token"])
+            return 200, self._tokens({"refresh_token": ""})
+        asked = self._codes.pop(form.get("code", ""), None) if kind == "authorization_code" else None
+        if asked is None or not _fits(asked, form):
+            return 400, _error("invalid_grant", form)
+        return 200, self._tokens({"refresh_token": "", **asked})
+
+    def _is_client(self, form: dict[str, str], header: str) -> bool:
+        client, secret = form.get("client_id"), form.get("client_secret")
+        if header.startswith("Basic "):
+            client, _, secret = base64.b64decode(header[6:]).decode().partition(":")
+            client, secret = unquote(client), unquote(secret)
+        return client == self.client_id and secret == self.client_secret
+
+    def _tokens(self, asked: dict[str, str]) -> bytes:
+        made: dict[str, Any] = {
+            "access_token": self._new("access"),
+            "token_type": "Bearer",
+            "expires_in": self.lasts,
+        }
+        if "refresh_token" in asked:
+            made["refresh_token"] = self._new("refresh")
+            self._refresh.add(made["refresh_token"])
+        if "openid" in asked.get("scope", "").split():
+            claims = {"iss": self.url, "aud": self.client_id, "nonce": asked.get("nonce")}
+            made["id_token"] = ".".join(("e30", _base64(json.dumps(claims).encode()), "c2ln"))
+            self.given.append(made["id_token"])
+        return json.dumps(made).encode()
+
+
+def _fits(asked: dict[str, str], form: dict[str, str]) -> bool:
+    """Whether a token request belongs to the consent: same redirect URI, and the verifier of the challenge."""
+    made = _base64(hashlib.sha256(form.get("code_verifier", "").encode()).digest())
+    return form.get("redirect_uri") == asked.get("redirect_uri") and asked.get("code_challenge") == made
+
+
+def _error(code: str, form: dict[str, str]) -> bytes:
+    """An error whose description quotes the whole request, as careless servers do."""
+    return json.dumps({"error": code, "error_description": f"{code}: {json.dumps(form)}"}).encode()
+
+
+def _base64(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
