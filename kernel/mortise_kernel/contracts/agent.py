@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from mortise_kernel.composing import displayed
 from mortise_kernel.errors import ConfigurationError, FeatureUnavailableError
 from mortise_kernel.events import Event, EventActions
 from mortise_kernel.hooks import Callbacks, as_callbacks
@@ -115,6 +116,10 @@ class BaseAgent(BaseModel):
             if (found := agent.find_agent(name)) is not None:
                 return found
         return None
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """What a notebook shows of the agent, by MIME type."""
+        return displayed(self, include, exclude)
 
     def clone(self, update: Mapping[str, Any] | None = None) -> Self:
         """A copy of the agent and its subtree, without a parent; `update` sets fields."""

@@ -186,6 +186,13 @@ class Metric(Factory):
     """`create` gives an evaluation metric."""
 
 
+class Display(Factory):
+    """`create` gives, for an agent, what a notebook may show of it by MIME type.
+
+    Its keywords `include` and `exclude` are the types that are asked for, or not wanted; None or empty: as it likes.
+    """
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAdapter:
     """Turns a foreign object in an agent's `tools` (a function, say) into a tool."""
