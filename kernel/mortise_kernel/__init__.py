@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 _WHERE = {
     **dict.fromkeys(
-        ["AgentType", "ArtifactBackend", "AuthProvider", "CodeExecutor", "Command", "CredentialBackend", "Engine",
-         "Epilogue", "MemoryBackend", "Metric", "ModelProvider", "Observer", "Planner", "Prologue",
+        ["AgentType", "ArtifactBackend", "AuthProvider", "CodeExecutor", "Command", "CredentialBackend", "Display",
+         "Engine", "Epilogue", "MemoryBackend", "Metric", "ModelProvider", "Observer", "Planner", "Prologue",
          "RequestProcessor", "ResponseProcessor", "ResultProcessor", "Route", "SessionBackend", "ToolAdapter",
          "ToolFactory", "ToolPolicy", "WebPanel"],
         "mortise_kernel.contracts.descriptors",

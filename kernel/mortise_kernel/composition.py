@@ -68,8 +68,8 @@ class Composition:
     tool_chain: tuple[ToolPolicy, ...] = ()
     #: Runs a tool within the policies of the tool chain.
     call_tool: ToolCall = field(init=False)
-    #: The request chain as the loop walks it: what to run, and for which agents.
-    request_steps: tuple[tuple[Any, Any], ...] = field(init=False)
+    #: What of the request chain the loop runs.
+    request_steps: tuple[RequestProcessor, ...] = field(init=False)
     #: What runs before and after an agent, and what watches.
     prologues: tuple[Any, ...] = field(init=False)
     epilogues: tuple[Any, ...] = field(init=False)
@@ -79,7 +79,7 @@ class Composition:
     _served: dict[Any, Composition] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "request_steps", tuple((one.run, one.applies_to) for one in self.request_chain))
+        object.__setattr__(self, "request_steps", self.request_chain)
         call: ToolCall = _run_tool
         for policy in reversed(self.tool_chain):
             call = policy.wrap(call)
@@ -99,8 +99,7 @@ class Composition:
 
     def for_app(self, app: Any) -> Composition:
         """The same composition, whose request steps leave out what has nothing to do for `app`; made once."""
-        served = [one for one in self.request_chain if one.serves is None or one.serves(app)]
-        steps = tuple((one.run, one.applies_to) for one in served)
+        steps = tuple(one for one in self.request_chain if one.serves is None or one.serves(app))
         if steps == self.request_steps:
             return self
         if steps not in self._served:

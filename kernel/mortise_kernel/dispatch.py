@@ -119,7 +119,7 @@ def _result_event(
         author=ctx.agent.name,
         branch=ctx.branch,
         content=Content(role="user", parts=[Part(function_response=response)]),
-        actions=actions,  # type: ignore[arg-type] # None: made when touched
+        actions=actions,  # None: made when touched
     )
 
 
@@ -135,7 +135,7 @@ def merge(events: Sequence[Event]) -> Event:
         author=first.author,
         branch=first.branch,
         content=Content(role="user", parts=parts),
-        actions=_merge_actions(touched) if touched else None,  # type: ignore[arg-type] # as above
+        actions=_merge_actions(touched) if touched else None,  # as above
         timestamp=first.timestamp,
     )
 

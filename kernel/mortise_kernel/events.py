@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import InitVar, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from mortise_kernel import seam
-from mortise_kernel.contracts.response import LlmResponse
+from mortise_kernel.contracts.response import NOTHING_RARE, LlmResponse
 from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part, UserContent, freeze
-from mortise_kernel.types.hot import FrozenError, Hot, coerce, hot
+from mortise_kernel.types.hot import Hot, coerce, hot
+from mortise_kernel.types.untouched import NoEntries, Untouched, lazy
 from mortise_kernel.types.wire import WireModel, late
 
 if TYPE_CHECKING:
@@ -87,18 +88,45 @@ class Event(LlmResponse):
     timestamp: float = None  # type: ignore[assignment]  # now, where none is given
     #: The actions where something has touched them, else None; reading this creates nothing.
     touched_actions: ClassVar[EventActions | None]
+    touched_node_info: ClassVar[NodeInfo | None]
     message: InitVar[Any] = None
     state: InitVar[dict[str, Any] | None] = None
     route: InitVar[Any] = None
 
-    def __post_init__(self, message: Any = None, state: Any = None, route: Any = None) -> None:
+    def __init__(  # not keyword-only: the defaults of those are looked up one by one
+        self, invocation_id: str = "", author: str = "", content: Any = None, partial: bool | None = None,
+        actions: EventActions | None = None, branch: str | None = None, isolation_scope: str | None = None,
+        long_running_tool_ids: set[str] | None = None, output: Any = None, node_info: NodeInfo | None = None,
+        id: str = "", timestamp: float | None = None, message: Any = None, state: dict[str, Any] | None = None,
+        route: Any = None, **of_response: Any,
+    ) -> None:  # fmt: skip
         """`message`, `state` and `route` are shorthands for content, actions.state_delta and actions.route."""
+        self.content = content
+        self.partial = partial
+        self.model_version = self.finish_reason = self.custom_metadata = self.usage_metadata = None
+        self.bag = NOTHING_RARE
+        self.invocation_id = invocation_id
+        self.author = author
+        self.touched_actions = actions  # type: ignore[misc]  # the slot of `actions`, see below
+        self.touched_node_info = node_info  # type: ignore[misc]
+        self.branch = branch
+        self.isolation_scope = isolation_scope
+        self.long_running_tool_ids = long_running_tool_ids
+        self.output = output
+        self.id = id or seam.new_id()
+        self.timestamp = seam.clock() if timestamp is None else timestamp
+        if of_response:
+            LlmResponse.__init__(self, content, partial, **of_response)
+        if content.__class__ is not Content or message is not None or state is not None or route is not None:
+            self.__post_init__(message, state, route)
+
+    def __post_init__(self, message: Any = None, state: Any = None, route: Any = None) -> None:
+        """What is left to do where it is not made of plain fields; what the doors call in place of the constructor."""
+        LlmResponse.__post_init__(self)
         if not self.id:
             self.id = seam.new_id()
         if self.timestamp is None:
             self.timestamp = seam.clock()
-        if self.content is not None and not isinstance(self.content, Content):
-            self.content = coerce(Content, self.content)
         if message is not None:
             if self.content is not None:
                 raise ValueError("Event takes either `content` or `message`, not both")
@@ -127,7 +155,7 @@ class Event(LlmResponse):
 
     def is_final_response(self) -> bool:
         """Whether the turn of the agent ends here (S0 §2.4): nothing is left to execute or to summarise."""
-        actions = _ACTIONS.__get__(self)
+        actions = self.touched_actions
         if self.long_running_tool_ids or (actions is not None and actions.skip_summarization):
             return True
         if self.partial:
@@ -142,27 +170,27 @@ class Event(LlmResponse):
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Event:
         """An unfrozen copy with `update` applied; its actions are its own."""
-        actions, node_info = _ACTIONS.__get__(self), _NODE_INFO.__get__(self)
-        with _Untouched(self):
+        actions, node_info = self.touched_actions, self.touched_node_info
+        with Untouched(self, _LAZY):
             new = Hot.model_copy(self, deep=deep)
-        _ACTIONS.__set__(new, None if actions is None else actions.model_copy(deep=deep))
-        _NODE_INFO.__set__(new, node_info)
+        new.touched_actions = None if actions is None else actions.model_copy(deep=deep)  # type: ignore[misc]
+        new.touched_node_info = node_info  # type: ignore[misc]
         for name, value in (update or {}).items():
             setattr(new, name, value)
         return new
 
     def model_dump(self, *, mode: Literal["python", "json"] = "python", **options: Any) -> dict[str, Any]:
         """A dict, as pydantic's ``model_dump``; dumping does not count as touching the actions."""
-        with _Untouched(self):
+        with Untouched(self, _LAZY):
             return Hot.model_dump(self, mode=mode, **options)
 
     def model_dump_json(self, **options: Any) -> str:
         """JSON text, as pydantic's ``model_dump_json``."""
-        with _Untouched(self):
+        with Untouched(self, _LAZY):
             return Hot.model_dump_json(self, **options)
 
     def __repr__(self) -> str:
-        lazy = {"actions": _ACTIONS.__get__(self), "node_info": _NODE_INFO.__get__(self)}
+        lazy = {"actions": self.touched_actions, "node_info": self.touched_node_info}
         values = {name: lazy[name] if name in lazy else getattr(self, name) for name in self.field_names}
         return f"Event({', '.join(f'{name}={value!r}' for name, value in values.items() if value is not None)})"
 
@@ -172,61 +200,22 @@ class Event(LlmResponse):
         return seam.new_id()
 
 
-class _Untouched:
-    """Undoes, after a dump, the creation of actions and node_info that reading them causes."""
-
-    __slots__ = ("actions", "event", "node_info")
-
-    def __init__(self, event: Event) -> None:
-        self.event, self.actions, self.node_info = event, _ACTIONS.__get__(event), _NODE_INFO.__get__(event)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        _ACTIONS.__set__(self.event, self.actions)
-        _NODE_INFO.__set__(self.event, self.node_info)
-
-
-def _lazy(slot: Any, make: Callable[[], Any], empty: Any) -> Any:
-    """A property over `slot` that makes its value when first read; a frozen event shows the shared `empty` one."""
-    read, write = slot.__get__, slot.__set__
-
-    def get(self: Event) -> Any:
-        value = read(self)
-        if value is None:
-            if self.__class__ is _FrozenEvent:
-                return empty
-            value = make()
-            write(self, value)
-        return value
-
-    return property(get, write)
-
-
-class _NoEntries(dict[str, Any]):
-    """The empty containers of a committed event without actions."""
-
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise FrozenError("the event is committed, its actions cannot be changed; work on event.model_copy()")
-
-    __setitem__ = __delitem__ = update = setdefault = _refuse
-
-
 _ACTIONS: Any = Event.__dict__["actions"]
 _NODE_INFO: Any = Event.__dict__["node_info"]
+_LAZY = (_ACTIONS, _NODE_INFO)
 _FrozenEvent = Event._frozen
 _FrozenActions = EventActions._frozen
 _EMPTY = EventActions(
-    state_delta=_NoEntries(),
-    artifact_delta=_NoEntries(),
-    requested_auth_configs=_NoEntries(),
-    requested_tool_confirmations=_NoEntries(),
+    state_delta=NoEntries(),
+    artifact_delta=NoEntries(),
+    requested_auth_configs=NoEntries(),
+    requested_tool_confirmations=NoEntries(),
 )
 _EMPTY.__class__ = _FrozenActions
+Event.touched_node_info = _NODE_INFO
 Event.touched_actions = _ACTIONS  # the slot itself, under another name: no call is made to read it
-Event.actions = _lazy(_ACTIONS, EventActions, _EMPTY)
-Event.node_info = _lazy(_NODE_INFO, NodeInfo, NodeInfo())
+Event.actions = lazy(_ACTIONS, EventActions, _FrozenEvent, _EMPTY)
+Event.node_info = lazy(_NODE_INFO, NodeInfo, _FrozenEvent, NodeInfo())
 
 
 def freeze_event(event: Event) -> Event:
@@ -234,7 +223,7 @@ def freeze_event(event: Event) -> Event:
     if event.content is not None:
         freeze(event.content)
     if event.__class__ is Event:
-        actions = _ACTIONS.__get__(event)
+        actions = event.touched_actions
         if actions is not None and actions.__class__ is EventActions:
             actions.__class__ = _FrozenActions
         event.__class__ = _FrozenEvent

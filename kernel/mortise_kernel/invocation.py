@@ -101,7 +101,7 @@ class InvocationContext:
     def model_copy(self, *, update: dict[str, Any] | None = None, deep: bool = False) -> InvocationContext:
         """A view that shares everything and differs in `update`."""
         new = object.__new__(InvocationContext)
-        new.__dict__.update(self.__dict__)
+        new.__dict__ = self.__dict__.copy()  # half the cost of update()
         if update:
             new.__dict__.update(update)
         return new

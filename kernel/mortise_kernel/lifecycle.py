@@ -84,7 +84,7 @@ async def around_agent(ctx: InvocationContext, hook: str, found: Found) -> Event
         ctx.end_invocation = True
     return Event(
         invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, content=content,
-        actions=actions,  # type: ignore[arg-type] # None: made when touched
+        actions=actions,  # None: made when touched
     )  # fmt: skip
 
 

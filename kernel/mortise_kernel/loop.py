@@ -8,19 +8,19 @@ from operator import attrgetter
 from typing import Any
 
 from mortise_kernel import seam
-from mortise_kernel.contracts.agent import BaseAgent, Handover
+from mortise_kernel.contracts.agent import Handover
 from mortise_kernel.contracts.request import LlmRequest
 from mortise_kernel.contracts.response import LlmResponse
 from mortise_kernel.contracts.tool import Effect
 from mortise_kernel.dispatch import Confirmations, Tools, dispatch, error_result
-from mortise_kernel.errors import did_you_mean
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.lifecycle import Draft, implemented, model_round, on_model_error
 from mortise_kernel.observation import current
-from mortise_kernel.preparation import DONE, prepare
+from mortise_kernel.preparation import DONE, Plan, prepare
 from mortise_kernel.resumption import open_calls, waits
 from mortise_kernel.run_config import StreamingMode
+from mortise_kernel.tree import transfer_target
 from mortise_kernel.types.content import FrozenContent, FunctionCall, thaw
 from mortise_kernel.types.hot import deep_copy
 
@@ -34,9 +34,9 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
     resuming = ctx.resumed
     while True:
         last: Event | None = None
-        request, draft, position = LlmRequest(), Draft(), 0
+        plan, request, draft, position = Plan.of(ctx), LlmRequest(), Draft(), 0
         while position != DONE:
-            position, reported = await prepare(ctx, request, position)
+            position, reported = await prepare(ctx, plan, request, position)
             for event in reported:
                 yield event
                 last = _latest(event, last)
@@ -54,7 +54,7 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
             responses = await _call_model(ctx, request, draft)
             try:  # what aclosing does, at a third of its cost
                 async for response in responses:
-                    said, calls = await _react(ctx, request, _own(response), draft)
+                    said, calls = await _react(ctx, plan, request, _own(response), draft)
                     for event in said:
                         yield event
                         last = event
@@ -73,16 +73,15 @@ def _latest(event: Event, before: Event | None) -> Event | None:
 
 
 async def _react(
-    ctx: InvocationContext, request: LlmRequest, response: LlmResponse, draft: Draft
+    ctx: InvocationContext, plan: Plan, request: LlmRequest, response: LlmResponse, draft: Draft
 ) -> tuple[Sequence[Event], Sequence[FunctionCall]]:
     """The events of one response, what the response chain reports and the response itself, and the calls to run.
 
     A chunk has none to run: its calls are not complete.
     """
     events: list[Event] = []
-    for processor in ctx.composition.response_chain:
-        if processor.applies_to is None or processor.applies_to(ctx.agent):
-            events.extend(await processor.run(ctx, request, response) or ())
+    for run in plan.response:
+        events.extend(await run(ctx, request, response) or ())
     if response.content is None and not response.error_code and not response.interrupted:
         return events, ()
     event = _as_event(ctx, response, draft)
@@ -106,13 +105,14 @@ async def _finish_calls(ctx: InvocationContext, tools: Tools) -> Iterable[Event]
 
 async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft) -> Responses:
     """The model's responses, each after the hooks have seen it (S0 §5); without hooks the model's own generator."""
-    if (found := implemented(ctx, "before_model_callback")) is not None:
+    agent: Any = ctx.agent
+    hooked = ctx.composition.hooks or _callbacks(agent) != _NO_CALLBACKS
+    if hooked and (found := implemented(ctx, "before_model_callback")) is not None:
         if request.config.tools:  # a tool's declaration is made once; what a hook does to it is for this request
             request.config.tools = deep_copy(request.config.tools)
         early = await model_round(ctx, draft, "before_model_callback", found, {"llm_request": request})
         if early is not None:
             return _only(early)
-    agent: Any = ctx.agent
     request.set_default_label("adk_agent_name", agent.name)
     model = agent.model_for(ctx)
     ctx.increment_llm_call_count()
@@ -121,9 +121,13 @@ async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft)
     if (parent := current.get()) is not None:
         call = parent.child("model", request.model or model.model, ctx, model, request)
         answers = call.stream(answers, lambda response: not getattr(response, "partial", None))
-    if implemented(ctx, "on_model_error_callback") is None and implemented(ctx, "after_model_callback") is None:
+    if not hooked or not (implemented(ctx, "on_model_error_callback") or implemented(ctx, "after_model_callback")):
         return answers
     return _hooked(ctx, request, answers, draft)
+
+
+_callbacks = attrgetter("before_model_callback", "on_model_error_callback", "after_model_callback")
+_NO_CALLBACKS = (None, None, None)
 
 
 async def _only(response: LlmResponse) -> Responses:
@@ -161,22 +165,17 @@ async def _hooked(ctx: InvocationContext, request: LlmRequest, answers: Response
             yield response
 
 
-_RARE = tuple(name for name in LlmResponse.field_names if name not in ("content", "partial"))
-_rare_values = attrgetter(*_RARE)
-_NOTHING_RARE = (None,) * len(_RARE)
-
-
 def _as_event(ctx: InvocationContext, response: LlmResponse, draft: Draft) -> Event:
     event = Event(
         invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, content=response.content,
-        partial=response.partial,
-        actions=draft.take(),  # type: ignore[arg-type] # None: made when touched
+        partial=response.partial, isolation_scope=ctx.isolation_scope,
+        actions=draft.take(),
     )  # fmt: skip
-    event.isolation_scope = ctx.isolation_scope
-    rare = _rare_values(response)
-    if rare != _NOTHING_RARE:
-        for name, value in zip(_RARE, rare, strict=True):
-            setattr(event, name, value)
+    event.model_version = response.model_version
+    event.finish_reason = response.finish_reason
+    event.custom_metadata = response.custom_metadata
+    event.usage_metadata = response.usage_metadata
+    event.bag = response.bag.copy()
     return event
 
 
@@ -230,21 +229,6 @@ def _in_order(ctx: InvocationContext, before: list[Event], results: Event, after
     yield from after
     actions = results.touched_actions
     if actions is not None and actions.transfer_to_agent:
-        target = _target(ctx, actions.transfer_to_agent)
+        target = transfer_target(ctx.agent, actions.transfer_to_agent)
         if target is not ctx.agent:  # one that transfers to itself just goes on
             yield Handover(target, ctx)
-
-
-def _target(ctx: InvocationContext, name: str) -> BaseAgent:
-    root = ctx.agent.root_agent
-    target = root.find_agent(name)
-    if target is None:
-        names = _names(root)
-        raise ValueError(
-            f"Agent {name} not found in the agent tree. Available agents: {', '.join(names)}{did_you_mean(name, names)}"
-        )
-    return target
-
-
-def _names(agent: Any) -> list[str]:
-    return [agent.name, *(name for child in agent.sub_agents for name in _names(child))]

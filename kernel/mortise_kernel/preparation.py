@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
 from mortise_kernel.context import Context
+from mortise_kernel.contracts.agent import BaseAgent, Edits
 from mortise_kernel.contracts.request import LlmRequest
 from mortise_kernel.contracts.tool import BaseTool, BaseToolset
 from mortise_kernel.errors import DuplicateToolError
@@ -16,23 +18,46 @@ from mortise_kernel.invocation import InvocationContext
 DONE = -1
 
 
-async def prepare(ctx: InvocationContext, request: LlmRequest, position: int = 0) -> tuple[int, Sequence[Event]]:
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the request and the response chain of a composition do for an agent."""
+
+    agent: BaseAgent
+    #: The plan holds for these: the number of edits and the two chains.
+    made_of: tuple[Any, ...]
+    #: The steps of a request: the position after each, and what to run.
+    request: Sequence[tuple[int, Any]]
+    response: Sequence[Any]
+
+    @classmethod
+    def of(cls, ctx: InvocationContext) -> Plan:
+        """The plan of the agent that runs; made anew after a field of any agent was assigned."""
+        agent, composition = ctx.agent, ctx.composition
+        made_of = (Edits.count, composition.request_steps, composition.response_chain)
+        plan: Plan | None = agent.plan
+        if plan is None or plan.made_of != made_of or plan.agent is not agent:  # else a copy's, made for the original
+            asked = [p for p in composition.request_steps if p.applies_to is None or p.applies_to(agent)]
+            request = [p.run if p.for_agent is None else p.for_agent(agent) for p in asked]
+            response = [p.run for p in composition.response_chain if p.applies_to is None or p.applies_to(agent)]
+            plan = cls(agent, made_of, tuple(enumerate(request, 1)), response)
+            agent.__dict__["plan"] = plan
+        return plan
+
+
+async def prepare(
+    ctx: InvocationContext, plan: Plan, request: LlmRequest, position: int = 0
+) -> tuple[int, Sequence[Event]]:
     """Run the request chain from `position` on, up to a processor that reports events.
 
     Those are to be committed before the rest of the chain runs, for it reads the session: call again with the
     position that is returned. DONE says that the request is prepared, or the invocation over.
     """
-    agent = ctx.agent
-    steps = ctx.composition.request_steps
-    for run, applies_to in steps[position:] if position else steps:
-        position += 1
-        if applies_to is not None and not applies_to(agent):
-            continue
-        events = await run(ctx, request)
-        if ctx.end_invocation:
-            return DONE, events or ()
-        if events:
-            return position, events
+    for after, run in plan.request[position:]:
+        events = run(ctx, request)
+        if events is not None:  # else a plain function has run
+            events = await events
+        if events or ctx.end_invocation:
+            return DONE if ctx.end_invocation else after, events or ()
     await declare_tools(ctx, request)
     return DONE, ()
 

@@ -5,36 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mortise_kernel.contracts.agent import BaseAgent
+from mortise_kernel.errors import ConfigurationError
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.routing import choose_agent, find_call_event
 from mortise_kernel.types.content import FunctionCall
 
 
-def entered(root: BaseAgent, events: Sequence[Event], invocation_id: str) -> BaseAgent | None:
-    """The agent with which the invocation began, or None where the log does not have it."""
-    for index, event in enumerate(events):
-        if event.invocation_id == invocation_id:
-            return choose_agent(root, events[: index + 1])
-    return None
+def continued(root: BaseAgent, events: Sequence[Event], ids: set[str | None], resumable: bool) -> str | None:
+    """The unfinished invocation that answers to the calls `ids` continue, or None where they begin a new one.
 
-
-def is_over(agent: BaseAgent, events: Sequence[Event], invocation_id: str) -> bool:
-    """Whether `agent`, with which the invocation began, has ended."""
-    own = (e for e in events if e.invocation_id == invocation_id and e.author == agent.name)
-    return any(event.actions.end_of_agent for event in own)
-
-
-def asked_in(root: BaseAgent, events: Sequence[Event], ids: set[str | None], resumable: bool) -> str | None:
-    """The unfinished invocation that the answers to `ids` continue, or None where they begin a new one.
-
-    A graph node or a task waits for its answer in every app, another agent only in one that is resumable.
+    A graph node or a task waits for its answer in every app, an agent only in one that is resumable.
     """
     asked = find_call_event(events, ids)
     if asked is None or not (resumable or asked.node_info.path or asked.isolation_scope is not None):
         return None
-    begun = entered(root, events, asked.invocation_id)
-    return None if begun is None or is_over(begun, events, asked.invocation_id) else asked.invocation_id
+    begun = _entered(root, events, asked.invocation_id)
+    own = (e for e in events if e.invocation_id == asked.invocation_id and begun and e.author == begun.name)
+    return None if any(event.actions.end_of_agent for event in own) else asked.invocation_id
+
+
+def take_up(ctx: InvocationContext) -> None:
+    """Make the context of a new run that of the invocation whose id it has, and which began before."""
+    session = ctx.session
+    begun = _entered(ctx.agent, session.events, ctx.invocation_id)
+    if begun is None:
+        raise ConfigurationError(f"the session {session.id!r} has no invocation {ctx.invocation_id!r} to resume")
+    ctx.agent, ctx.resumed = begun, True
+    restore(ctx, session.events)
+
+
+def _entered(root: BaseAgent, events: Sequence[Event], invocation_id: str) -> BaseAgent | None:
+    """The agent with which the invocation began, or None where the log does not have it."""
+    begin = next((i for i, event in enumerate(events) if event.invocation_id == invocation_id), None)
+    return None if begin is None else choose_agent(root, events[: begin + 1])
 
 
 def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from mortise_kernel import composing
-from mortise_kernel.contracts.agent import BaseAgent, check_tree
+from mortise_kernel.contracts.agent import BaseAgent
 from mortise_kernel.contracts.services import (
     BaseArtifactService,
     BaseCredentialService,
@@ -22,10 +22,11 @@ from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.lifecycle import ask
 from mortise_kernel.observation import Operation
 from mortise_kernel.reception import receive, received, response_ids
-from mortise_kernel.resumption import asked_in, entered, restore
+from mortise_kernel.resumption import continued, take_up
 from mortise_kernel.routing import choose_agent, is_delegate
 from mortise_kernel.run_config import RunConfig
 from mortise_kernel.session import Session
+from mortise_kernel.tree import check_tree
 
 if TYPE_CHECKING:  # brings yaml and the descriptors, which composing needs and importing does not
     from mortise_kernel.composition import Composition
@@ -196,7 +197,7 @@ class Runner:
                 f"use App(resumability_config=ResumabilityConfig(is_resumable=True))"
             )
         if invocation_id is None and (ids := response_ids(content)):
-            invocation_id = asked_in(self.agent, session.events, ids, resumable)
+            invocation_id = continued(self.agent, session.events, ids, resumable)
         if self._is_delegate:
             raise ConfigurationError(
                 f"the root agent {self.agent.name!r} has a mode in which it works for another agent; "
@@ -209,11 +210,7 @@ class Runner:
             credential_service=self.credential_service, resumability_config=self.resumability_config,
         )  # fmt: skip
         if invocation_id is not None:
-            begun = entered(self.agent, session.events, invocation_id)
-            if begun is None:
-                raise ConfigurationError(f"the session {session.id!r} has no invocation {invocation_id!r} to resume")
-            ctx.agent, ctx.resumed = begun, True
-            restore(ctx, session.events)
+            take_up(ctx)
         return ctx
 
     async def close(self, seconds: float = 10.0) -> None:

@@ -23,7 +23,10 @@ CASES = (
     "mem_sessions", "persist",
 )  # fmt: skip
 #: The most that a case may cost, as a multiple of the floor.
-LIMITS = {"import": 3.0, "turn_text": 2.5, "turn_tool": 2.5}
+LIMITS = {
+    "import": 3.0, "turn_text": 2.5, "turn_tool": 2.5, "turn_tools_parallel": 3.0, "stream": 3.0, "transfer": 3.0,
+    "sequential": 3.0, "parallel": 3.0,
+}  # fmt: skip
 #: Cases told in something else than CPU time: the key and the unit.
 TOLD_IN = {"mem_sessions": ("rss_kb_per_session", "KB")}
 #: The floor's store that promises what mortise's does: every commit is on the disk, live sessions stay in memory.

@@ -187,16 +187,17 @@ def test_a_turn_with_the_echo_model_runs_on_every_distribution(talk: Any) -> Non
 def test_what_has_nothing_to_do_for_an_app_is_left_out_of_its_steps() -> None:
     class App:
         context_cache_config: Any = None
+        events_compaction_config: Any = None
 
     whole = compose("adk")
     bare = whole.for_app(None)
-    assert len(bare.request_steps) == len(whole.request_steps) - 1
+    assert len(bare.request_steps) == len(whole.request_steps) - 2  # context_cache and compaction
     assert bare.request_chain == whole.request_chain
     assert whole.for_app(App()) is bare.for_app(None) is bare
     caching = App()
-    caching.context_cache_config = object()
+    caching.context_cache_config = caching.events_compaction_config = object()
     assert whole.for_app(caching) is whole
     assert bare.for_app(caching).request_steps == whole.request_steps
-    run = next(stage.run for stage in whole.request_chain if stage.name == "context_cache")
-    assert run not in [step for step, _ in bare.request_steps]
-    assert run not in [step for step, _ in Runner(app_name="t", agent=LlmAgent(name="a")).composition.request_steps]
+    runner = Runner(app_name="t", agent=LlmAgent(name="a"))
+    for composed in (bare, runner.composition):
+        assert "context_cache" not in [step.name for step in composed.request_steps]

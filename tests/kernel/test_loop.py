@@ -270,6 +270,56 @@ class TestRequest:
             talk(LlmAgent(name=name, model=model), plugins=[Plugin()]).say("tea")
             assert ("marked" in str(model.requests[0].config.system_instruction)) is (name == "b")
 
+    def test_what_follows_from_an_agent_s_fields_is_made_once(self, talk: Any) -> None:
+        made: list[str] = []
+
+        def for_agent(agent: Any) -> Any:
+            made.append(agent.description)
+
+            def mark(ctx: Any, request: Any) -> None:
+                request.append_instructions([f"<{agent.description}>"])
+
+            return mark
+
+        class Plugin:
+            @hookimpl
+            def register_request_processors(self) -> list[RequestProcessor]:
+                never: Any = None
+                mark = RequestProcessor(name="m", run=never, after=("identity",), for_agent=for_agent)
+                return [mark]
+
+        def instruction(model: ScriptedModel) -> str:
+            return str(model.requests[-1].config.system_instruction)
+
+        model = ScriptedModel(["ok"] * 9)
+        agent = LlmAgent(name="a", model=model, instruction="Serve.", description="first")
+        one = talk(agent, plugins=[Plugin()])
+        one.say("tea")
+        one.say("tea")
+        assert made == ["first"]
+        agent.description, agent.instruction = "second", "Brew."
+        one.say("tea")
+        assert made == ["first", "second"]
+        assert "<second>" in instruction(model)
+        assert "Brew." in instruction(model)
+        assert "Serve." not in instruction(model)
+        # A copy that pydantic makes has what the original kept.
+        talk(agent.model_copy(update={"description": "third"}), plugins=[Plugin()]).say("tea")
+        assert "<third>" in instruction(model)
+        assert '"third"' in instruction(model)
+        talk(agent).say("tea")  # another composition
+        assert "<" not in instruction(model)
+
+    def test_an_assignment_to_one_agent_reaches_what_others_say_of_it(self, talk: Any) -> None:
+        model = ScriptedModel(["ok"] * 3)
+        clerk = LlmAgent(name="clerk", description="takes orders")
+        root = LlmAgent(name="root", model=model, sub_agents=[clerk])
+        asking = talk(root)
+        asking.say("tea")
+        clerk.description = "takes complaints"
+        asking.say("tea")
+        assert "takes complaints" in str(model.requests[-1].config.system_instruction)
+
     def test_response_and_result_processors_see_everything(self, talk: Any, call: Any, shown: Any) -> None:
         results: list[Any] = []
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from mortise_kernel.composing import displayed
 from mortise_kernel.errors import ConfigurationError, FeatureUnavailableError
 from mortise_kernel.events import Event, EventActions
 from mortise_kernel.hooks import Callbacks, as_callbacks
@@ -45,6 +46,12 @@ class Handover(Event):
         self.last: Event | None = None
 
 
+class Edits:
+    """Counts the assignments to fields of agents: what was made of fields holds until the next one."""
+
+    count = 0
+
+
 class BaseAgent(BaseModel):
     """An agent: a name, its place in a tree, and `_run_async_impl`, which a subclass implements."""
 
@@ -59,6 +66,8 @@ class BaseAgent(BaseModel):
 
     #: The loop's event-producing mode: an agent that may hand the conversation to others says so.
     transfers: ClassVar[bool] = False
+    #: What the kernel has made of the agent's fields (see preparation.Plan).
+    plan: ClassVar[Any] = None
 
     @field_validator("name")
     @classmethod
@@ -85,6 +94,10 @@ class BaseAgent(BaseModel):
             seen.add(agent.name)
             agent.parent_agent = self
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        Edits.count += 1
+
     @property
     def root_agent(self) -> BaseAgent:
         """The root of the tree."""
@@ -103,6 +116,10 @@ class BaseAgent(BaseModel):
             if (found := agent.find_agent(name)) is not None:
                 return found
         return None
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """What a notebook shows of the agent, by MIME type."""
+        return displayed(self, include, exclude)
 
     def clone(self, update: Mapping[str, Any] | None = None) -> Self:
         """A copy of the agent and its subtree, without a parent; `update` sets fields."""
@@ -141,7 +158,7 @@ class BaseAgent(BaseModel):
 
     def run_async(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
         """Run the agent; its events, in order. Each is committed before the agent resumes."""
-        if not self.sub_agents and self.parent_agent is None:  # there is nobody to hand over to
+        if not self.transfers or (not self.sub_agents and self.parent_agent is None):  # nothing will be handed over
             return self._enter(parent_context)
         return self._relay(parent_context)
 
@@ -171,11 +188,7 @@ class BaseAgent(BaseModel):
     def _enter(self, parent_context: InvocationContext, within: Operation | None = None) -> AsyncGenerator[Event, None]:
         """The agent in its context, between its callbacks where there are any."""
         ctx = parent_context.for_agent(self)
-        if (
-            ctx.end_invocation
-            or implemented(ctx, "before_agent_callback") is not None
-            or implemented(ctx, "after_agent_callback") is not None
-        ):
+        if ctx.composition.hooks or self.before_agent_callback or self.after_agent_callback or ctx.end_invocation:
             events = self._between_callbacks(ctx)
         else:
             events = self._run_async_impl(ctx)
@@ -222,22 +235,3 @@ class BaseAgent(BaseModel):
         """The agent's checkpoint of this invocation, or None."""
         stored = ctx.agent_states.get(self.name)
         return None if stored is None else state_type.model_validate(stored)
-
-
-def check_tree(root: BaseAgent) -> None:
-    """Refuse two agents of one name in a tree: an event's author must name one."""
-    seen: dict[str, BaseAgent] = {}
-    waiting = [root]
-    while waiting:
-        agent = waiting.pop()
-        if agent.name in seen and seen[agent.name] is not agent:
-            raise ConfigurationError(
-                f"two agents of the tree {root.name!r} are named {agent.name!r} "
-                f"(under {_parent(seen[agent.name])} and under {_parent(agent)}); rename one of them"
-            )
-        seen[agent.name] = agent
-        waiting.extend(agent.sub_agents)
-
-
-def _parent(agent: BaseAgent) -> str:
-    return repr(agent.parent_agent.name) if agent.parent_agent is not None else "no parent"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mortise_kernel.observation import Operation, Signal
 
     Events = Awaitable[Sequence[Event] | None]
+    RequestStep = Callable[[InvocationContext, LlmRequest], Events | None]
     ToolCall = Callable[[BaseTool, dict[str, Any], Context], Awaitable[Any]]
 
 
@@ -38,11 +39,18 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestProcessor(Stage):
-    """Edits the request before each model call; events that it returns are committed and yielded first."""
+    """Edits the request before each model call; events that it returns are committed and yielded first.
 
-    run: Callable[[InvocationContext, LlmRequest], Events]
+    `applies_to` and `for_agent` are asked once for an agent, and again after a field of any agent was assigned: what
+    may change otherwise, `run` looks at.
+    """
+
+    #: A coroutine function; or a plain one that returns None, which costs less.
+    run: RequestStep
     #: Whether it has anything to do for an agent; None: always.
     applies_to: Callable[[BaseAgent], bool] | None = None
+    #: What runs for an agent in place of `run`: for what follows from the agent's fields alone.
+    for_agent: Callable[[BaseAgent], RequestStep] | None = None
     #: Whether it has anything to do for an app (None: a runner of a bare agent). Asked once for each runner.
     serves: Callable[[Any], bool] | None = None
 
@@ -176,6 +184,13 @@ class Engine(Factory):
 
 class Metric(Factory):
     """`create` gives an evaluation metric."""
+
+
+class Display(Factory):
+    """`create` gives, for an agent, what a notebook may show of it by MIME type.
+
+    Its keywords `include` and `exclude` are the types that are asked for, or not wanted; None or empty: as it likes.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,6 +99,9 @@ class LlmRequest:
         instruction refers. Those contents are appended to `contents` and returned.
         """
         if not isinstance(instructions, Content):
+            if self._config is None:
+                self._instructions.extend(filter(None, instructions))
+                return []
             for text in instructions:
                 self._append_text(text)
             return []

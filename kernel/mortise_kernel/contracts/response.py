@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mortise_kernel.types.content import Content
 from mortise_kernel.types.hot import Hot, coerce, hot
+from mortise_kernel.types.rare import Bag, set_rare
 from mortise_kernel.types.reasons import FinishReason
 from mortise_kernel.types.response import GenerateContentResponse
 from mortise_kernel.types.usage import GenerateContentResponseUsageMetadata
@@ -32,6 +33,12 @@ else:  # rare in an answer: each loads with its first value
 class LlmResponse(Hot):
     """One answer of a model, or one chunk of it (`partial=True`), or its failure (`error_code`)."""
 
+    rare: ClassVar[tuple[str, ...]] = (
+        "grounding_metadata", "turn_complete", "error_code", "error_message", "interrupted",
+        "live_session_resumption_update", "live_session_id", "go_away", "input_transcription", "output_transcription",
+        "avg_logprobs", "logprobs_result", "cache_metadata", "citation_metadata", "interaction_id",
+    )  # fmt: skip
+
     model_version: str | None = None
     content: Content | None = None
     grounding_metadata: GroundingMetadata | None = None
@@ -53,6 +60,23 @@ class LlmResponse(Hot):
     cache_metadata: CacheMetadata | None = None
     citation_metadata: CitationMetadata | None = None
     interaction_id: str | None = None
+
+    def __init__(
+        self, content: Content | None = None, partial: bool | None = None, model_version: str | None = None,
+        finish_reason: FinishReason | None = None, custom_metadata: dict[str, Any] | None = None,
+        usage_metadata: GenerateContentResponseUsageMetadata | None = None, **others: Any,
+    ) -> None:  # fmt: skip
+        self.content = content
+        self.partial = partial
+        self.model_version = model_version
+        self.finish_reason = finish_reason
+        self.custom_metadata = custom_metadata
+        self.usage_metadata = usage_metadata
+        self.bag = NOTHING_RARE
+        if others:
+            set_rare(self, others)
+        if content.__class__ is not Content or finish_reason is not None or usage_metadata is not None:
+            self.__post_init__()
 
     def __post_init__(self) -> None:
         if self.content is not None and not isinstance(self.content, Content):
@@ -86,6 +110,10 @@ class LlmResponse(Hot):
             blocked = answer.prompt_feedback
             return cls(error_code=_text(blocked.block_reason), error_message=blocked.block_reason_message, **common)
         return cls(error_code="UNKNOWN_ERROR", error_message="Unknown error.", **common)
+
+
+#: The rare fields of a response that has none, as most.
+NOTHING_RARE: Bag = LlmResponse.nothing_rare
 
 
 def _text(reason: Any) -> str | None:

@@ -55,6 +55,7 @@ REGISTRATION: dict[str, type[Any]] = {
     "register_engines": d.Engine,
     "register_metrics": d.Metric,
     "register_commands": d.Command,
+    "register_displays": d.Display,
     "register_routes": d.Route,
     "register_web_panels": d.WebPanel,
 }

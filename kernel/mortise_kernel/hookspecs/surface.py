@@ -60,6 +60,23 @@ def register_commands(settings: Settings) -> Sequence[d.Command]:
 
 
 @hookspec
+def register_displays(settings: Settings) -> Sequence[d.Display]:
+    """How a notebook shows an agent: what it may show, by MIME type.
+
+    >>> def in_bold(agent, **asked):
+    ...     return {"text/markdown": f"**{agent.name}**"}
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_displays(self):
+    ...         return [Display(name="bold", create=in_bold)]
+    >>> composed = compose("minimal", plugins=[Plugin()])
+    >>> composed.find("Display", "bold").create(BaseAgent(name="weather"), include=None, exclude=None)
+    {'text/markdown': '**weather**'}
+    """
+    return ()
+
+
+@hookspec
 def register_routes(settings: Settings) -> Sequence[d.Route]:
     """Routes of the server. Imports and returns an ASGI application for a path.
 

@@ -27,6 +27,8 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema, from_json, to_json, to_jsonable_python
 
+from mortise_kernel.types.rare import Bag, slotted
+
 WIRE_CONFIG = ConfigDict(
     alias_generator=to_camel,
     populate_by_name=True,
@@ -55,7 +57,12 @@ class Hot:
     __pydantic_config__: ClassVar[ConfigDict] = WIRE_CONFIG
     #: The names of the fields, in order.
     field_names: ClassVar[tuple[str, ...]]
-    #: Reads all fields at once.
+    #: Those of them that few objects have, and the bag of an object that has none of them (see types/rare.py).
+    rare: ClassVar[tuple[str, ...]] = ()
+    nothing_rare: ClassVar[Bag]
+    bag: Bag
+    #: The fields that are not rare, and what reads them all at once.
+    _common: ClassVar[tuple[str, ...]]
     _values: ClassVar[Callable[[Any], tuple[Any, ...]]]
     _plain: ClassVar[type[Any]]
     _frozen: ClassVar[type[Any]]
@@ -147,11 +154,13 @@ class Hot:
         plain = self._plain
         new: Self = object.__new__(plain)
         if deep:
-            for name, value in zip(plain.field_names, plain._values(self), strict=True):
+            for name, value in zip(plain._common, plain._values(self), strict=True):
                 setattr(new, name, value if value is None else deep_copy(value))
         else:
-            for name, value in zip(plain.field_names, plain._values(self), strict=True):
+            for name, value in zip(plain._common, plain._values(self), strict=True):
                 setattr(new, name, value)
+        if plain.rare:
+            new.bag = self.bag.copy(deep_copy if deep else None)  # type: ignore[misc]  # a slot of such classes only
         if Hot._extras_exist and (extra := getattr(self, "_extra", None)):
             new._extra = deep_copy(extra) if deep else dict(extra)
         if update:
@@ -185,9 +194,10 @@ class Hot:
 def hot(cls: type[Any]) -> Any:
     """Make `cls` a slotted hot dataclass and give it its frozen twin."""
     generated = "__init__" not in cls.__dict__
-    made = dataclasses.dataclass(slots=True, eq=False, repr=False, init=generated)(cls)
+    made: Any = slotted(dataclasses.dataclass(eq=False, repr=False, init=generated)(cls))
     made.field_names = tuple(field.name for field in dataclasses.fields(made))
-    made._values = attrgetter(*made.field_names)
+    made._common = tuple(name for name in made.field_names if name not in made.rare)
+    made._values = attrgetter(*made._common)
     made._plain = made
     made._frozen = type(
         made.__name__,

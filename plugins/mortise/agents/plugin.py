@@ -15,6 +15,7 @@ _MODULES = {
     "SequentialAgent": "mortise.agents.sequential_agent",
     "LoopAgent": "mortise.agents.loop_agent",
     "ParallelAgent": "mortise.agents.parallel_agent",
+    "Workflow": "mortise.workflow",
 }
 
 
@@ -24,5 +25,5 @@ def _load(name: str) -> Any:
 
 @hookimpl
 def register_agent_types() -> list[AgentType]:
-    """The LLM agent (and its alias), the composite agents, and LangGraph's graphs as agents."""
+    """The LLM agent (and its alias), the composite agents, workflows, and LangGraph's graphs as agents."""
     return [AgentType(name=name, load=partial(_load, name)) for name in _MODULES]

@@ -19,11 +19,12 @@ from mortise.cli.startup import composition_of
 from mortise_kernel import seam
 from mortise_kernel.composing import extend
 from mortise_kernel.composition import Composition
-from mortise_kernel.contracts.agent import BaseAgent, check_tree
+from mortise_kernel.contracts.agent import BaseAgent
 from mortise_kernel.contracts.services import BaseSessionService
 from mortise_kernel.distribution import Distribution, load_yaml
 from mortise_kernel.errors import ConfigurationError
 from mortise_kernel.runner import Runner
+from mortise_kernel.tree import check_tree
 
 FOLDER = Path(".mortise")
 _BUILT_IN = Path(str(distributions.__file__)).parent
@@ -118,7 +119,7 @@ def _override_model(agent: BaseAgent, address: str) -> None:
             f"--model: the root agent {agent.name!r} is a {type(agent).__name__}, which has no model; "
             f"set the model of its sub-agents"
         )
-    agent.model = address  # type: ignore[attr-defined]
+    agent.model = address
 
 
 def _check_models(agent: BaseAgent, composition: Composition, inherited: Any) -> None:

@@ -16,6 +16,7 @@ def _from(module: str, attribute: str) -> Callable[[], Any]:
 COMMANDS = [
     Command(name="chain", load=_from("chain", "chain"), help="Show the processors that an agent's requests pass."),
     Command(name="chat", load=_from("chat", "chat"), help="Talk to an agent."),
+    Command(name="graph", load=_from("graph", "graph"), help="Draw what an agent is made of."),
     Command(name="lock", load=_from("lock", "lock"), help="Hold the plugins to their present versions."),
     Command(name="plugins", load=_from("plugins", "plugins"), help="List the plugins, and why each is in or out."),
     Command(name="run", load=_from("run", "run"), help="Send an agent one message and print its answer."),
@@ -25,5 +26,5 @@ COMMANDS = [
 
 @hookimpl
 def register_commands() -> list[Command]:
-    """run, chat, plugins, chain, lock, schema."""
+    """run, chat, plugins, chain, graph, lock, schema."""
     return COMMANDS

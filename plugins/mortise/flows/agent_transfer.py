@@ -24,10 +24,10 @@ def transfer_targets(agent: Any) -> list[BaseAgent]:
     return targets
 
 
-def transfer_instructions(agent: Any, targets: Sequence[BaseAgent]) -> str:
-    """The wording of S0 §8.4."""
-    listed = "\n\n".join(f"Agent name: {t.name}\nAgent description: {t.description}" for t in targets)
-    names = ", ".join(f"`{name}`" for name in sorted(t.name for t in targets))
+def transfer_instructions(targets: Sequence[tuple[str, str]], parent: str) -> str:
+    """The wording of S0 §8.4 for targets of a name and a description each, and a parent's name, if any."""
+    listed = "\n\n".join(f"Agent name: {name}\nAgent description: {description}" for name, description in targets)
+    names = ", ".join(f"`{name}`" for name in sorted(name for name, _ in targets))
     text = f"""You have a list of other agents to transfer to:
 
 {listed}
@@ -42,29 +42,31 @@ agent. When transferring, do not generate any text other than the function call.
 **NOTE**: the only available agents for `transfer_to_agent` function are
 {names}.
 """
-    parent = agent.parent_agent
-    if parent is not None and not agent.disallow_transfer_to_parent:
+    if parent:
         text += f"""
-If neither you nor the other agents are best for the question, transfer to your parent agent {parent.name}.
+If neither you nor the other agents are best for the question, transfer to your parent agent {parent}.
 """
     return text
 
 
 @lru_cache(maxsize=1024)
-def _transfer_tool(names: tuple[str, ...]) -> TransferToAgentTool:
-    """The tool for these targets; its declaration is built once."""
-    return TransferToAgentTool(agent_names=names)
+def _offer(targets: tuple[tuple[str, str], ...], parent: str) -> tuple[str, TransferToAgentTool]:
+    """The instructions and the tool for these targets, the declaration of which is built once."""
+    return transfer_instructions(targets, parent), TransferToAgentTool(agent_names=[name for name, _ in targets])
 
 
-async def run(ctx: InvocationContext, request: LlmRequest) -> None:
+def run(ctx: InvocationContext, request: LlmRequest) -> None:
     """Append the instructions and declare the tool, where there is anyone to transfer to."""
-    targets = transfer_targets(ctx.agent)
+    agent: Any = ctx.agent
+    targets = transfer_targets(agent)
     if not targets:
         return
-    tool = _transfer_tool(tuple(target.name for target in targets))
+    upwards = agent.parent_agent is not None and not agent.disallow_transfer_to_parent
+    described = tuple([(target.name, target.description) for target in targets])
+    text, tool = _offer(described, agent.parent_agent.name if upwards else "")
     if ctx.opening is None or mode_of(ctx) == "chat":
-        request.append_instructions([transfer_instructions(ctx.agent, targets)])
-    request.append_tools([tool])
+        request.append_instructions((text,))
+    request.append_tools((tool,))
 
 
 def applies_to(agent: Any) -> bool:

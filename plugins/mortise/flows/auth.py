@@ -7,7 +7,7 @@ apart (`mortise.auth.pending`). With the setting `recorded` both events hold wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -38,7 +38,7 @@ async def receive(ctx: InvocationContext) -> None:
             return
 
 
-async def before(ctx: InvocationContext, request: LlmRequest) -> Sequence[Event] | None:
+def before(ctx: InvocationContext, request: LlmRequest) -> Awaitable[Sequence[Event] | None] | None:
     """Take up the answers in the latest message, and run again the calls that waited for them."""
     for event in reversed(ctx.session.events):
         if event.content is not None:
@@ -52,7 +52,11 @@ async def before(ctx: InvocationContext, request: LlmRequest) -> Sequence[Event]
             break
     else:
         return None
-    waiting = await auth.take_answers(ctx, event.get_function_responses())
+    return _take_up(ctx, event)
+
+
+async def _take_up(ctx: InvocationContext, message: Event) -> Sequence[Event] | None:
+    waiting = await auth.take_answers(ctx, message.get_function_responses())
     if not waiting or not getattr(ctx.agent, "tools", None):
         return None
     return await auth.run_again(ctx, waiting)

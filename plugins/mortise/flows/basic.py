@@ -16,7 +16,7 @@ _LIVE = frozenset((
 ))  # fmt: skip
 
 
-async def run(ctx: InvocationContext, request: LlmRequest) -> None:
+def run(ctx: InvocationContext, request: LlmRequest) -> None:
     """Start the request from what the agent and the RunConfig say."""
     agent: Any = ctx.agent
     model = agent.model_for(ctx)

@@ -69,10 +69,15 @@ def _tree(agent: BaseAgent) -> Iterator[BaseAgent]:
         yield from _tree(child)
 
 
+def serves(app: Any) -> bool:
+    """Only an app that configures compaction."""
+    return getattr(app, "events_compaction_config", None) is not None
+
+
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The processor `compaction`."""
-    return [RequestProcessor(name="compaction", run=run)]
+    return [RequestProcessor(name="compaction", run=run, serves=serves)]
 
 
 @hookimpl

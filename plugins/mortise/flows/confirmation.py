@@ -6,7 +6,7 @@ in the answer changes them. An answer that does not fit is refused with an error
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -61,10 +61,15 @@ def request_event(ctx: InvocationContext, requests: list[FunctionCall]) -> Event
     return event
 
 
-async def before(ctx: InvocationContext, request: LlmRequest) -> list[Event] | None:
+def before(ctx: InvocationContext, request: LlmRequest) -> Awaitable[list[Event]] | None:
     """Run what the user has approved, and refuse what does not fit; before the model is asked again."""
-    if not ctx.resumed and not answered.brings_results(ctx.user_content):
+    agent: Any = ctx.agent
+    if not agent.tools or not (ctx.resumed or answered.brings_results(ctx.user_content)):
         return None
+    return _act(ctx)
+
+
+async def _act(ctx: InvocationContext) -> list[Event]:
     events = await _mended(ctx) if ctx.resumed else []
     answers = answered.open_answers(ctx, CONFIRMATION_CALL, _call_id)
     if answers and all(answer.repeated for answer in answers):
@@ -185,14 +190,10 @@ def _call_id(request: FunctionCall) -> str | None:
     return _original(request).id
 
 
-def _has_tools(agent: Any) -> bool:
-    return bool(agent.tools)
-
-
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
-    """The request processor `confirmation`, for agents with tools."""
-    return [RequestProcessor(name="confirmation", run=before, applies_to=_has_tools)]
+    """The request processor `confirmation`."""
+    return [RequestProcessor(name="confirmation", run=before)]
 
 
 @hookimpl

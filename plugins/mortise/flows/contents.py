@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -24,10 +24,10 @@ class Settings(BaseModel, extra="forbid"):
 
 
 @cache
-def processor(fence: bool) -> Callable[[InvocationContext, LlmRequest], Awaitable[None]]:
+def processor(fence: bool) -> Callable[[InvocationContext, LlmRequest], None]:
     """Replaces the contents by the conversation; what the instructions put there goes before the user's last words."""
 
-    async def run(ctx: InvocationContext, request: LlmRequest) -> None:
+    def run(ctx: InvocationContext, request: LlmRequest) -> None:
         agent: Any = ctx.agent
         added = list.copy(request.contents)
         if ctx.opening is not None:

@@ -12,7 +12,7 @@ from mortise_kernel import InvocationContext, LlmRequest, RequestProcessor, hook
 from mortise_kernel.types.cache_metadata import CacheMetadata
 
 
-async def run(ctx: InvocationContext, request: LlmRequest) -> None:
+def run(ctx: InvocationContext, request: LlmRequest) -> None:
     """Pass on the app's settings, the agent's latest cache and how large its last prompt was."""
     config = ctx.context_cache_config
     if config is None:

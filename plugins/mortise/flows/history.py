@@ -14,6 +14,7 @@ from mortise_kernel.events import Event, EventCompaction
 from mortise_kernel.types.content import Content, FrozenContent, FunctionCall, FunctionResponse, Part, freeze, thaw
 
 _OURS = "adk-"
+Ids = tuple[str | None, ...]
 
 
 class History:
@@ -38,7 +39,7 @@ class History:
         self._marks: list[int] = []
         self._contents: list[Content] = []
         #: The calls of the last visible event: only a response to these may simply be appended.
-        self._calls: list[str | None] = []
+        self._calls: Ids = ()
         #: Events before this index were built as a whole.
         self._epoch = 0
         #: Whether the next event may simply be appended.
@@ -50,11 +51,15 @@ class History:
         known = len(seen)
         if known > len(events) or (known and events[known - 1] is not seen[-1]):
             self._roll_back(events)
-            known = len(self._seen)
+            seen = self._seen
+            known = len(seen)
         for index in range(known, len(events)):
-            if not self._settled or not self._append(events[index]):
+            event = events[index]
+            if not self._settled or not (self._append_plain(event) or self._append_any(event)):
                 self._rebuild(events)
                 break
+            seen.append(event)
+            self._marks.append(len(self._contents))
         return self._contents
 
     def _roll_back(self, events: Sequence[Event]) -> None:
@@ -65,20 +70,12 @@ class History:
         if self._epoch <= count and count and self._settled and events[count - 1] is self._seen[count - 1]:
             del self._seen[count:], self._marks[count:]
             del self._contents[self._marks[-1] :]
-            self._calls = rearrangement.call_ids(self._seen[-1])
+            self._calls = tuple(rearrangement.call_ids(self._seen[-1]))
         else:
             self._reset()
 
-    def _append(self, event: Event) -> bool:
-        """Take an event that only adds to the end; False where it does not."""
-        if not self._append_plain(event) and not self._append_any(event):
-            return False
-        self._seen.append(event)
-        self._marks.append(len(self._contents))
-        return True
-
     def _append_plain(self, event: Event) -> bool:
-        """The usual event, one part that the user or the agent itself said, in one look; False: look closer."""
+        """Take the usual event, one part that the user or the agent itself said, in one look; False: look closer."""
         content = event.content
         parts = content.parts if content is not None else None
         if (
@@ -88,23 +85,24 @@ class History:
         ):  # fmt: skip
             return False
         part = parts[0]
-        calls: list[str | None] = []
+        calls: Ids = ()
         if part.text:
             if part.thought:
                 return False
         elif part.function_call is not None:
             if part.function_call.name in HIDDEN:
                 return False
-            calls = [part.function_call.id]
+            calls = (part.function_call.id,)
         else:
             response = part.function_response
-            if response is None or response.name in HIDDEN or self._calls != [response.id]:
+            if response is None or response.name in HIDDEN or self._calls != (response.id,):
                 return False
         self._calls = calls
         self._contents.append(outgoing(content))
         return True
 
     def _append_any(self, event: Event) -> bool:
+        """Take any event that only adds to the end; False where it does not."""
         actions = event.touched_actions
         if actions is not None and (actions.compaction is not None or actions.rewind_before_invocation_id):
             return False
@@ -116,12 +114,12 @@ class History:
             quotation = as_quotation(event, fence=self._fence)
             if quotation is not None:
                 self._contents.append(freeze(quotation))
-                self._calls = []
+                self._calls = ()
             return True
         calls, answered = rearrangement.exchanged_ids(event)
         if answered and not _same(answered, self._calls):
             return False
-        self._calls = calls
+        self._calls = tuple(calls)
         if event.content is not None:
             self._contents.append(outgoing(event.content))
         return True
@@ -133,7 +131,7 @@ class History:
         self._seen = list(events)
         self._marks = [len(self._contents)] * len(self._seen)
         self._epoch = len(self._seen)
-        self._calls = rearrangement.call_ids(whole[-1]) if whole else []
+        self._calls = tuple(rearrangement.call_ids(whole[-1])) if whole else ()
         last = events[-1] if events else None
         # What a late response or a transcription did to the end depends on what comes next.
         self._settled = last is None or not (
@@ -141,8 +139,8 @@ class History:
         )
 
 
-def _same(answered: list[str | None], calls: list[str | None]) -> bool:
-    return answered == calls or (len(answered) == len(calls) and set(answered) == set(calls))
+def _same(answered: list[str | None], calls: Ids) -> bool:
+    return tuple(answered) == calls or (len(answered) == len(calls) and set(answered) == set(calls))
 
 
 def assemble(
@@ -173,7 +171,7 @@ def compacted(events: Sequence[Event]) -> list[Event]:
         summary = Event(
             author="model", content=thaw(compaction.compacted_content), branch=event.branch,
             invocation_id=event.invocation_id, timestamp=compaction.end_timestamp,
-            actions=event.touched_actions,  # type: ignore[arg-type] # None: made when touched
+            actions=event.touched_actions,  # None: made when touched
         )  # fmt: skip
         at.setdefault(last, []).append(summary)
     kept = at.get(-1, [])

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mortise.agents.opening import mode_of
-from mortise_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from mortise_kernel import BaseAgent, InvocationContext, LlmRequest, RequestProcessor, hookimpl
 
 
-async def run(ctx: InvocationContext, request: LlmRequest) -> None:
-    """Append the identity to the system instruction; an agent that answers once needs none."""
-    agent = ctx.agent
-    if ctx.opening is not None and mode_of(ctx) == "single_turn":
-        return
+def for_agent(agent: BaseAgent) -> Callable[[InvocationContext, LlmRequest], None]:
+    """What appends the identity to the system instruction, its text made once; one that answers once needs none."""
     text = f'You are an agent. Your internal name is "{agent.name}".'
     if agent.description:
         text += f' The description about you is "{agent.description}".'
-    request.append_instructions([text])
+
+    def append(ctx: InvocationContext, request: LlmRequest) -> None:
+        if ctx.opening is None or mode_of(ctx) != "single_turn":
+            request.append_instructions((text,))
+
+    return append
+
+
+def run(ctx: InvocationContext, request: LlmRequest) -> None:
+    """Append the identity to the system instruction."""
+    for_agent(ctx.agent)(ctx, request)
 
 
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The processor `identity`."""
-    return [RequestProcessor(name="identity", run=run)]
+    return [RequestProcessor(name="identity", run=run, for_agent=for_agent)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 from pydantic import BaseModel
@@ -52,6 +53,19 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
             request.contents.append(UserContent(text))
 
 
+def for_agent(agent: Any) -> Callable[[InvocationContext, LlmRequest], Any]:
+    """`run`, or where all is text without placeholders what appends just that."""
+    shared = agent.root_agent.__dict__.get("global_instruction")
+    texts = [text for text in (shared, agent.instruction) if text]
+    if agent.static_instruction is not None or not all(isinstance(text, str) and "{" not in text for text in texts):
+        return run
+
+    def append(ctx: InvocationContext, request: LlmRequest) -> None:
+        request.append_instructions(texts)
+
+    return append
+
+
 def static_content(static: Any) -> Content:
     """A static instruction as a Content."""
     if isinstance(static, Content):
@@ -73,4 +87,4 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The processor `instructions`."""
-    return [RequestProcessor(name="instructions", run=run)]
+    return [RequestProcessor(name="instructions", run=run, for_agent=for_agent)]

@@ -8,7 +8,7 @@ from mortise.flows.visibility import lasting
 from mortise_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
 
 
-async def run(ctx: InvocationContext, request: LlmRequest) -> None:
+def run(ctx: InvocationContext, request: LlmRequest) -> None:
     """Name the interaction that this one continues."""
     request.previous_interaction_id = _previous(ctx)
 

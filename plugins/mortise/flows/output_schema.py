@@ -28,7 +28,7 @@ _INSTRUCTION = (
 async def before(ctx: InvocationContext, request: LlmRequest) -> None:
     """Declare set_model_response and say that the answer goes there."""
     agent: Any = ctx.agent
-    if agent.model_for(ctx).capabilities.output_schema_with_tools:
+    if not agent.tools or agent.model_for(ctx).capabilities.output_schema_with_tools:
         return
     tool = SetModelResponseTool(agent.output_schema)
     await tool.process_llm_request(tool_context=Context(ctx), llm_request=request)
@@ -52,8 +52,11 @@ async def after(ctx: InvocationContext, call_event: Event, result_event: Event) 
 
 
 def applies_to(agent: Any) -> bool:
-    """Only for an agent with both a schema and tools; a task agent answers through finish_task."""
-    return agent.output_schema is not None and bool(agent.tools) and agent.mode != "task"
+    """Only for an agent with a schema; whether it has tools, `before` asks: the list may grow in place.
+
+    A task agent answers through finish_task.
+    """
+    return agent.output_schema is not None and agent.mode != "task"
 
 
 @hookimpl

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -10,20 +10,16 @@ from mortise import auth
 from mortise_kernel import BaseToolset, Event, InvocationContext, LlmRequest, RequestProcessor, hookimpl
 
 
-def applies(agent: Any) -> bool:
-    """Whether a toolset of the agent needs a credential."""
-    for entry in agent.tools:
+def run(ctx: InvocationContext, request: LlmRequest) -> Awaitable[Sequence[Event] | None] | None:
+    """Get the credentials that the agent's toolsets need, or ask for them and end the invocation."""
+    agent: Any = ctx.agent
+    for entry in agent.tools:  # at each request: the list may grow in place
         if type(entry) is not FunctionType and isinstance(entry, BaseToolset) and entry.get_auth_config():
-            return True
-    return False
-
-
-async def run(ctx: InvocationContext, request: LlmRequest) -> Sequence[Event] | None:
-    """Get the credentials, or ask for them and end the invocation."""
-    return await auth.resolve_toolsets(ctx)
+            return auth.resolve_toolsets(ctx)
+    return None
 
 
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The request processor `toolset_auth`, after the specified chain."""
-    return [RequestProcessor(name="toolset_auth", run=run, applies_to=applies)]
+    return [RequestProcessor(name="toolset_auth", run=run)]

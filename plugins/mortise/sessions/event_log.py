@@ -54,9 +54,8 @@ class EventLog(list[Event]):
         with _lock:
             list.extend(self, events[len(self) - first :] if first <= len(self) else ())
 
-    def take(self, event: Event) -> None:
-        """Take the one event that comes next."""
-        list.append(self, event)
+    #: Takes the one event that comes next.
+    take = list.append
 
     def __delitem__(self, index: Any) -> None:
         """Cut events off the end, as a store does that takes back what it had; nothing else can be deleted."""

@@ -132,6 +132,8 @@ class AgentTool(BaseTool):
     def _result(self, last: Event | None) -> Any:
         if last is None:
             return ""
+        if last.output is not None:
+            return last.output
         if last.content is None:
             return {"error": f"{last.error_code}: {last.error_message or ''}"}
         texts = [text for part in last.content.parts or () if not part.thought and (text := _text(part))]
@@ -165,13 +167,13 @@ def _shared_state(context: Context) -> dict[str, Any]:
 
 
 def _last_word(events: Sequence[Event]) -> Event | None:
-    """The last event with content that the user did not write, or the last failure where none had any."""
+    """The last event with content or an output that the user did not write, or the last failure without one."""
     said: Event | None = None
     failed: Event | None = None
     for event in events:
         if event.author == "user":
             continue
-        if event.content is not None and event.content.parts:
+        if (event.content is not None and event.content.parts) or event.output is not None:
             said = event
         elif event.error_code:
             failed = event

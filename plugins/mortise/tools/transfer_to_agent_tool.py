@@ -29,7 +29,8 @@ class TransferToAgentTool(FunctionTool):
         self._agent_names = list(agent_names)
 
     def _get_declaration(self) -> FunctionDeclaration:
-        if self._declaration is None:
-            declaration = super()._get_declaration()
+        declared = self._declaration is not None
+        declaration = super()._get_declaration()
+        if not declared:
             declaration.parameters_json_schema["properties"]["agent_name"]["enum"] = self._agent_names
-        return super()._get_declaration()
+        return declaration

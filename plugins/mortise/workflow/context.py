@@ -174,6 +174,6 @@ class NodeContext(Context):
         return self._run.error
 
     @property
-    def error_node_path(self) -> str | None:
-        """Where it failed: this node, or one that it ran."""
-        return self._run.error_path
+    def error_node_path(self) -> str:
+        """Where it failed: the path of this node, or of one that it ran; empty where it did not."""
+        return self._run.error_path or ""

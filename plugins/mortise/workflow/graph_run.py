@@ -49,6 +49,8 @@ class GraphRun:
         self.open: list[str] = []
         self.outputs: dict[str, Any] = {}
         self.held: list[Held] = []
+        #: How many of the tasks wait for theirs to be let go.
+        self.kept = 0
         self.checked = len(graph.terminal_names) > 1
         #: Whether every run is to be an operation that plugins hear of.
         self.observed = current.get() is not None
@@ -84,8 +86,6 @@ class GraphRun:
 
     def _recalled(self, run: NodeRun) -> list[Event]:
         """Take over a run whose outcome the journal had."""
-        if run.waits:
-            self.busy.add(run.node.name)
         self._complete(run)
         return _NOTHING
 
@@ -116,7 +116,8 @@ class GraphRun:
     def _complete(self, run: NodeRun) -> None:
         """Note the end of a run, and trigger what follows."""
         name = run.node.name
-        if run.interrupts:  # the node stays busy
+        if run.interrupts:
+            self.busy.add(name)
             self.open.extend(run.interrupts)
             return
         run.settle()
@@ -139,13 +140,14 @@ class GraphRun:
         tree = self.run.tree
         try:
             while True:
-                if self.ready and (self.limit is None or len(self.tasks) < self.limit):
+                running = len(self.tasks) - self.kept
+                if self.ready and (self.limit is None or running < self.limit):
                     run = self.ready.popleft()
                     steps = self._begin(self.steps[run.node.name], run)
                     if steps is None:
                         await await_call(run, self.steps[run.node.name].call)
                         steps = self._conclude(run)
-                elif len(self.tasks) > sum(1 for held in self.held if held[2] is not None):
+                elif running:
                     steps = self._arrived(*await self.meeting.next())
                 elif self.held:
                     steps = self._release()
@@ -286,6 +288,7 @@ class GraphRun:
     def _hold(self, events: list[Event], run: NodeRun | None, future: Any = None) -> None:
         """Keep an output back while others may come: two are refused before either is committed."""
         self.held.append((events, run, future))
+        self.kept += future is not None
         names = set(self.outputs)
         prefix = len(self.run.path) + 1
         outputs = [event for waiting, _, _ in self.held for event in waiting if self._is_output(event)]
@@ -303,4 +306,5 @@ class GraphRun:
             for event in events:
                 yield event
             if future is not None:
+                self.kept -= 1
                 committed(future)

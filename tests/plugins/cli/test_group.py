@@ -32,7 +32,7 @@ GREETING = """
 def test_help_lists_the_commands(project: Any) -> None:
     result = project.mortise("--help")
     assert result.exit_code == 0
-    for name in ("chain", "chat", "lock", "plugins", "run", "schema"):
+    for name in ("chain", "chat", "graph", "lock", "plugins", "run", "schema"):
         assert f"\n  {name} " in result.stdout
     assert "Error" not in result.stdout
 
@@ -59,7 +59,7 @@ def test_a_plugin_brings_commands(project: Any) -> None:
 
 def test_an_unknown_command(project: Any) -> None:
     assert project.refused("runn") == "unknown command 'runn'; did you mean 'run'?"
-    assert project.refused("zzz") == "unknown command 'zzz' (there are: chain, chat, lock, plugins, run, schema)"
+    assert project.refused("zzz") == "unknown command 'zzz' (there are: chain, chat, graph, lock, plugins, run, schema)"
 
 
 BROKEN = {

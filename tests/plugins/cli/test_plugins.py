@@ -124,5 +124,5 @@ def test_a_lock_holds_until_it_is_renewed(project: Any) -> None:
 
 
 def test_the_commands_know_their_help() -> None:
-    for name in ("run", "chat", "plugins", "chain", "lock"):
+    for name in ("run", "chat", "plugins", "chain", "graph", "lock"):
         assert CliRunner().invoke(cli, [name, "--help"]).exit_code == 0

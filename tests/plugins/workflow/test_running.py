@@ -11,8 +11,10 @@ from pydantic import BaseModel
 
 from mortise import Agent, Context, Event
 from mortise.agents import LoopAgent, SequentialAgent
-from mortise.events import EventActions
+from mortise.events import EventActions, RequestInput
 from mortise.testing import ScriptedModel
+from mortise.tools import AgentTool
+from mortise.types import FunctionCall
 from mortise.workflow import (
     BaseNode,
     DynamicNodeFailError,
@@ -57,6 +59,24 @@ def test_of_two_terminal_nodes_one_may_give_an_output(talk: Any, outputs: Any) -
 
     inner = Workflow(name="inner", edges=[("START", (left, right))])
     assert outputs(talk(Workflow(name="wf", edges=[("START", inner, tail)])).say("go")) == ["l", "<l>"]
+
+
+@pytest.mark.parametrize("limit", [None, 1])
+def test_an_output_that_is_held_keeps_nobody_from_running(talk: Any, outputs: Any, limit: int | None) -> None:
+    async def early(ctx: Context) -> AsyncGenerator[Any, None]:
+        yield "out"
+        ctx.state["after"] = True
+
+    def late(name: str) -> FunctionNode:
+        async def wait(node_input: Any) -> None:
+            await asyncio.sleep(0)
+
+        return FunctionNode(wait, name=name)
+
+    edges = [("START", (FunctionNode(early), late("a"), late("b")))]
+    begun = talk(Workflow(name="wf", edges=edges, max_concurrency=limit))
+    events = begun.say("go")
+    assert (outputs(events), events[-1].actions.state_delta) == (["out"], {"after": True})
 
 
 def test_a_producer_resumes_once_its_event_is_committed(talk: Any) -> None:
@@ -361,3 +381,34 @@ def test_committed_outputs_do_not_change(talk: Any) -> None:
     assert begun.stored()[1].output == {"n": [1]}
 
 
+
+
+def test_a_graph_is_a_tool_whose_result_is_its_output(talk: Any) -> None:
+    def double(node_input: str) -> dict[str, str]:
+        return {"twice": node_input * 2}
+
+    tool = AgentTool(Workflow(name="doubling", edges=[("START", double)]))
+    call = FunctionCall(name="doubling", args={"request": "ab"})
+    events = talk(Agent(name="root", model=ScriptedModel([call, "done"]), tools=[tool])).say("go")
+    assert events[1].get_function_responses()[0].response == {"twice": "abab"}
+
+
+def test_a_node_that_asked_does_nothing_else_meanwhile(talk: Any) -> None:
+    def first(node_input: Any) -> str:
+        return "first"
+
+    async def second(node_input: Any) -> str:
+        return "second"
+
+    def shared(node_input: str) -> Any:
+        return RequestInput(interrupt_id=node_input, message="?")
+
+    begun = talk(Workflow(name="wf", edges=[("START", (first, second), shared)]))
+    asked: list[str] = []
+    events = begun.say("go")
+    while events:
+        new = [name for event in events for name in event.long_running_tool_ids or ()]
+        assert len(new) == 1
+        asked += new
+        events = begun.answer(**{new[0]: "yes"})
+    assert sorted(asked) == ["first", "second"]
