@@ -43,6 +43,9 @@ class AgentTool(BaseTool):
     may pause, and it outlives the process (see `agent_call`).
     """
 
+    #: The agent's own calls have limits, and it may ask the user: no default one for the whole of it.
+    timeout = 0
+
     def __init__(self, agent: BaseAgent, skip_summarization: bool = False, *, include_plugins: bool = True) -> None:
         super().__init__(name=agent.name, description=agent.description)
         self.agent = agent
@@ -87,7 +90,7 @@ class AgentTool(BaseTool):
             self._running -= 1
             if not self._running:  # calls that run side by side share the agent's toolsets
                 await _close(runner)
-        return self._result(last)
+        return self._result(last, tool_context)
 
     def _input(self, args: dict[str, Any]) -> tuple[str, str | None]:
         """The message for the agent, or what is wrong with the arguments."""
@@ -129,13 +132,15 @@ class AgentTool(BaseTool):
             self._plain = (composition, compose(composition.distribution))
         return self._plain[1]
 
-    def _result(self, last: Event | None) -> Any:
+    def _result(self, last: Event | None, context: Context) -> Any:
         if last is None:
             return ""
         if last.output is not None:
             return last.output
         if last.content is None:
-            return {"error": f"{last.error_code}: {last.error_message or ''}"}
+            delegation = context.get_invocation_context().composition.settings.get("delegation")
+            tells = delegation is None or delegation.tell_failures
+            return {"error": f"{last.error_code}: {last.error_message or ''}"} if tells else ""
         texts = [text for part in last.content.parts or () if not part.thought and (text := _text(part))]
         text = "\n".join(texts)
         schema = _schema_of(self.agent, "output_schema")

@@ -34,6 +34,7 @@ class Workflow(BaseAgent, BaseNode):
 
     is_graph: ClassVar[bool] = True
 
+    name: str = "workflow"
     rerun_on_resume: bool = True
     edges: list[Any] = Field(default_factory=list)
     max_concurrency: int | None = Field(default=None, ge=1)

@@ -132,9 +132,12 @@ def test_thoughts_stay_inside_and_code_output_counts(talk: Any) -> None:
     assert result(talk(calling(agent("inner", parts))).say()) == {"result": "so\n42\ndone"}
 
 
-def test_a_model_that_only_fails_is_an_error_result(talk: Any) -> None:
+@pytest.mark.parametrize(
+    ("distribution", "told"), [("adk", {"result": ""}), ("standard", {"error": "SAFETY: blocked"})]
+)
+def test_a_model_that_only_fails(talk: Any, distribution: str, told: dict[str, str]) -> None:
     inner = agent("inner", LlmResponse(error_code="SAFETY", error_message="blocked"))
-    assert result(talk(calling(inner)).say()) == {"error": "SAFETY: blocked"}
+    assert result(talk(calling(inner), distribution=distribution).say()) == told
 
 
 def test_artifacts_are_the_callers(talk: Any) -> None:

@@ -240,7 +240,9 @@ class RequestTaskTool(DelegationTool):
         events = run_isolated(
             self.agent, ctx, request.input, branch=ctx.branch, isolation_scope=call_id, since=start
         )
-        failed = Event(invocation_id=ctx.invocation_id, author=self.name, branch=ctx.branch, isolation_scope=call_id)
+        failed = Event(
+            invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, isolation_scope=call_id
+        )
         async with aclosing(self._tell(events, run, failed)) as told:
             async for event in told:
                 yield event

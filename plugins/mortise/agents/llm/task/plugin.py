@@ -10,7 +10,8 @@ from mortise_kernel import hookimpl
 class Settings(BaseModel, extra="forbid"):
     """Settings of delegation."""
 
-    #: Tell the parent's model why a sub-agent that answers once failed; else its result is empty, as specified.
+    #: Tell the caller's model why an agent that answers once, or one that is a tool, failed; else the result is
+    #: empty, as specified.
     tell_failures: bool = False
 
 

@@ -278,7 +278,7 @@ def test_a_failing_task_ends_the_run_or_is_an_error_result() -> None:
     with pytest.raises(RuntimeError, match="no model"):
         says(tree(), "go")
     assert says(tree("sorry"), "go", distribution="standard") == [
-        ["root: worker()", "worker: RuntimeError", "root: worker={'error': 'RuntimeError: no model'}", "root: sorry"]
+        ["root: worker()", "root: RuntimeError", "root: worker={'error': 'RuntimeError: no model'}", "root: sorry"]
     ]
 
 

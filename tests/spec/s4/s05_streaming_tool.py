@@ -1,0 +1,25 @@
+import asyncio
+from mortise.tools.base_tool import BaseTool
+from mortise.agents.live_request_queue import LiveRequestQueue
+from mortise.tools.tool_context import ToolContext
+from mortise import types
+
+class EchoStreamingTool(BaseTool):
+    """Echoes audio back to the model with a 100 ms delay."""
+
+    def __init__(self):
+        super().__init__(name="echo_audio", description="Echo audio with delay.")
+
+    async def run_live(
+        self,
+        *,
+        tool_context: ToolContext,
+        stream: LiveRequestQueue,
+    ):
+        while True:
+            request = await stream.get()
+            if request is None:
+                break  # stream closed
+            await asyncio.sleep(0.1)
+            # Send the blob back into the live session
+            tool_context.send_audio(request.realtime_input.media_chunks[0])

@@ -1,0 +1,4 @@
+from mortise.utils.cache_performance_analyzer import CachePerformanceAnalyzer
+from mortise.sessions import InMemorySessionService
+
+analyzer = CachePerformanceAnalyzer(session_service=InMemorySessionService())

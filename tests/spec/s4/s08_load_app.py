@@ -1,0 +1,3 @@
+from mortise.apps.app import App
+
+app = App.from_config("app_config.yaml")
