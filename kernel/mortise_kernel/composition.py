@@ -70,6 +70,9 @@ class Composition:
     call_tool: ToolCall = field(init=False)
     #: What of the request chain the loop runs.
     request_steps: tuple[RequestProcessor, ...] = field(init=False)
+    #: Whether a plugin has hooks around agents, and around their models: each run and each call looks at these.
+    agents_hooked: bool = field(init=False)
+    models_hooked: bool = field(init=False)
     #: What runs before and after an agent, and what watches.
     prologues: tuple[Any, ...] = field(init=False)
     epilogues: tuple[Any, ...] = field(init=False)
@@ -80,6 +83,8 @@ class Composition:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "request_steps", self.request_chain)
+        for kind in ("agent", "model"):
+            object.__setattr__(self, f"{kind}s_hooked", any(f"_{kind}_" in hook for hook in self.hooks))
         call: ToolCall = _run_tool
         for policy in reversed(self.tool_chain):
             call = policy.wrap(call)

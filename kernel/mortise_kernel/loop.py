@@ -106,7 +106,7 @@ async def _finish_calls(ctx: InvocationContext, tools: Tools) -> Iterable[Event]
 async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft) -> Responses:
     """The model's responses, each after the hooks have seen it (S0 §5); without hooks the model's own generator."""
     agent: Any = ctx.agent
-    hooked = ctx.composition.hooks or _callbacks(agent) != _NO_CALLBACKS
+    hooked = ctx.composition.models_hooked or _callbacks(agent) != _NO_CALLBACKS
     if hooked and (found := implemented(ctx, "before_model_callback")) is not None:
         if request.config.tools:  # a tool's declaration is made once; what a hook does to it is for this request
             request.config.tools = deep_copy(request.config.tools)

@@ -188,7 +188,8 @@ class BaseAgent(BaseModel):
     def _enter(self, parent_context: InvocationContext, within: Operation | None = None) -> AsyncGenerator[Event, None]:
         """The agent in its context, between its callbacks where there are any."""
         ctx = parent_context.for_agent(self)
-        if ctx.composition.hooks or self.before_agent_callback or self.after_agent_callback or ctx.end_invocation:
+        hooked = ctx.composition.agents_hooked or self.before_agent_callback or self.after_agent_callback
+        if hooked or ctx.end_invocation:
             events = self._between_callbacks(ctx)
         else:
             events = self._run_async_impl(ctx)
