@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -91,8 +91,9 @@ class Context(ReadonlyContext):
         self._invocation_context = invocation_context
         self._actions = event_actions
         self._state: State | None = None
-        #: How a tool runs a synchronous function: a policy may put a thread here; None: directly.
-        self.call_sync: Callable[[Callable[..., Any], dict[str, Any]], Awaitable[Any]] | None = None
+        #: How a tool runs a synchronous function: a policy may put a thread here; None: directly. The result, or
+        #: what to await for it.
+        self.call_sync: Callable[[Callable[..., Any], dict[str, Any]], Any] | None = None
         self.function_call_id = function_call_id
         self.tool_confirmation = tool_confirmation
 

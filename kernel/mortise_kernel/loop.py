@@ -81,7 +81,9 @@ async def _react(
     """
     events: list[Event] = []
     for run in plan.response:
-        events.extend(await run(ctx, request, response) or ())
+        reported = run(ctx, request, response)
+        if reported is not None:  # else a plain function has run
+            events.extend(await reported or ())
     if response.content is None and not response.error_code and not response.interrupted:
         return events, ()
     event = _as_event(ctx, response, draft)

@@ -189,10 +189,7 @@ class BaseAgent(BaseModel):
         """The agent in its context, between its callbacks where there are any."""
         ctx = parent_context.for_agent(self)
         hooked = ctx.composition.agents_hooked or self.before_agent_callback or self.after_agent_callback
-        if hooked or ctx.end_invocation:
-            events = self._between_callbacks(ctx)
-        else:
-            events = self._run_async_impl(ctx)
+        events = self._between_callbacks(ctx) if hooked or ctx.end_invocation else self._run_async_impl(ctx)
         parent = within or current.get()
         return events if parent is None else parent.child("agent", self.name, ctx, self).stream(events)
 

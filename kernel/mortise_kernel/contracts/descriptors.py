@@ -59,7 +59,8 @@ class RequestProcessor(Stage):
 class ResponseProcessor(Stage):
     """Edits each response of the model; events that it returns are committed and yielded first."""
 
-    run: Callable[[InvocationContext, LlmRequest, LlmResponse], Events]
+    #: A coroutine function; or a plain one that returns None, which costs less.
+    run: Callable[[InvocationContext, LlmRequest, LlmResponse], Events | None]
     applies_to: Callable[[BaseAgent], bool] | None = None
 
 

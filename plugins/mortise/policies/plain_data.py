@@ -15,6 +15,10 @@ MOST_VALUES = 200_000
 _LARGEST = 10**MOST_DIGITS - 1
 
 
+_FEW = 16
+_TEXT = {str}
+
+
 class Unplain(ValueError):
     """A value has no plain form."""
 
@@ -37,6 +41,8 @@ class _Maker:
         self._left = MOST_VALUES
 
     def make(self, value: Any, depth: int) -> Any:
+        if type(value) is str:  # most values are
+            return clean_text(value)
         if isinstance(value, Enum):
             value = value.value
         if value is None or isinstance(value, (str, int, float)):
@@ -91,6 +97,8 @@ def _atom(value: Any) -> Any:
 
 def _key(key: Any) -> str:
     """A key as text; numbers as themselves, other objects as they show."""
+    if type(key) is str:
+        return clean_text(key)
     if isinstance(key, Enum):
         key = key.value
     if isinstance(key, str):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from mortise.policies.plain_data import clean_text, plain, text_of
-from mortise_kernel import Event, InvocationContext, LlmRequest, LlmResponse, ResponseProcessor, hookimpl
+from mortise_kernel import InvocationContext, LlmRequest, LlmResponse, ResponseProcessor, hookimpl
 from mortise_kernel.types.content import FunctionCall
 
 MOST_NAME = 200
 
 
-async def run(ctx: InvocationContext, request: LlmRequest, response: LlmResponse) -> list[Event] | None:
+def run(ctx: InvocationContext, request: LlmRequest, response: LlmResponse) -> None:
     """Clean the texts and calls of a response: a hostile one must not make the session unreadable."""
     if response.error_message:
         response.error_message = clean_text(response.error_message)
@@ -18,7 +18,6 @@ async def run(ctx: InvocationContext, request: LlmRequest, response: LlmResponse
             part.text = clean_text(part.text)
         if part.function_call is not None:
             _clean(part.function_call)
-    return None
 
 
 def _clean(call: FunctionCall) -> None:

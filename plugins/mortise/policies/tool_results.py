@@ -28,6 +28,8 @@ def bounded(result: Any, most: int) -> Any:
 
     A longer text is cut, the longer values of a dict are; anything else becomes cut text.
     """
+    if _surely_fits(result, most):
+        return result
     text = _as_json(result)
     if len(text) <= most:
         return result
@@ -39,6 +41,20 @@ def bounded(result: Any, most: int) -> Any:
         if len(_as_json(shortened)) <= most:
             return shortened
     return {"truncated": _cut(text, most - len('{"truncated": }'))}
+
+
+def _surely_fits(result: Any, most: int) -> bool:
+    """Whether a short text, or a flat dict of few, fits however it is written: a character takes 6 at most."""
+    if type(result) is str:
+        return len(result) * 6 + 2 <= most
+    if type(result) is not dict or len(result) > 16:
+        return False
+    size = 2
+    for key, value in result.items():
+        if type(key) is not str or type(value) is not str:
+            return False
+        size += (len(key) + len(value)) * 6 + 8
+    return size <= most
 
 
 def _cut(text: str, most: int) -> str:

@@ -7,6 +7,7 @@ then on, and is sent back to the threads for good the first time it takes long t
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -42,23 +43,32 @@ class Pool:
         #: Function -> its quick calls in a row; below zero: it is never to run in place.
         self._quick: WeakKeyDictionary[Callable[..., Any], int] = WeakKeyDictionary()
 
-    async def call(self, function: Callable[..., Any], values: dict[str, Any]) -> Any:
-        """Call `function` in a thread, with the context variables of the caller, or in place where it is quick."""
+    def call(self, function: Callable[..., Any], values: dict[str, Any]) -> Any:
+        """The result of `function`, in place where it is quick; else what to await for that of a thread."""
         key = _key(function)
         quick_calls = self._quick.get(key, 0)
-        in_place = 0 < self._settings.in_place_after <= quick_calls
-        if in_place:
-            outcome, error, seconds = _timed(function, values)
-        else:
-            work = partial(copy_context().run, _timed, function, values)
-            outcome, error, seconds = await asyncio.get_running_loop().run_in_executor(self._threads(), work)
+        if not 0 < self._settings.in_place_after <= quick_calls:
+            return self._in_thread(function, values, key, quick_calls)
+        start = time.perf_counter()
+        try:
+            return function(**values)
+        finally:
+            if time.perf_counter() - start > self._settings.quick:
+                self._quick[key] = -1
+
+    async def _in_thread(
+        self, function: Callable[..., Any], values: dict[str, Any], key: Callable[..., Any], quick_calls: int
+    ) -> Any:
+        """The result of `function`, called with the context variables of the caller."""
+        work = partial(copy_context().run, _timed, function, values)
+        outcome, error, seconds = await asyncio.get_running_loop().run_in_executor(self._threads(), work)
         if seconds > self._settings.quick:
-            self._quick[key] = -1 if in_place or quick_calls < 0 else 0
+            self._quick[key] = min(quick_calls, 0)
         elif 0 <= quick_calls < self._settings.in_place_after:
             self._quick[key] = quick_calls + 1
         if error is not None:
             raise error
-        return outcome
+        return await outcome if inspect.isawaitable(outcome) else outcome
 
     def _threads(self) -> ThreadPoolExecutor:
         if self._executor is None or self._pid != os.getpid():

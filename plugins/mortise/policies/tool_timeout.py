@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
@@ -21,6 +21,29 @@ class Settings(BaseModel, extra="forbid"):
     seconds: Seconds = 5.0
     #: Seconds by tool name, for those that need more (0: no limit).
     tools: dict[str, Seconds] = Field(default_factory=dict)
+
+
+class _Rest:
+    """What is left of a coroutine that was stepped up to its first wait, to be awaited."""
+
+    __slots__ = ("_awaited", "_steps")
+
+    def __init__(self, steps: Generator[Any, Any, Any], awaited: Any) -> None:
+        self._steps = steps
+        self._awaited = awaited
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        awaited = self._awaited
+        try:
+            while True:
+                try:
+                    sent = yield awaited
+                except BaseException as error:  # noqa: BLE001 - a cancellation, say, is for the coroutine
+                    awaited = self._steps.throw(error)
+                else:
+                    awaited = self._steps.send(sent)
+        except StopIteration as done:
+            return done.value
 
 
 @hookimpl
@@ -42,9 +65,14 @@ def register_tool_policies(settings: Mapping[str, Any]) -> list[ToolPolicy]:
                 seconds = own if isinstance(own, (int, float)) else chosen.seconds
             if seconds <= 0:
                 return await call_tool(tool, args, context)
+            steps = call_tool(tool, args, context).__await__()
+            try:
+                awaited = next(steps)
+            except StopIteration as done:  # it never waited: setting a timer would have cost more than a small tool
+                return done.value
             try:
                 async with asyncio.timeout(seconds) as limit:
-                    return await call_tool(tool, args, context)
+                    return await _Rest(steps, awaited)
             except TimeoutError:
                 if not limit.expired():  # the tool's own
                     raise

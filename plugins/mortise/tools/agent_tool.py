@@ -138,7 +138,7 @@ class AgentTool(BaseTool):
         if last.output is not None:
             return last.output
         if last.content is None:
-            delegation = context.get_invocation_context().composition.settings.get("delegation")
+            delegation: Any = context.get_invocation_context().composition.settings.get("delegation")
             tells = delegation is None or delegation.tell_failures
             return {"error": f"{last.error_code}: {last.error_message or ''}"} if tells else ""
         texts = [text for part in last.content.parts or () if not part.thought and (text := _text(part))]

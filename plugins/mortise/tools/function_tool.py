@@ -84,7 +84,7 @@ class FunctionTool(BaseTool):
         if self.shape.context_name is not None:
             values[self.shape.context_name] = tool_context
         if tool_context.call_sync is not None and not self.shape.is_async:
-            result = await tool_context.call_sync(self.func, values)
+            result = tool_context.call_sync(self.func, values)
         else:
             result = self.func(**values)
         return await result if result.__class__ not in ATOMS and inspect.isawaitable(result) else result
