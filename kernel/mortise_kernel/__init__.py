@@ -41,7 +41,7 @@ _WHERE = {
         ["AgentType", "ArtifactBackend", "AuthProvider", "CodeExecutor", "Command", "CredentialBackend", "Display",
          "Engine", "Epilogue", "MemoryBackend", "Metric", "ModelProvider", "Observer", "Planner", "Prologue",
          "RequestProcessor", "ResponseProcessor", "ResultProcessor", "Route", "SessionBackend", "ToolAdapter",
-         "ToolFactory", "ToolPolicy", "WebPanel"],
+         "ToolFactory", "ToolPolicy", "ToolPreparation", "WebPanel"],
         "mortise_kernel.contracts.descriptors",
     ),
     **dict.fromkeys(["BaseAgent", "BaseAgentState"], "mortise_kernel.contracts.agent"),

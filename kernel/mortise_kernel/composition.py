@@ -68,7 +68,7 @@ class Composition:
     tool_chain: tuple[ToolPolicy, ...] = ()
     #: Runs a tool within the policies of the tool chain.
     call_tool: ToolCall = field(init=False)
-    #: What of the request chain the loop runs.
+    #: What of the request chain the loop runs, and what follows it.
     request_steps: tuple[RequestProcessor, ...] = field(init=False)
     #: Whether a plugin has hooks around agents, and around their models: each run and each call looks at these.
     agents_hooked: bool = field(init=False)
@@ -82,7 +82,7 @@ class Composition:
     _served: dict[Any, Composition] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "request_steps", self.request_chain)
+        object.__setattr__(self, "request_steps", self._steps())
         for kind in ("agent", "model"):
             object.__setattr__(self, f"{kind}s_hooked", any(f"_{kind}_" in hook for hook in self.hooks))
         call: ToolCall = _run_tool
@@ -92,6 +92,9 @@ class Composition:
         object.__setattr__(self, "prologues", tuple(self.all("Prologue")))
         object.__setattr__(self, "epilogues", tuple(self.all("Epilogue")))
         object.__setattr__(self, "observers", tuple(self.all("Observer")))
+
+    def _steps(self) -> tuple[RequestProcessor, ...]:
+        return (*self.request_chain, *self.all("ToolPreparation"))
 
     def with_hooks(self, first: Hooks) -> Composition:
         """The same composition with the hooks of further plugins before its own."""
@@ -104,7 +107,7 @@ class Composition:
 
     def for_app(self, app: Any) -> Composition:
         """The same composition, whose request steps leave out what has nothing to do for `app`; made once."""
-        steps = tuple(one for one in self.request_chain if one.serves is None or one.serves(app))
+        steps = tuple(one for one in self._steps() if one.serves is None or one.serves(app))
         if steps == self.request_steps:
             return self
         if steps not in self._served:

@@ -56,6 +56,11 @@ class RequestProcessor(Stage):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolPreparation(RequestProcessor):
+    """Runs after the request chain, in which it has no place, and before the agent's tools declare themselves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseProcessor(Stage):
     """Edits each response of the model; events that it returns are committed and yielded first."""
 

@@ -7,7 +7,15 @@ from types import FunctionType
 from typing import Any
 
 from mortise import auth
-from mortise_kernel import BaseToolset, Event, InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from mortise_kernel import (
+    BaseToolset,
+    Event,
+    InvocationContext,
+    LlmRequest,
+    RequestProcessor,
+    ToolPreparation,
+    hookimpl,
+)
 
 
 def run(ctx: InvocationContext, request: LlmRequest) -> Awaitable[Sequence[Event] | None] | None:
@@ -21,5 +29,5 @@ def run(ctx: InvocationContext, request: LlmRequest) -> Awaitable[Sequence[Event
 
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
-    """The request processor `toolset_auth`, after the specified chain."""
-    return [RequestProcessor(name="toolset_auth", run=run)]
+    """What runs after the chain: `toolset_auth`."""
+    return [ToolPreparation(name="toolset_auth", run=run)]

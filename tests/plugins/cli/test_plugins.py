@@ -80,7 +80,7 @@ def test_why_a_plugin_is_in(project: Any) -> None:
 def test_why_in_words(project: Any, terminal: None) -> None:
     shown = project.mortise("plugins", "why", "basic").stdout
     assert "enabled: named by the distribution" in shown
-    assert "request_chain: 'basic' is at place 1 of 14, before 'auth' (placed by: distribution)" in shown
+    assert "request_chain: 'basic' is at place 1 of 13, before 'auth' (placed by: distribution)" in shown
 
 
 def test_the_chain_of_an_agent(project: Any) -> None:
