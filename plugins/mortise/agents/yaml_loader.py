@@ -12,7 +12,7 @@ from mortise.agents.yaml_environment import masked, tells
 from mortise.agents.yaml_plan import AgentPlan
 from mortise.agents.yaml_positions import Document, read_document
 from mortise.agents.yaml_reading import Make
-from mortise.agents.yaml_syntax import MAX_DEPTH, Steps
+from mortise.agents.yaml_syntax import MAX_DEPTH, AgentFileMissingError, Steps
 from mortise_kernel.composing import compose_once
 from mortise_kernel.composition import Composition
 from mortise_kernel.contracts.agent import BaseAgent
@@ -56,7 +56,7 @@ class AgentLoader:
         if not tells(told, self._variables):
             raise told
         place, colon, message = str(told).partition(": ")
-        raise AgentConfigError(f"{place}{colon}{masked(message, self._variables)}")  # without the errors behind it
+        raise type(told)(f"{place}{colon}{masked(message, self._variables)}")  # without the errors behind it
 
     def read(self, path: Path, noun: str = "an agent file") -> Document:
         """The document of a file, which counts for the bounds of the app."""
@@ -127,7 +127,8 @@ class AgentFile:
             raise self.error(steps, f"{key} {config_path!r} is a link out of the app's folder; copy it there")
         if file.suffix not in SUFFIXES or not file.is_file():
             where = f"beside {self.document.file.name}"
-            raise self.error(steps, f"{key} {config_path!r}: there is no such YAML file {where}; create it")
+            missing = self.error(steps, f"{key} {config_path!r}: there is no such YAML file {where}; create it")
+            raise AgentFileMissingError(str(missing))
         if real in self._above:
             circle = " -> ".join(path.name for path in (*self._above[self._above.index(real) :], real))
             raise self.error(steps, f"agent files refer to each other in a circle ({circle}); remove one reference")

@@ -44,6 +44,10 @@ def one_line(text: object) -> str:
     return "; ".join(line.strip() for line in str(text).splitlines() if line.strip())
 
 
+class AgentFileMissingError(FileNotFoundError, AgentConfigError):
+    """An agent file, or one that it refers to, is not there."""
+
+
 def read_text(file: Path) -> str:
     """The text of a file that is not too large; a fault is an AgentConfigError."""
     try:
@@ -53,7 +57,8 @@ def read_text(file: Path) -> str:
             raise AgentConfigError(f"{file}:1: the file is larger than {MAX_BYTES // 1024} KiB; split it")
         return raw.decode("utf-8-sig")
     except OSError as error:
-        raise AgentConfigError(f"{file}:1: the file cannot be read: {error.strerror or error}") from None
+        kind = AgentFileMissingError if isinstance(error, FileNotFoundError) else AgentConfigError
+        raise kind(f"{file}:1: the file cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise AgentConfigError(f"{file}:{line}: the file is not UTF-8 text; save it as UTF-8") from None

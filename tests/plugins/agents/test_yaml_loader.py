@@ -239,3 +239,12 @@ def test_a_file_that_cannot_be_read(folder: Any) -> None:
         from_config(folder.path / "agent.txt", composition=folder.composition)
     with pytest.raises(AgentConfigError, match=r"none\.yaml:1: the file cannot be read: No such file"):
         from_config(folder.path / "none.yaml", composition=folder.composition)
+
+
+def test_a_missing_file_is_a_file_not_found_error(folder: Any) -> None:
+    with pytest.raises(FileNotFoundError, match="cannot be read"):
+        from_config(folder.path / "none.yaml", composition=folder.composition)
+    text = "name: a\nmodel: gemini-2.5-flash\nsub_agents:\n  - config_path: none.yaml\n"
+    with pytest.raises(FileNotFoundError, match=r"root_agent\.yaml:4: .*create it") as caught:
+        folder.load(text)
+    assert isinstance(caught.value, AgentConfigError)
