@@ -196,8 +196,8 @@ class Runner:
                 f"invocation_id: {invocation_id} is provided but the app is not resumable; "
                 f"use App(resumability_config=ResumabilityConfig(is_resumable=True))"
             )
-        if invocation_id is None:
-            invocation_id = continued(self.agent, session.events, response_ids(content), resumable)
+        if invocation_id is None and ((ids := response_ids(content)) or self.agent.sub_agents or not self.agent.transfers):
+            invocation_id = continued(self.agent, session.events, ids, resumable)
         if self._is_delegate:
             raise ConfigurationError(
                 f"the root agent {self.agent.name!r} has a mode in which it works for another agent; "

@@ -6,8 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from mortise.agents.isolated import Outcome, run_isolated
-from mortise.agents.llm.task._finish_task_tool import finishing_response
+from mortise.agents.isolated import Outcome, finishes, run_isolated
 from mortise.workflow.base_node import BaseNode
 from mortise_kernel.contracts.agent import BaseAgent
 from mortise_kernel.events import Event
@@ -105,7 +104,7 @@ class AgentNode(BaseNode):
         return self.converses and not run.produced and note.author == self.agent.name
 
     def _has_finished(self, event: Event) -> bool:
-        return event.author == self.agent.name and finishing_response(event) is not None
+        return finishes(self.agent, event)
 
     def _is_end(self, event: Event) -> bool:
         if self.converses:

@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from mortise import Agent, Context, Event
+from mortise.agents import LoopAgent, ParallelAgent, SequentialAgent
 from mortise.sessions import InMemorySessionService, SqliteSessionService
 from mortise.testing import ScriptedModel
 from mortise.tools import FunctionTool, LongRunningFunctionTool
@@ -347,3 +348,38 @@ def test_code_that_ends_without_its_task_closes_the_conversation(talk: Any, outp
     assert outputs(begun.say("go")) == ["gave up", "tail(gave up)"]
     assert outputs(begun.say("new")) == ["gave up", "tail(gave up)"]
     assert seen(clerk) == ["user: new"]
+
+
+def test_in_a_team_the_message_goes_straight_to_the_task(talk: Any, outputs: Any, resumable: bool, store: Any) -> None:
+    def again(lead: list[Any], *script: Any) -> Any:
+        flow = Workflow(name="wf", edges=[("START", task("clerk", *script), tail)])
+        middle = Agent(name="middle", model=ScriptedModel(lead[1:]), sub_agents=[flow])
+        root = Agent(name="root", model=ScriptedModel(lead[:1]), sub_agents=[middle])
+        return talk(root, store, resumable=resumable)
+
+    def to(name: str) -> FunctionCall:
+        return FunctionCall(name="transfer_to_agent", args={"agent_name": name})
+
+    assert texts(again([to("middle"), to("wf")], "?").say("go")) == ["clerk: ?"]
+    assert texts(again([], "??").say("on")) == ["clerk: ??"]
+    last = again([], done()).say("and on")
+    assert outputs(last) == ["r", "tail(r)"]
+    assert texts(again(["", "hello"]).say("hi")) == ["middle: hello"]
+
+
+@pytest.mark.parametrize("around", [SequentialAgent, LoopAgent, ParallelAgent])
+def test_agents_around_a_graph_wait_for_its_task(talk: Any, outputs: Any, store: Any, around: Any) -> None:
+    def again(*script: Any) -> Any:
+        flow = Workflow(name="wf", edges=[("START", task("clerk", *script), tail)])
+        if around is ParallelAgent:
+            return talk(around(name="all", sub_agents=[flow]), store, resumable=True)
+        after = Agent(name="after", model=ScriptedModel(["after"]))
+        more = {"max_iterations": 1} if around is LoopAgent else {}
+        return talk(around(name="all", sub_agents=[flow, after], **more), store, resumable=True)
+
+    assert texts(again("?").say("go")) == ["clerk: ?"]
+    assert texts(again("??").say("on")) == ["clerk: ??"]
+    last = again(done()).say("and on")
+    assert outputs(last) == ["r", "tail(r)"]
+    assert texts(last) == ([] if around is ParallelAgent else ["after: after"])
+    assert len({event.invocation_id for event in last}) == 1
