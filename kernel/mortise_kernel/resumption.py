@@ -8,16 +8,17 @@ from mortise_kernel.contracts.agent import BaseAgent
 from mortise_kernel.errors import ConfigurationError
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
-from mortise_kernel.routing import choose_agent, find_call_event
+from mortise_kernel.routing import choose_agent, conversing_node, find_call_event
 from mortise_kernel.types.content import FunctionCall
 
 
 def continued(root: BaseAgent, events: Sequence[Event], ids: set[str | None], resumable: bool) -> str | None:
     """The unfinished invocation that answers to the calls `ids` continue, or None where they begin a new one.
 
-    A graph node or a task waits for its answer in every app, an agent only in one that is resumable.
+    A graph node or a task waits for its answer in every app, an agent only in one that is resumable. A message that
+    answers no call continues the graph one of whose nodes is in conversation with the user.
     """
-    asked = find_call_event(events, ids)
+    asked = find_call_event(events, ids) if ids else conversing_node(events)
     if asked is None or not (resumable or asked.node_info.path or asked.isolation_scope is not None):
         return None
     begun = _entered(root, events, asked.invocation_id)

@@ -33,7 +33,8 @@ def open_scope(events: Sequence[Event]) -> str | None:
     """The isolation scope that the conversation is in: the next message of the user belongs to it.
 
     It was left open by the last invocation in which an agent spoke. A scope is closed by the result of the call
-    that it is named after, or by an event in it that has an output.
+    that it is named after, by an event in it that has an output, or by the note that the graph node after whose path
+    it is named, or one around that, is done.
     """
     last: str | None = None
     for event in reversed(events):  # most conversations know no scopes: one look at each event of the last invocation
@@ -53,20 +54,34 @@ def _latest_open(events: Sequence[Event]) -> str | None:
         if last is not None and event.invocation_id != last:
             return None
         closed.update(response.id for response in event.get_function_responses())
+        closed.update(event.node_info.nodes or ())
         scope = event.isolation_scope
         if scope is not None:
             if event.output is not None:
                 closed.add(scope)
-            if scope not in closed and event.author != "user" and not _passes_on(event):
+            if not any(f"{scope}/".startswith(f"{one}/") for one in closed) and _converses(event):
                 return scope
         elif event.author != "user" and event.content is not None:
             last = event.invocation_id
     return None
 
 
-def _passes_on(event: Event) -> bool:
-    """Whether an agent only puts before the user what the agent in one of its tools asks: that takes no messages."""
-    return bool(event.long_running_tool_ids) and event.content is not None and event.content.role == "user"
+def conversing_node(events: Sequence[Event]) -> Event | None:
+    """The latest event of the graph node that has the user's next message, itself or in a task that it has given."""
+    scope = open_scope(events)
+    while scope is not None and (call := find_call_event(events, {scope})) is not None:
+        scope = call.isolation_scope
+    talk = (event for event in reversed(events) if scope is not None and event.isolation_scope == scope)
+    return next((event for event in talk if event.node_info.path), None)
+
+
+def _converses(event: Event) -> bool:
+    """Whether an agent is at work there that takes messages.
+
+    One does not that only notes its end, or puts before the user what the agent in one of its tools asks.
+    """
+    passes_on = event.long_running_tool_ids and event.content is not None and event.content.role == "user"
+    return event.author != "user" and not event.actions.end_of_agent and not passes_on
 
 
 def choose_agent(root: BaseAgent, events: Sequence[Event]) -> BaseAgent:

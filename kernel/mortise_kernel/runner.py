@@ -196,7 +196,8 @@ class Runner:
                 f"invocation_id: {invocation_id} is provided but the app is not resumable; "
                 f"use App(resumability_config=ResumabilityConfig(is_resumable=True))"
             )
-        if invocation_id is None and (ids := response_ids(content)):
+        ids, root = response_ids(content), self.agent
+        if invocation_id is None and (ids or root.sub_agents or not root.transfers):  # else it has no graph either
             invocation_id = continued(self.agent, session.events, ids, resumable)
         if self._is_delegate:
             raise ConfigurationError(

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
+from mortise.agents.llm.task._finish_task_tool import finishing_response
 from mortise.agents.opening import Opening, as_opening
 from mortise.agents.structured_output import validated
 from mortise_kernel.contracts.agent import BaseAgent
@@ -89,6 +90,11 @@ class Outcome:
                 self.value = text
             else:
                 self.value = validated(self._schema, text) if text.strip() else None
+
+
+def finishes(agent: BaseAgent, event: Event) -> bool:
+    """Whether the task agent `agent` is done with this event; what it came to may be None."""
+    return event.author == agent.name and finishing_response(event) is not None
 
 
 def _message(event: Event) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from mortise.agents.llm import task
-from mortise.agents.resuming import has_finished, transferred_to
+from mortise.agents.resuming import handed_over, has_finished, pauses, transferred_to
 from mortise.agents.structured_output import validated as validated
 from mortise_kernel.composing import compose_once
 from mortise_kernel.contracts.agent import BaseAgent, BaseAgentState, Handover
@@ -102,7 +102,12 @@ class LlmAgent(BaseAgent):
     def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         if ctx.is_resumable:
             return self._resumable(ctx)
+        if ctx.resumed and (target := handed_over(self, ctx)) is not None:
+            return self._handing_over(target, ctx)
         return self._turns(ctx)
+
+    async def _handing_over(self, target: BaseAgent, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        yield Handover(target, ctx)
 
     def _turns(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         events = task.delegating(self, ctx) if self._has_modes() else reason_and_act(ctx)
@@ -120,7 +125,7 @@ class LlmAgent(BaseAgent):
             async with aclosing(self._turns(ctx)) as events:
                 async for event in events:
                     yield event
-        if not waits(ctx) and not (ctx.end_invocation and self._has_modes()):  # a task that asks ends it too
+        if not pauses(ctx) and not (ctx.end_invocation and self._has_modes()):  # a task that asks ends it too
             ctx.set_agent_state(self.name, end_of_agent=True)
             yield self._state_event(ctx)
 

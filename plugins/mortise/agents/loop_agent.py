@@ -6,10 +6,10 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from typing import Any
 
+from mortise.agents.resuming import pauses
 from mortise_kernel.contracts.agent import BaseAgent, BaseAgentState
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
-from mortise_kernel.resumption import waits
 
 #: The events whose escalation a loop has answered, so that a loop around it goes on.
 _ANSWERED = "loop_agent.answered_escalations"
@@ -44,7 +44,7 @@ class LoopAgent(BaseAgent):
                     async for event in events:
                         yield event
                         leave = _escalates(ctx, event) or leave
-                if waits(ctx):
+                if pauses(ctx):
                     return
                 if leave:
                     break

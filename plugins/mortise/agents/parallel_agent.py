@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
+from mortise.agents.resuming import pauses
 from mortise_kernel.contracts.agent import BaseAgent, BaseAgentState
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.rendezvous import merge
-from mortise_kernel.resumption import waits
 
 
 class ParallelAgent(BaseAgent):
@@ -25,7 +25,7 @@ class ParallelAgent(BaseAgent):
         async with aclosing(merge([agent.run_async(self._branch(ctx, agent)) for agent in waiting])) as events:
             async for event in events:
                 yield event
-        if ctx.is_resumable and not waits(ctx):
+        if ctx.is_resumable and not pauses(ctx):
             ctx.set_agent_state(self.name, end_of_agent=True)
             yield self._state_event(ctx)
 

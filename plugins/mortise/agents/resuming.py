@@ -1,4 +1,4 @@
-"""Where a resumed LLM agent goes on: with an agent that it transferred to, with itself, or nowhere (S0 §10.2)."""
+"""Where a resumed agent goes on: with an agent that it transferred to, with itself, or nowhere (S0 §10.2)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,33 @@ from collections.abc import Sequence
 from mortise_kernel.contracts.agent import BaseAgent
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
-from mortise_kernel.routing import find_call_event
+from mortise_kernel.resumption import waits
+from mortise_kernel.routing import conversing_node, find_call_event
+
+
+def pauses(ctx: InvocationContext) -> bool:
+    """Whether something in this agent's run waits: for an answer, or, a graph's node, for what the user says to it.
+
+    Nothing does in an app that is not resumable.
+    """
+    if waits(ctx) or not ctx.is_resumable or ctx.isolation_scope is not None:
+        return bool(waits(ctx))
+    talks = conversing_node(ctx.session.events)
+    if talks is None or talks.invocation_id != ctx.invocation_id:
+        return False
+    return not ctx.branch or f"{talks.branch}.".startswith(f"{ctx.branch}.")
+
+
+def handed_over(agent: BaseAgent, ctx: InvocationContext) -> BaseAgent | None:
+    """The agent that has the word where an invocation is taken up, once, by the one that it began with.
+
+    So it is in an app that is not resumable, too, where a graph below that agent waits.
+    """
+    key = ("mortise.agents.resuming", agent.name)
+    if ctx.node_path is not None or ctx.opening is not None or key in ctx.notes:
+        return None
+    ctx.notes[key] = True
+    return transferred_to(agent, ctx)
 
 
 def transferred_to(agent: BaseAgent, ctx: InvocationContext) -> BaseAgent | None:

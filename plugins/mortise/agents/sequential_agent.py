@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
+from mortise.agents.resuming import pauses
 from mortise_kernel.contracts.agent import BaseAgent, BaseAgentState
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
-from mortise_kernel.resumption import waits
 
 
 class SequentialAgentState(BaseAgentState):
@@ -34,7 +34,7 @@ class SequentialAgent(BaseAgent):
             async with aclosing(agent.run_async(ctx)) as events:
                 async for event in events:
                     yield event
-            if waits(ctx):
+            if pauses(ctx):
                 return
         if ctx.is_resumable and self.sub_agents:
             ctx.set_agent_state(self.name, end_of_agent=True)

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from mortise.agents.isolated import Outcome, run_isolated
+from mortise.agents.isolated import Outcome, finishes, run_isolated
 from mortise.workflow.base_node import BaseNode
 from mortise_kernel.contracts.agent import BaseAgent
 from mortise_kernel.events import Event
@@ -25,7 +25,9 @@ class _Pausing:
 class AgentNode(BaseNode):
     """Runs `agent`. An LLM agent answers once, seeing only the node's input; its answer is the output.
 
-    One in mode 'chat' talks in the session's conversation and has no output; so do agents that no model drives.
+    One in mode 'task' works in an isolation scope, and may talk there with the user over several turns, until it calls
+    finish_task; what it finishes with is the output. One in mode 'chat' talks in the session's conversation and has no
+    output; so do agents that no model drives.
     """
 
     agent: Any
@@ -39,6 +41,11 @@ class AgentNode(BaseNode):
         super().__init__(**fields, **{"agent": agent})
         self.input_schema = self.input_schema or getattr(agent, "input_schema", None)
         self.output_schema = self.output_schema or getattr(agent, "output_schema", None)
+
+    @property
+    def converses(self) -> bool:
+        """Whether it has a task."""
+        return getattr(self.agent, "mode", None) == "task"
 
     @property
     def starts_nodes(self) -> bool:
@@ -63,7 +70,7 @@ class AgentNode(BaseNode):
         outcome = Outcome(self.agent)
         async with aclosing(self._running(run)) as events:
             async for event in events:
-                if not run.tree.resumable and self._isolated and _is_note(event):
+                if _is_note(event) and self._is_idle(run, event):
                     continue
                 if not event.node_info.path:
                     event.node_info.path = run.path
@@ -76,13 +83,32 @@ class AgentNode(BaseNode):
                     run.output, run.produced = event.output, True
                     event.node_info.output_for = run.output_for
                 if not event.partial:
-                    run.note_questions(event)
-                    _answered(run, event)
-                    if not run.interrupts and self._is_end(event):
-                        run.settle()  # so that this event says so
+                    self._note(run, event)
                 yield event
+        if self.converses and not run.produced and not run.interrupts:
+            run.interrupts = [run.path]  # it waits for what the user says
+
+    def _note(self, run: NodeRun, event: Event) -> None:
+        """Note what `event` means for the run."""
+        run.note_questions(event)
+        _answered(run, event)
+        if self.converses and self._has_finished(event):
+            run.produced, run.interrupts = True, ()
+        if not run.interrupts and self._is_end(event):
+            run.settle()  # so that this event says so
+
+    def _is_idle(self, run: NodeRun, note: Event) -> bool:
+        """Whether nobody needs `note`: a task agent's turn is not its end."""
+        if self._isolated and not run.tree.resumable:
+            return True
+        return self.converses and not run.produced and note.author == self.agent.name
+
+    def _has_finished(self, event: Event) -> bool:
+        return finishes(self.agent, event)
 
     def _is_end(self, event: Event) -> bool:
+        if self.converses:
+            return self._has_finished(event)
         actions = event.touched_actions
         return actions is not None and bool(actions.end_of_agent) and event.author == self.agent.name
 
@@ -94,10 +120,13 @@ class AgentNode(BaseNode):
             return _own(self.agent.run_async(ctx), ctx)
         ctx.resumability_config = _Pausing()
         value = self.fit_input(run.input)
-        scope = run.scope
-        if self.agent.mode == "task" and scope is None:
-            scope = run.path
-        return run_isolated(self.agent, ctx, value, branch=run.branch, isolation_scope=scope, since=run.since)
+        scope, since = run.scope, run.since
+        if self.converses:
+            around = run.tree.invocation.isolation_scope if run.parent is None else run.parent.scope
+            scope = run.path if scope == around else scope
+            # Every invocation has runs of that path: what an earlier one said in the scope is not for this one.
+            since = len(ctx.session.events) if since is None else since
+        return run_isolated(self.agent, ctx, value, branch=run.branch, isolation_scope=scope, since=since)
 
 
 async def _own(events: AsyncGenerator[Event, None], ctx: InvocationContext) -> AsyncGenerator[Event, None]:

@@ -44,12 +44,18 @@ class BaseNode(BaseModel):
     joins: ClassVar[bool] = False
     #: Its nodes' events bear its name.
     is_graph: ClassVar[bool] = False
+
     @field_validator("name")
     @classmethod
     def _identifier(cls, name: str) -> str:
         if name and not name.isidentifier() and name != START_NAME:
             raise ValueError(f"invalid node name {name!r}: it must be a Python identifier")
         return name
+
+    @property
+    def converses(self) -> bool:
+        """Whether it talks with the user: where it says something and has no output, it waits for a message."""
+        return False
 
     @property
     def starts_nodes(self) -> bool:

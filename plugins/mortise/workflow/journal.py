@@ -15,7 +15,7 @@ _NOTE = "mortise.workflow.journal"
 class Record:
     """What the events of one run tell. Indices are those of the session's events."""
 
-    __slots__ = ("first", "last", "output_event", "questions", "route")
+    __slots__ = ("first", "last", "output_event", "questions", "route", "said", "scopes")
 
     def __init__(self, first: int) -> None:
         self.first = first
@@ -24,6 +24,9 @@ class Record:
         self.route: Any = None
         #: The ids of the questions asked, each with the schema of its answer.
         self.questions: dict[str, dict[str, Any] | None] = {}
+        #: The latest event with content, and the scopes that the run and those in it talk in.
+        self.said: Event | None = None
+        self.scopes: set[str | None] = set()
 
 
 class Journal:
@@ -33,6 +36,8 @@ class Journal:
         self.records: dict[str, Record] = {}
         #: The answers to each question, in order, each with the index of its event.
         self.answers: dict[str, list[tuple[dict[str, Any], int]]] = {}
+        #: The index of the user's latest message in each isolation scope.
+        self.messages: dict[str | None, int] = {}
         #: The paths of the runs that ended, in order, by their parent's path.
         self.ended: dict[str, dict[str, None]] = {}
         #: The message that started the invocation.
@@ -48,6 +53,9 @@ class Journal:
             return
         record = self._record(info.path, index)
         record.last = index
+        record.scopes.add(event.isolation_scope)
+        if event.content is not None:
+            record.said = event
         if event.error_code and event.content is None:
             record.output_event = None  # of a failed attempt
         if event.output is not None or info.message_as_output:
@@ -55,22 +63,28 @@ class Journal:
                 self._record(path, index).output_event = event
             if info.route is not None:
                 record.route = info.route
-        actions = event.touched_actions
-        if actions is not None:
-            if actions.route is not None:
-                record.route = actions.route
-            if actions.agent_state is not None:
-                self._read_ended(actions.agent_state.get("nodes"))
         self._read_ended(info.nodes)
+        self._read_actions(record, event)
         self._read_questions(record, event)
+
+    def _read_actions(self, record: Record, event: Event) -> None:
+        actions = event.touched_actions
+        if actions is None:
+            return
+        if actions.route is not None:
+            record.route = actions.route
+        if actions.agent_state is not None:
+            self._read_ended(actions.agent_state.get("nodes"))
 
     def _read_user(self, index: int, event: Event) -> None:
         responses = event.get_function_responses()
         for response in responses:
             if response.id:
                 self.answers.setdefault(response.id, []).append((response.response or {}, index))
-        if not responses and self.message is None:
-            self.message = event.content
+        if not responses:
+            self.messages[event.isolation_scope] = index
+            if self.message is None:
+                self.message = event.content
 
     def _read_ended(self, nodes: dict[str, Any] | None) -> None:
         for path in nodes or ():
@@ -101,6 +115,10 @@ class Journal:
         run = max(latest, default=0)
         return run if run and latest[run] > since else run + 1
 
+    def hears(self, record: Record) -> bool:
+        """Whether the user has said something to the run since its last event."""
+        return any(self.messages.get(scope, -1) > record.last for scope in record.scopes)
+
     def has_ended(self, path: str) -> bool:
         """Whether the run of that path is over."""
         return path in self.ended.get(path.rpartition("/")[0], ())
@@ -126,13 +144,14 @@ def _read(ctx: InvocationContext) -> Journal | None:
 
 def _indices(events: Sequence[Event], invocation_id: str) -> list[int]:
     """Where the invocation's events are, from the latest to the message that started it."""
+    # What the user said to a node in between, in a scope, looks like the message that starts one.
     found: list[int] = []
     for index in range(len(events) - 1, -1, -1):
         event = events[index]
         if event.invocation_id != invocation_id:
             continue
         found.append(index)
-        opening = event.author == "user" and not event.get_function_responses()
+        opening = event.author == "user" and event.isolation_scope is None and not event.get_function_responses()
         if opening and (index == 0 or events[index - 1].invocation_id != invocation_id):
             break
     return found

@@ -16,8 +16,8 @@ def recall(run: NodeRun) -> bool:
     """Give `run` the outcome that the journal has for it; whether that is so, or else it is to be run.
 
     A run whose output is in the journal is over, also where nothing says that it ended (but for one that might still
-    have chosen a route). One that asked goes on
-    by its node's `rerun_on_resume`; with questions that are still open, it waits.
+    have chosen a route). One that asked goes on by its node's `rerun_on_resume`; with questions that are still open, it
+    waits. So does one that has spoken to the user, until the user says something to it.
     """
     journal = run.tree.journal
     if journal is None:
@@ -36,7 +36,7 @@ def recall(run: NodeRun) -> bool:
         run.recall(record)
         return True
     run.since = record.first
-    return bool(record.questions) and _answered(run, journal, record)
+    return (bool(record.questions) or run.node.converses) and _answered(run, journal, record)
 
 
 def _answered(run: NodeRun, journal: Journal, record: Record) -> bool:
@@ -48,7 +48,12 @@ def _answered(run: NodeRun, journal: Journal, record: Record) -> bool:
             response, index = journal.answers[question][-1]
             answers[question] = answer_value(question, response, schema)
             news = news or index > record.last
+    if run.node.converses:
+        news = news or journal.hears(record)
     missing = [question for question in record.questions if question not in answers]
+    spoken = not news and run.node.converses and _has_spoken(run, record)
+    if spoken:
+        missing = missing or [run.path]
     if run.node.rerun_on_resume and (news or not missing):
         run.answers = answers
         return False
@@ -60,6 +65,14 @@ def _answered(run: NodeRun, journal: Journal, record: Record) -> bool:
     if run.parent is not None:
         run.branch = run.parent.branch  # what follows an answer is on the branch of the graph
     return True
+
+
+def _has_spoken(run: NodeRun, record: Record) -> bool:
+    """Whether the last that was said in the run was said to the user; what is on another branch was said to it."""
+    said = record.said
+    if said is None or said.branch != run.branch or said.long_running_tool_ids:
+        return False
+    return said.is_final_response()
 
 
 def _output(answers: dict[str, Any]) -> Any:

@@ -62,15 +62,6 @@ class Workflow(BaseAgent, BaseNode):
             self.graph = Graph.from_edge_items(self.edges)
         if self.graph is not None:
             self.graph.validate_graph()
-            self._check_nodes(self.graph)
-
-    def _check_nodes(self, graph: Graph) -> None:
-        for node in graph.nodes:
-            if isinstance(node, AgentNode) and getattr(node.agent, "mode", None) == "task":
-                raise ValueError(
-                    f"agent {node.name!r} has mode='task' and cannot be a node of workflow {self.name!r}: let a chat "
-                    f"agent delegate to it, or run it from a function with ctx.run_node"
-                )
 
     def _check_state_schema(self) -> None:
         """Refuse parameters that the state cannot have. After validation, which would make another error of it."""

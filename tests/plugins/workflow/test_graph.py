@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from mortise.agents import LlmAgent
 from mortise.workflow import DEFAULT_ROUTE, START, Edge, FunctionNode, Graph, JoinNode, Workflow
 
 
@@ -110,7 +109,6 @@ fa, fb, fc = FunctionNode(a), FunctionNode(b), FunctionNode(c)
         ([("START", 42)], "42 .int. cannot be a node"),
         ([("START", fa, {1.5: fb})], "1.5"),
         ([("START", lambda: 1)], "<lambda>"),
-        ([("START", LlmAgent(name="worker", mode="task"))], "'worker' has mode='task'"),
     ],
 )  # fmt: skip
 def test_what_cannot_run_is_refused_by_name(edges: list[Any], told: str) -> None:

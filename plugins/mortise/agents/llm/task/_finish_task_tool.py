@@ -13,6 +13,8 @@ from mortise_kernel.context import Context
 from mortise_kernel.contracts.request import LlmRequest
 from mortise_kernel.contracts.tool import BaseTool
 from mortise_kernel.events import Event
+from mortise_kernel.invocation import InvocationContext
+from mortise_kernel.routing import find_call_event
 from mortise_kernel.types.content import FunctionResponse
 from mortise_kernel.types.tools import FunctionDeclaration
 
@@ -95,24 +97,23 @@ class FinishTaskTool(BaseTool):
 
 
 async def until_finished(
-    agent_name: str, tool: FinishTaskTool, events: AsyncGenerator[Event, None]
+    ctx: InvocationContext, tool: FinishTaskTool, events: AsyncGenerator[Event, None]
 ) -> AsyncGenerator[Event, None]:
     """The events of a task agent, up to the one that says that it is done, which gets the `output`."""
-    offered: dict[str | None, dict[str, Any]] = {}
+    agent_name = ctx.agent.name
     async with aclosing(events) as told:
         async for event in told:
             if event.author != agent_name:  # of an agent that works for this one
                 yield event
                 continue
-            if not event.partial:
-                for call in event.get_function_calls():
-                    if call.name == FINISH_TASK_TOOL_NAME:
-                        offered[call.id] = call.args or {}
             done = finishing_response(event)
-            if done is not None and done.id in offered:
-                event.output = tool.output(offered[done.id])
-                yield event
-                return
+            if done is not None:  # its call is committed, perhaps by a process that is gone
+                called = find_call_event(ctx.session.events, {done.id})
+                offered = [call for call in called.get_function_calls() if call.id == done.id] if called else []
+                if offered:
+                    event.output = tool.output(offered[0].args or {})
+                    yield event
+                    return
             yield event
 
 

@@ -34,4 +34,4 @@ def delegating(agent: Any, ctx: InvocationContext) -> AsyncGenerator[Event, None
     if agent.mode != "task":
         return events
     finish = next(entry for entry in agent.tools if isinstance(entry, FinishTaskTool))
-    return until_finished(agent.name, finish, events)
+    return until_finished(ctx, finish, events)
