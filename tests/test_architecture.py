@@ -22,7 +22,7 @@ CONTRIB = ROOT / "contrib"
 SDKS = ("anthropic", "google.genai", "litellm", "openai", "sqlalchemy", "starlette")
 #: What the kernel may import besides the standard library and itself.
 KERNEL_NEEDS = {"mortise_kernel", "pluggy", "pydantic", "pydantic_core", "stevedore", "yaml"}
-KERNEL_CODE_LINES = 3_900
+KERNEL_CODE_LINES = 3_950
 
 
 @cache

@@ -61,7 +61,15 @@ class Pool:
     ) -> Any:
         """The result of `function`, called with the context variables of the caller."""
         work = partial(copy_context().run, _timed, function, values)
-        outcome, error, seconds = await asyncio.get_running_loop().run_in_executor(self._threads(), work)
+        threads = self._threads()
+        try:
+            outcome, error, seconds = await asyncio.get_running_loop().run_in_executor(threads, work)
+        except asyncio.CancelledError:
+            # The function may run on, and its thread with it: those that come later must not wait for that one.
+            if self._executor is threads:
+                self._executor = None
+                threads.shutdown(wait=False)
+            raise
         if seconds > self._settings.quick:
             self._quick[key] = min(quick_calls, 0)
         elif 0 <= quick_calls < self._settings.in_place_after:

@@ -76,6 +76,24 @@ def test_the_pool_is_bounded(ask: Any, call: Any) -> None:
         ask([call("chop")], settings="settings: {tool_threads: {max_workers: 0}}")
 
 
+def test_a_thread_that_was_given_up_keeps_nobody_waiting(ask: Any, call: Any) -> None:
+    where = Where()
+    enough = threading.Event()
+
+    def simmer() -> None:
+        """Simmers."""
+        enough.wait(20)
+
+    settings = "settings: {tool_threads: {max_workers: 1, in_place_after: 0}, tool_timeout: {tools: {simmer: 0.05}}}"
+    try:
+        outcome = ask([call("simmer")], [call("chop")], tools=[simmer, where.chop], settings=settings)
+    finally:
+        enough.set()
+    first, second = outcome.results
+    assert "did not answer within" in str(first)
+    assert list(second) == ["result"]
+
+
 @dataclass
 class Knife:
     """A callable that cannot be hashed."""
