@@ -15,7 +15,7 @@ from mortise.flows.confirmation_answer import UnusableAnswerError, read_answer
 from mortise.flows.visibility import CONFIRMATION_CALL, CREDENTIAL_CALL, INPUT_CALL
 from mortise.workflow.answers import answer_value
 from mortise_kernel.contracts.tool import BaseTool, BaseToolset
-from mortise_kernel.errors import ConfigurationError, did_you_mean
+from mortise_kernel.errors import ConfigurationError
 from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
 
 _YES, _NO = ("y", "yes"), ("n", "no")
@@ -48,7 +48,7 @@ async def answers_to(conversation: Conversation, texts: Mapping[str, str]) -> Co
         question = known.get(call_id)
         if question is None:
             there = f"; open are: {', '.join(known)}" if known else "; nothing waits in this session"
-            raise ConfigurationError(f"--answer: nothing waits for {call_id!r}{did_you_mean(call_id, known) or there}")
+            raise ConfigurationError(f"--answer: nothing waits for {call_id!r}{there}")
         if question.name == CREDENTIAL_CALL:
             raise ConfigurationError(_no_credential(question, conversation))
         try:

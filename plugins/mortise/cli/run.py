@@ -70,7 +70,11 @@ async def _run(conversation: Conversation, said: str | dict[str, str], transcrip
     try:
         message = said if isinstance(said, str) else await answers_to(conversation, said)
         status = await run_turn(conversation, message, watched, stream=stream)
-        return (await _waiting(conversation, watched, not isinstance(said, str)) and status == 0 and WAITING) or status
+        if await _waiting(conversation, watched, not isinstance(said, str)):
+            return status or WAITING
+        if isinstance(transcript, Answer) and transcript.silent:
+            say("note: the agent gave no answer; it said nothing", err=True)
+        return status
     finally:
         await conversation.close()
 

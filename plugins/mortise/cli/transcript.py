@@ -71,7 +71,6 @@ class Answer:
         self._chunks = False
         self._answered = False
         self._status = 0
-        self._waits = False
 
     def show(self, event: Event) -> None:
         """Print what belongs to the answer."""
@@ -87,7 +86,6 @@ class Answer:
                 say(text, nl=False)
                 self._chunks = True
             return
-        self._waits = self._waits or bool(event.long_running_tool_ids)
         if self._chunks:
             self._answered = True
             self.cut()
@@ -97,9 +95,12 @@ class Answer:
 
     def end(self) -> int:
         """1 where an event told of a failure."""
-        if not self._answered and self._status == 0 and not self._waits:
-            say("note: the agent gave no answer; it said nothing", err=True)
         return self._status
+
+    @property
+    def silent(self) -> bool:
+        """Whether the agent has said nothing at all."""
+        return not self._answered and self._status == 0
 
     def cut(self) -> None:
         """End a line of chunks."""

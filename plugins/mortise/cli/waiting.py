@@ -16,6 +16,9 @@ from mortise_kernel.types.hot import as_plain
 
 _BEHIND = {CONFIRMATION_CALL: "originalFunctionCall", CREDENTIAL_CALL: "functionCallId"}
 
+#: Stands in the hint of a tool that gives none of its own: how a program answers, which is no help to a person.
+_FOR_PROGRAMS = "by responding with a FunctionResponse"
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -81,7 +84,8 @@ def told(question: Question) -> list[str]:
     args = question.args
     if question.name == CONFIRMATION_CALL:
         asked = args.get("toolConfirmation") or {}
-        more = {"hint": asked.get("hint"), "payload": asked.get("payload")}
+        hint = asked.get("hint") or ""
+        more = {"hint": "" if _FOR_PROGRAMS in hint else hint, "payload": asked.get("payload")}
         return [f"approve {_call(question.original)}?", *_more(more)]
     if question.name == INPUT_CALL:
         more = {"payload": args.get("payload"), "as JSON schema": args.get("response_schema")}
