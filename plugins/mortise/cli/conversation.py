@@ -68,7 +68,7 @@ class Conversation:
     user: str
     session: str
     #: The AGENT argument and the options, as they were given.
-    given: tuple[str, ...] = ()
+    given: tuple[str, ...]
 
     def command(self, name: str, *more: str) -> str:
         """The command line that goes on with this conversation."""
