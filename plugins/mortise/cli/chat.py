@@ -11,12 +11,14 @@ from typing import Protocol
 
 import click
 
+from mortise.cli.asking import Desk
 from mortise.cli.conversation import Conversation, Options, conversation_options, converse, data_folder
 from mortise.cli.terminal import one_line, say
-from mortise.cli.transcript import Dialogue
-from mortise.cli.turn import RunFailedError, run_turn
+from mortise.cli.transcript import Dialogue, Transcript
+from mortise.cli.turn import RunFailedError, Watched, run_turn
 from mortise_kernel import seam
 from mortise_kernel.errors import MortiseError
+from mortise_kernel.types.content import Content
 
 
 class Prompt(Protocol):
@@ -61,31 +63,43 @@ def chat(
     ctx: click.Context, agent: str, session: str | None, user: str, model: str | None, sessions: str | None,
     distribution: str | None,
 ) -> None:  # fmt: skip
-    """Talk to AGENT: each line is a message. Ctrl-C stops an answer, Ctrl-D leaves."""
+    """Talk to AGENT: each line is a message. Ctrl-C stops an answer, Ctrl-D leaves.
+
+    What the agent asks (approvals, questions, credentials) is put to you; an empty answer leaves it open, and an empty
+    line asks again.
+    """
     options = Options(session=session, user=user, model=model, sessions=sessions, distribution=distribution)
     conversation = converse(ctx, agent, options)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if at_terminal:
         say(f"{conversation.agent.name} - Ctrl-C stops an answer, Ctrl-D leaves", dim=True)
-    asyncio.run(_chat(conversation, TerminalPrompt() if at_terminal else PipedPrompt()))
+    desk = Desk(conversation, at_terminal)
+    asyncio.run(_chat(conversation, TerminalPrompt() if at_terminal else PipedPrompt(), desk, session is not None))
     if at_terminal:
         say(f"(to go on: --session {conversation.session})", dim=True)
 
 
-async def _chat(conversation: Conversation, prompt: Prompt) -> None:
-    dialogue = Dialogue(conversation.agent.name)
+async def _chat(conversation: Conversation, prompt: Prompt, desk: Desk, taken_up: bool) -> None:
+    watched = Watched(Dialogue(conversation.agent.name))
     try:
-        while (line := await prompt.read()) is not None:
-            if line.strip():
-                await _interruptible(conversation, line, dialogue)
+        message: str | Content | None = await desk.ask_all() if taken_up else None
+        while True:
+            if message is None:
+                if (line := await prompt.read()) is None:
+                    return
+                message = line if line.strip() else await desk.ask_all()
+            if message is not None:
+                watched.asking.clear()
+                await _interruptible(conversation, message, watched)
+                message = await desk.ask_new() if watched.asking else None
     finally:
         await conversation.close()
 
 
-async def _interruptible(conversation: Conversation, line: str, dialogue: Dialogue) -> None:
+async def _interruptible(conversation: Conversation, message: str | Content, transcript: Transcript) -> None:
     """One turn, which Ctrl-C cancels and nothing else ends the conversation for."""
     loop = asyncio.get_running_loop()
-    turn = seam.spawn(run_turn(conversation, line, dialogue, stream=True), name="turn")
+    turn = seam.spawn(run_turn(conversation, message, transcript, stream=True), name="turn")
     with suppress(NotImplementedError, RuntimeError):  # not on every platform, and in the main thread only
         loop.add_signal_handler(signal.SIGINT, turn.cancel)
     try:

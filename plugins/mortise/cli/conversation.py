@@ -5,6 +5,7 @@ Everything that can be wrong is checked before the session store is opened, so a
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from mortise_kernel.runner import Runner
 from mortise_kernel.tree import check_tree
 
 FOLDER = Path(".mortise")
+_USER = "user"
 _BUILT_IN = Path(str(distributions.__file__)).parent
 
 Function = Callable[..., Any]
@@ -49,7 +51,7 @@ def conversation_options(command: Function) -> Function:
         click.option("--distribution", metavar="NAME|FILE", help="Another distribution than the present folder's."),
         click.option("--sessions", metavar="URI", help="Where sessions are kept; by default .mortise/sessions.db."),
         click.option("--model", metavar="ADDRESS", help="Another model for the root agent, such as demo: or echo:."),
-        click.option("--user", default="user", show_default=True, help="Whose session it is."),
+        click.option("--user", default=_USER, show_default=True, help="Whose session it is."),
         click.option("--session", metavar="ID", help="The session to start or to continue; by default a new one."),
         click.argument("agent"),
     )
@@ -65,6 +67,13 @@ class Conversation:
     runner: Runner
     user: str
     session: str
+    #: The AGENT argument and the options, as they were given.
+    given: tuple[str, ...]
+
+    def command(self, name: str, *more: str) -> str:
+        """The command line that goes on with this conversation."""
+        agent, *options = self.given
+        return shlex.join(["mortise", name, agent, "--session", self.session, *more, *options])
 
     @property
     def agent(self) -> BaseAgent:
@@ -92,7 +101,13 @@ def converse(ctx: click.Context, reference: str, options: Options) -> Conversati
     store = _store_of(source) if options.sessions is None else None
     store = store or _open_store(composition, options.sessions)
     runner = _runner(source, composition, store)
-    return Conversation(runner, options.user, options.session or seam.new_id())
+    return Conversation(runner, options.user, options.session or seam.new_id(), _given(reference, options))
+
+
+def _given(reference: str, options: Options) -> tuple[str, ...]:
+    values = {name: getattr(options, name) for name in ("model", "sessions", "distribution")}
+    values["user"] = options.user if options.user != _USER else None
+    return (reference, *(word for name, value in values.items() if value is not None for word in (f"--{name}", value)))
 
 
 def _check_given(options: Options) -> None:

@@ -7,6 +7,7 @@ from typing import Protocol
 import click
 
 from mortise.cli.terminal import one_line, say, shortened
+from mortise.flows.visibility import HIDDEN
 from mortise_kernel.events import Event
 
 _WIDTH = 100
@@ -70,7 +71,6 @@ class Answer:
         self._chunks = False
         self._answered = False
         self._status = 0
-        self._waiting: list[str] = []
 
     def show(self, event: Event) -> None:
         """Print what belongs to the answer."""
@@ -86,8 +86,6 @@ class Answer:
                 say(text, nl=False)
                 self._chunks = True
             return
-        if event.long_running_tool_ids:
-            self._waiting += [c.name or "?" for c in event.get_function_calls() if c.id in event.long_running_tool_ids]
         if self._chunks:
             self._answered = True
             self.cut()
@@ -96,11 +94,13 @@ class Answer:
             say(text)
 
     def end(self) -> int:
-        """1 where an event told of a failure; a run that waits says for what."""
-        if not self._answered and self._status == 0:
-            reason = f"it waits for {', '.join(self._waiting)}" if self._waiting else "it said nothing"
-            say(f"note: the agent gave no answer; {reason}", err=True)
+        """1 where an event told of a failure."""
         return self._status
+
+    @property
+    def silent(self) -> bool:
+        """Whether the agent has said nothing at all."""
+        return not self._answered and self._status == 0
 
     def cut(self) -> None:
         """End a line of chunks."""
@@ -141,12 +141,12 @@ class Dialogue:
 
     def _tools(self, event: Event) -> None:
         for call in event.get_function_calls():
+            if call.name in HIDDEN:
+                continue  # a request of the runtime's own is put to the user once the turn is over
             args = ", ".join(f"{name}={shortened(value, 40)}" for name, value in (call.args or {}).items())
             say(f"  → {call.name}({shortened(args, _WIDTH)})", dim=True)
         for response in event.get_function_responses():
             say(f"  ← {response.name}: {shortened(response.response, _WIDTH)}", dim=True)
-        if event.long_running_tool_ids:
-            say("  (it waits for an answer from outside)", dim=True)
 
     def _name(self, author: str) -> None:
         if author != self._author:

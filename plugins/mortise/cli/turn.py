@@ -10,7 +10,9 @@ from mortise.cli.conversation import Conversation
 from mortise.cli.terminal import one_line
 from mortise.cli.transcript import Transcript
 from mortise_kernel.errors import ConfigurationError, FeatureUnavailableError, MortiseError
+from mortise_kernel.events import Event
 from mortise_kernel.run_config import RunConfig, StreamingMode
+from mortise_kernel.types.content import Content
 
 _PACKAGES = ("mortise_kernel", "mortise")
 
@@ -19,7 +21,29 @@ class RunFailedError(Exception):
     """The run failed; the message is one line."""
 
 
-async def run_turn(conversation: Conversation, message: str, transcript: Transcript, *, stream: bool) -> int:
+class Watched:
+    """A transcript that notes which of the invocations that it shows ask the user for something."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+        self.asking: set[str] = set()
+
+    def show(self, event: Event) -> None:
+        """Show one event."""
+        if event.long_running_tool_ids:
+            self.asking.add(event.invocation_id)
+        self._transcript.show(event)
+
+    def cut(self) -> None:
+        """No more events come."""
+        self._transcript.cut()
+
+    def end(self) -> int:
+        """The exit status."""
+        return self._transcript.end()
+
+
+async def run_turn(conversation: Conversation, message: str | Content, transcript: Transcript, *, stream: bool) -> int:
     """Run one turn; its exit status. A wrong setting is raised as it is, any other failure as RunFailedError."""
     config = RunConfig(streaming_mode=StreamingMode.SSE if stream else StreamingMode.NONE)
     try:

@@ -117,7 +117,7 @@ class _Verdicts:
             if self._answers.setdefault(call_id, said) != said:
                 raise UnusableAnswerError("two answers in one message contradict each other")
             if said.edited_args is not None:
-                _check_fit(self._tools.get(call.name or ""), said.edited_args)
+                check_fit(self._tools.get(call.name or ""), said.edited_args)
                 call.args = said.edited_args
         except UnusableAnswerError as error:
             self._calls.pop(call_id, None)
@@ -152,7 +152,7 @@ class _Verdicts:
             event.custom_metadata = {**(event.custom_metadata or {}), "edited_args": edited}
 
 
-def _check_fit(tool: BaseTool | None, args: dict[str, Any]) -> None:
+def check_fit(tool: BaseTool | None, args: dict[str, Any]) -> None:
     """Raise UnusableAnswerError where `args` are none for `tool`."""
     problem = None
     declaration = tool._get_declaration() if tool is not None else None

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import pty
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from textwrap import dedent
@@ -67,6 +70,52 @@ class Project:
         return {str(file.relative_to(self.path)) for file in self.path.rglob("*") if "__pycache__" not in file.parts}
 
 
+class Terminal:
+    """A chat in a pseudo-terminal."""
+
+    def __init__(self, cwd: Path, *args: str) -> None:
+        self._main, side = pty.openpty()
+        os.set_blocking(self._main, False)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "mortise.cli.main", "chat", *args],
+            cwd=cwd, stdin=side, stdout=side, stderr=side, start_new_session=True,
+            env={**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"},
+        )  # fmt: skip
+        os.close(side)
+        self.text = ""
+        #: Everything that was ever on it.
+        self.seen = ""
+
+    def expect(self, text: str) -> None:
+        """Wait until `text` has appeared; what came up to it is consumed."""
+        deadline = time.monotonic() + 20
+        while text not in self.text:
+            try:
+                read = os.read(self._main, 65536).decode(errors="replace")
+                self.text += read
+                self.seen += read
+            except BlockingIOError:
+                time.sleep(0.01)
+            except OSError:
+                break
+            assert time.monotonic() < deadline, self.text
+        assert text in self.text, self.text
+        self.text = self.text.partition(text)[2]
+
+    def send(self, keys: str) -> None:
+        os.write(self._main, keys.encode())
+
+    def interrupt(self) -> None:
+        os.kill(self.process.pid, signal.SIGINT)
+
+    def close(self) -> int:
+        try:
+            return self.process.wait(20)
+        finally:
+            self.process.kill()
+            os.close(self._main)
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     for name in _VARIABLES:
@@ -87,3 +136,9 @@ def scripted(project: Project) -> Callable[[str], str]:
         return f"script:{project.write('steps.yaml', steps)}"
 
     return make
+
+
+@pytest.fixture
+def terminal_of(project: Project) -> Callable[..., Terminal]:
+    """Opens a chat of these arguments in a terminal."""
+    return lambda *args: Terminal(project.path, *args)

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -55,49 +50,9 @@ def test_long_results_are_shortened(project: Any, scripted: Callable[[str], str]
     assert lines[-1] == "done"
 
 
-class Terminal:
-    """A chat in a pseudo-terminal."""
-
-    def __init__(self, cwd: Path, *args: str) -> None:
-        self._main, side = pty.openpty()
-        os.set_blocking(self._main, False)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "mortise.cli.main", "chat", *args],
-            cwd=cwd, stdin=side, stdout=side, stderr=side, start_new_session=True,
-            env={**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"},
-        )  # fmt: skip
-        os.close(side)
-        self.text = ""
-
-    def expect(self, text: str) -> None:
-        """Wait until `text` has appeared; what came up to it is consumed."""
-        deadline = time.monotonic() + 20
-        while text not in self.text:
-            try:
-                self.text += os.read(self._main, 65536).decode(errors="replace")
-            except BlockingIOError:
-                time.sleep(0.01)
-            except OSError:
-                break
-            assert time.monotonic() < deadline, self.text
-        assert text in self.text, self.text
-        self.text = self.text.partition(text)[2]
-
-    def send(self, keys: str) -> None:
-        os.write(self._main, keys.encode())
-
-    def interrupt(self) -> None:
-        os.kill(self.process.pid, signal.SIGINT)
-
-    def close(self) -> int:
-        try:
-            return self.process.wait(20)
-        finally:
-            self.process.kill()
-            os.close(self._main)
-
-
-def test_control_c_stops_the_answer_and_control_d_leaves(project: Any, scripted: Callable[[str], str]) -> None:
+def test_control_c_stops_the_answer_and_control_d_leaves(
+    project: Any, scripted: Callable[[str], str], terminal_of: Any
+) -> None:
     project.write("app/tools.py", """
         import asyncio
 
@@ -108,7 +63,7 @@ def test_control_c_stops_the_answer_and_control_d_leaves(project: Any, scripted:
     """)  # fmt: skip
     project.write("app/agent.yaml", "name: a\ntools: [tools.wait]\n")
     model = scripted("- call: wait\n- delay: 60\n  text: late\n- text: usable again\n- text: and once more\n")
-    terminal = Terminal(project.path, "app", "--model", model, "--session", "s")
+    terminal = terminal_of("app", "--model", model, "--session", "s")
     for _ in range(2):  # a tool that waits, then a model that does
         terminal.expect("you>")
         terminal.send("go\r")
@@ -130,12 +85,15 @@ def test_control_c_stops_the_answer_and_control_d_leaves(project: Any, scripted:
     assert later.stdout == "later\n"
 
 
-def test_a_terminal_is_not_moved_by_what_a_model_writes(project: Any, scripted: Callable[[str], str]) -> None:
+def test_a_terminal_is_not_moved_by_what_a_model_writes(
+    project: Any, scripted: Callable[[str], str], terminal_of: Any
+) -> None:
     project.write("a.yaml", "name: a\n")
-    terminal = Terminal(project.path, "a.yaml", "--model", scripted('- text: "before\\e]0;owned\\a\\rafter"\n'))
+    terminal = terminal_of("a.yaml", "--model", scripted('- text: "before\\e]0;owned\\a\\rafter"\n'))
     terminal.expect("you>")
     terminal.send("go\r")
     terminal.expect("before]0;ownedafter")
+    terminal.expect("you>")
     terminal.send("\x04")
     terminal.expect("to go on")
     assert terminal.close() == 0
