@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Protocol
 
 import click
+from pydantic_core import to_jsonable_python
 
 from mortise.cli.terminal import one_line, say, shortened
 from mortise.flows.visibility import HIDDEN
@@ -161,10 +163,19 @@ class Dialogue:
 
 
 def text_of(event: Event) -> str:
-    """The text that an agent says in an event, without its thoughts."""
-    if event.author == "user" or event.content is None:
+    """The text that an agent says in an event, without its thoughts; or what the graph at the root comes to."""
+    if event.author == "user":
+        return ""
+    if event.output is not None and any("/" not in path for path in event.node_info.output_for or ()):
+        return event.output if isinstance(event.output, str) else as_json(event.output)
+    if event.content is None:
         return ""
     return "".join(part.text for part in event.content.parts or () if part.text and not part.thought)
+
+
+def as_json(value: object) -> str:
+    """A graph's output that is no text, as JSON."""
+    return json.dumps(to_jsonable_python(value, fallback=str), ensure_ascii=False)
 
 
 def failure(event: Event) -> str | None:

@@ -51,6 +51,21 @@ def test_the_model_option_is_for_the_root_agent(project: Any, scripted: Callable
     assert (result.stdout, result.stderr) == ("from the script\n", "")
 
 
+@pytest.mark.parametrize(
+    ("given", "shown"), [("'done: ' + node_input", "done: hi\n"), ("{'said': [node_input]}", '{"said": ["hi"]}\n')]
+)
+def test_what_a_graph_comes_to_is_its_answer(project: Any, given: str, shown: str) -> None:
+    lines = [
+        "from mortise.workflow import START, Workflow",
+        "def begin(node_input: str): return node_input",
+        f"def end(node_input): return {given}",
+        "root = Workflow(name='flow', edges=[(START, begin, end)])",
+    ]
+    project.write("graph_to_print.py", "\n".join(lines) + "\n")
+    sys.modules.pop("graph_to_print", None)
+    assert project.mortise("run", "graph_to_print:root", "hi").stdout == shown
+
+
 def test_streaming(project: Any, scripted: Callable[[str], str]) -> None:
     project.write("a.yaml", AGENT.format(model=scripted("- chunks: ['one ', 'two']\n")))
     assert project.mortise("run", "a.yaml", "hi", "--stream").stdout == "one two\n"
