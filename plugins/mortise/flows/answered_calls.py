@@ -33,7 +33,7 @@ class Answer:
     call_id: str | None
     #: An earlier answer to the same request was acted on already: this one must change nothing.
     repeated: bool
-    #: It came with the message of this very run, and not before a crash.
+    #: It came with the message of this very run, and is the only one: an earlier one may have run the call.
     new: bool
 
 
@@ -62,10 +62,10 @@ def open_answers(ctx: InvocationContext, name: str, call_of: CallOf) -> list[Ans
                 continue
             position, request = asked
             call_id = call_of(request)
-            first, acted = _history(events, position, request.id, call_id)
+            first, only, acted = _history(events, position, request.id, call_id)
             if acted and (events[first] is event or event is not events[-1]):
                 continue  # done; or refused before, when it came
-            found.append(Answer(request, response, call_id, repeated=acted, new=response.id in new))
+            found.append(Answer(request, response, call_id, repeated=acted, new=only and response.id in new))
     return found
 
 
@@ -88,18 +88,20 @@ def _request(
     return None
 
 
-def _history(events: Sequence[Event], position: int, request_id: str | None, call_id: str | None) -> tuple[int, bool]:
-    """Where the first answer to the request stands, and whether a result of the call has followed it."""
-    first = len(events)
+def _history(
+    events: Sequence[Event], position: int, request_id: str | None, call_id: str | None
+) -> tuple[int, bool, bool]:
+    """Where the first answer to the request stands, whether it is the only one, and whether it was acted on."""
+    first, only = len(events), True
     for index in range(position + 1, len(events)):
         event = events[index]
         ids = {response.id for response in event.get_function_responses()}
         if event.author == "user":
-            if request_id in ids and index < first:
-                first = index
+            if request_id in ids:
+                first, only = min(index, first), index < first
         elif index > first and call_id in ids:
-            return first, True
-    return first, False
+            return first, only, True
+    return first, only, False
 
 
 async def tools_of(ctx: InvocationContext) -> Mapping[str, BaseTool]:

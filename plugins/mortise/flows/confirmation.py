@@ -105,13 +105,15 @@ class _Verdicts:
         self._calls: dict[str, FunctionCall] = {}
         self._confirmations: dict[str, ToolConfirmation] = {}
         self._refused: list[tuple[FunctionCall, dict[str, Any]]] = []
-        self._doubtful: list[FunctionCall] = []
+        self._doubtful: dict[str, FunctionCall] = {}
         self._answers: dict[str, ConfirmationAnswer] = {}
 
     def add(self, answer: Answer) -> None:
         """Judge one answer."""
         call = _original(answer.request)
         call_id = str(call.id)
+        if call_id in self._doubtful:
+            return  # the user is asked anew: another answer to the old request changes nothing
         try:
             said = read_answer(answer.response, call)
             if self._answers.setdefault(call_id, said) != said:
@@ -127,7 +129,7 @@ class _Verdicts:
         if (answer.request.args or {}).get(_REPEATS) and not said.confirmed:
             self._refused.append((call, {"error": NOT_REPEATED}))
         elif said.confirmed and not answer.new and happens_once(call, self._tools):
-            self._doubtful.append(call)  # approved before a crash: it may have run
+            self._doubtful[call_id] = call  # approved before, by a run that may have crashed or still goes on
         else:
             self._calls[call_id] = call
             self._confirmations[call_id] = ToolConfirmation(
@@ -138,7 +140,7 @@ class _Verdicts:
         """Run what is approved (or rejected by the tool itself); the events of all that has a result now."""
         events = [answered.result_event(ctx, self._refused)] if self._refused else []
         if self._doubtful:
-            events += _ask_to_repeat(ctx, self._doubtful)
+            events += _ask_to_repeat(ctx, list(self._doubtful.values()))
         again = await answered.run_again(ctx, list(self._calls.values()), self._tools, self._confirmations)
         for event in again:
             self._note_edits(event)

@@ -24,9 +24,11 @@ from mortise_kernel.types.content import FunctionCall, FunctionResponse, Part
 class Talk:
     """A conversation with a resumable app."""
 
-    def __init__(self, root: BaseAgent, *, store: Any = None, distribution: str = "standard") -> None:
+    def __init__(
+        self, root: BaseAgent, *, store: Any = None, distribution: str = "standard", resumable: bool = True
+    ) -> None:
         self.store = store or InMemorySessionService()
-        app = App(name="app", root_agent=root, resumability_config=ResumabilityConfig(is_resumable=True))
+        app = App(name="app", root_agent=root, resumability_config=ResumabilityConfig(is_resumable=resumable))
         self.runner = Runner(app=app, session_service=self.store, auto_create_session=True, distribution=distribution)
 
     def send(self, message: Any = None, invocation_id: str | None = None, **options: Any) -> list[Event]:
@@ -221,6 +223,38 @@ def test_what_must_not_happen_twice_is_asked_about_before_it_is_repeated(confirm
     told = str(events[0].get_function_responses()[0].response)
     assert ("wiped" if confirmed else "not repeated") in told
     assert texts(events)[:1] == ["done"]
+
+
+@pytest.mark.parametrize("resumable", [True, False])
+def test_an_approval_sent_again_after_a_crash_asks_before_it_repeats(resumable: bool) -> None:
+    ran: list[str] = []
+    store = MortalStore()
+    talk = Talk(careful(ran, effect="at_most_once"), store=store, resumable=resumable)
+    talk.send("go")
+    approval = answer(talk.waiting)
+    store.left, store.before = 2, True  # the answer is stored, the result of the call is not
+    with pytest.raises(DeathError):
+        talk.send(approval)
+    store.revive()
+    events = talk.send(approval)
+    assert ran == ["/a"]
+    assert [call.name for event in events for call in event.get_function_calls()] == [CONFIRM]
+    talk.send(answer(talk.waiting))
+    assert ran == ["/a", "/a"]
+
+
+def test_of_two_runs_with_the_same_approval_one_repeats_nothing() -> None:
+    ran: list[str] = []
+    root = careful(ran, effect="at_most_once")
+    talk = Talk(root)
+
+    async def main() -> None:
+        requests = list(await unanswered(talk.store, "s"))
+        await asyncio.gather(*(send(talk.runner, "s", answer(requests)) for _ in "ab"), return_exceptions=True)
+
+    talk.send("go")
+    asyncio.run(main())
+    assert len(ran) <= 1
 
 
 def test_without_the_plugin_that_asks_it_is_not_repeated() -> None:
