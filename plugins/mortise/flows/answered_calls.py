@@ -17,7 +17,11 @@ from mortise_kernel.events import ToolConfirmation
 from mortise_kernel.loop import run_tools
 from mortise_kernel.preparation import declare_tools
 from mortise_kernel.reception import response_ids
+from mortise_kernel.routing import backwards
 from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+
+#: In an event's `custom_metadata`: the ids of the requests whose calls ran and have no result yet.
+TAKEN_UP = "taken_up"
 
 #: The id of the call on whose behalf a request was made, from the request; None where it names none.
 CallOf = Callable[[FunctionCall], str | None]
@@ -72,11 +76,13 @@ def open_answers(ctx: InvocationContext, name: str, call_of: CallOf) -> list[Ans
 def _request(
     ctx: InvocationContext, events: Sequence[Event], name: str, request_id: str | None
 ) -> tuple[int, FunctionCall] | None:
-    """This agent's request of that id and where it stands. Only the runtime marks a call as one that waits."""
+    """This agent's request of that id and where it stands; none that a rewind took back.
+
+    Only the runtime marks a call as one that waits.
+    """
     if not request_id:
         return None
-    for position in range(len(events) - 1, -1, -1):
-        event = events[position]
+    for position, event in backwards(events):
         if request_id not in (event.long_running_tool_ids or ()):
             continue
         if event.author != ctx.agent.name or event.branch != ctx.branch or event.isolation_scope != ctx.isolation_scope:
@@ -99,7 +105,7 @@ def _history(
         if event.author == "user":
             if request_id in ids:
                 first, only = min(index, first), index < first
-        elif index > first and call_id in ids:
+        elif index > first and (call_id in ids or request_id in ((event.custom_metadata or {}).get(TAKEN_UP) or ())):
             return first, only, True
     return first, only, False
 

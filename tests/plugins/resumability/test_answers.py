@@ -257,6 +257,43 @@ def test_of_two_runs_with_the_same_approval_one_repeats_nothing() -> None:
     assert len(ran) <= 1
 
 
+@pytest.mark.parametrize("distribution", ["adk", "standard"])
+@pytest.mark.parametrize("resumable", [True, False])
+def test_an_approved_call_whose_result_comes_later_runs_once(resumable: bool, distribution: str) -> None:
+    ran: list[str] = []
+
+    def order(item: str) -> None:
+        """Order an item."""
+        ran.append(item)
+
+    steps = [FunctionCall(name="order", args={"item": "car"}), "ordered", "it came", "more"]
+    tool = LongRunningFunctionTool(order, require_confirmation=True)
+    root = LlmAgent(name="clerk", model=ScriptedModel(steps), tools=[tool])
+    talk = Talk(root, distribution=distribution, resumable=resumable)
+    (call,) = [c for event in talk.send("go") for c in event.get_function_calls() if c.name == "order"]
+    approval = answer(talk.waiting)
+    assert not any(event.error_code for event in talk.send(approval))
+    assert [event.error_code for event in talk.send(approval) if event.error_code] == ["ANSWERED_BEFORE"]
+    result = FunctionResponse(id=call.id, name="order", response={"status": "delivered"})
+    assert texts(talk.send(Part(function_response=result)))
+    assert ran == ["car"]
+
+
+@pytest.mark.parametrize("resumable", [True, False])
+def test_a_request_that_was_rewound_cannot_be_approved(resumable: bool) -> None:
+    ran: list[str] = []
+    talk = Talk(careful(ran), resumable=resumable)
+    talk.send("go")
+    (request,) = talk.waiting
+    where = {"user_id": "ada", "session_id": "s"}
+    asyncio.run(talk.runner.rewind_async(**where, rewind_before_invocation_id=talk.invocation_id))
+    stored = len(talk.session.events)
+    with pytest.raises(ConfigurationError, match=f"{request}.* that the session does not have"):
+        talk.send(answer([request]))
+    assert len(talk.session.events) == stored
+    assert ran == []
+
+
 def test_without_the_plugin_that_asks_it_is_not_repeated() -> None:
     ran: list[str] = []
     store = MortalStore()
