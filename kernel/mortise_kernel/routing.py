@@ -9,8 +9,8 @@ from mortise_kernel.events import Event
 
 
 def find_call_event(events: Sequence[Event], response_ids: set[str | None]) -> Event | None:
-    """The latest event that holds a call which one of the responses answers."""
-    for event in reversed(events):
+    """The latest event that holds a call which one of the responses answers; none that a rewind took back."""
+    for _, event in backwards(events):
         if any(call.id in response_ids for call in event.get_function_calls()):
             return event
     return None

@@ -17,7 +17,11 @@ from mortise_kernel.events import ToolConfirmation
 from mortise_kernel.loop import run_tools
 from mortise_kernel.preparation import declare_tools
 from mortise_kernel.reception import response_ids
+from mortise_kernel.routing import backwards
 from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+
+#: In an event's `custom_metadata`: the ids of the requests whose calls ran and have no result yet.
+TAKEN_UP = "taken_up"
 
 #: The id of the call on whose behalf a request was made, from the request; None where it names none.
 CallOf = Callable[[FunctionCall], str | None]
@@ -33,7 +37,7 @@ class Answer:
     call_id: str | None
     #: An earlier answer to the same request was acted on already: this one must change nothing.
     repeated: bool
-    #: It came with the message of this very run, and not before a crash.
+    #: It came with the message of this very run, and is the only one: an earlier one may have run the call.
     new: bool
 
 
@@ -62,21 +66,23 @@ def open_answers(ctx: InvocationContext, name: str, call_of: CallOf) -> list[Ans
                 continue
             position, request = asked
             call_id = call_of(request)
-            first, acted = _history(events, position, request.id, call_id)
+            first, only, acted = _history(events, position, request.id, call_id)
             if acted and (events[first] is event or event is not events[-1]):
                 continue  # done; or refused before, when it came
-            found.append(Answer(request, response, call_id, repeated=acted, new=response.id in new))
+            found.append(Answer(request, response, call_id, repeated=acted, new=only and response.id in new))
     return found
 
 
 def _request(
     ctx: InvocationContext, events: Sequence[Event], name: str, request_id: str | None
 ) -> tuple[int, FunctionCall] | None:
-    """This agent's request of that id and where it stands. Only the runtime marks a call as one that waits."""
+    """This agent's request of that id and where it stands; none that a rewind took back.
+
+    Only the runtime marks a call as one that waits.
+    """
     if not request_id:
         return None
-    for position in range(len(events) - 1, -1, -1):
-        event = events[position]
+    for position, event in backwards(events):
         if request_id not in (event.long_running_tool_ids or ()):
             continue
         if event.author != ctx.agent.name or event.branch != ctx.branch or event.isolation_scope != ctx.isolation_scope:
@@ -88,18 +94,20 @@ def _request(
     return None
 
 
-def _history(events: Sequence[Event], position: int, request_id: str | None, call_id: str | None) -> tuple[int, bool]:
-    """Where the first answer to the request stands, and whether a result of the call has followed it."""
-    first = len(events)
+def _history(
+    events: Sequence[Event], position: int, request_id: str | None, call_id: str | None
+) -> tuple[int, bool, bool]:
+    """Where the first answer to the request stands, whether it is the only one, and whether it was acted on."""
+    first, only = len(events), True
     for index in range(position + 1, len(events)):
         event = events[index]
         ids = {response.id for response in event.get_function_responses()}
         if event.author == "user":
-            if request_id in ids and index < first:
-                first = index
-        elif index > first and call_id in ids:
-            return first, True
-    return first, False
+            if request_id in ids:
+                first, only = min(index, first), index < first
+        elif index > first and (call_id in ids or request_id in ((event.custom_metadata or {}).get(TAKEN_UP) or ())):
+            return first, only, True
+    return first, only, False
 
 
 async def tools_of(ctx: InvocationContext) -> Mapping[str, BaseTool]:

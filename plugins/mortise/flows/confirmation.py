@@ -103,15 +103,18 @@ class _Verdicts:
     def __init__(self, tools: Mapping[str, BaseTool]) -> None:
         self._tools = tools
         self._calls: dict[str, FunctionCall] = {}
+        self._requests: dict[str, str] = {}
         self._confirmations: dict[str, ToolConfirmation] = {}
         self._refused: list[tuple[FunctionCall, dict[str, Any]]] = []
-        self._doubtful: list[FunctionCall] = []
+        self._doubtful: dict[str, FunctionCall] = {}
         self._answers: dict[str, ConfirmationAnswer] = {}
 
     def add(self, answer: Answer) -> None:
         """Judge one answer."""
         call = _original(answer.request)
         call_id = str(call.id)
+        if call_id in self._doubtful:
+            return  # the user is asked anew: another answer to the old request changes nothing
         try:
             said = read_answer(answer.response, call)
             if self._answers.setdefault(call_id, said) != said:
@@ -127,9 +130,10 @@ class _Verdicts:
         if (answer.request.args or {}).get(_REPEATS) and not said.confirmed:
             self._refused.append((call, {"error": NOT_REPEATED}))
         elif said.confirmed and not answer.new and happens_once(call, self._tools):
-            self._doubtful.append(call)  # approved before a crash: it may have run
+            self._doubtful[call_id] = call  # approved before, by a run that may have crashed or still goes on
         else:
             self._calls[call_id] = call
+            self._requests[call_id] = str(answer.request.id)
             self._confirmations[call_id] = ToolConfirmation(
                 hint=said.hint or "", confirmed=said.confirmed, payload=said.payload
             )
@@ -138,11 +142,30 @@ class _Verdicts:
         """Run what is approved (or rejected by the tool itself); the events of all that has a result now."""
         events = [answered.result_event(ctx, self._refused)] if self._refused else []
         if self._doubtful:
-            events += _ask_to_repeat(ctx, self._doubtful)
+            events += _ask_to_repeat(ctx, list(self._doubtful.values()))
         again = await answered.run_again(ctx, list(self._calls.values()), self._tools, self._confirmations)
         for event in again:
             self._note_edits(event)
-        return events + again
+        return events + again + self._taken_up(ctx, again)
+
+    def _taken_up(self, ctx: InvocationContext, again: Sequence[Event]) -> list[Event]:
+        """The note of the approved calls that ran and get their results later: they must not run again."""
+        told = {response.id for event in again for response in event.get_function_responses()}
+        left = [
+            self._requests[call_id]
+            for call_id, call in self._calls.items()
+            if call.id not in told and getattr(self._tools.get(call.name or ""), "is_long_running", False)
+        ]
+        if not left:
+            return []
+        note = Event(
+            invocation_id=ctx.invocation_id,
+            author=ctx.agent.name,
+            branch=ctx.branch,
+            custom_metadata={answered.TAKEN_UP: left},
+        )
+        note.isolation_scope = ctx.isolation_scope
+        return [note]
 
     def _note_edits(self, event: Event) -> None:
         """Record on an event of results with which arguments the calls really ran."""

@@ -24,9 +24,11 @@ from mortise_kernel.types.content import FunctionCall, FunctionResponse, Part
 class Talk:
     """A conversation with a resumable app."""
 
-    def __init__(self, root: BaseAgent, *, store: Any = None, distribution: str = "standard") -> None:
+    def __init__(
+        self, root: BaseAgent, *, store: Any = None, distribution: str = "standard", resumable: bool = True
+    ) -> None:
         self.store = store or InMemorySessionService()
-        app = App(name="app", root_agent=root, resumability_config=ResumabilityConfig(is_resumable=True))
+        app = App(name="app", root_agent=root, resumability_config=ResumabilityConfig(is_resumable=resumable))
         self.runner = Runner(app=app, session_service=self.store, auto_create_session=True, distribution=distribution)
 
     def send(self, message: Any = None, invocation_id: str | None = None, **options: Any) -> list[Event]:
@@ -221,6 +223,75 @@ def test_what_must_not_happen_twice_is_asked_about_before_it_is_repeated(confirm
     told = str(events[0].get_function_responses()[0].response)
     assert ("wiped" if confirmed else "not repeated") in told
     assert texts(events)[:1] == ["done"]
+
+
+@pytest.mark.parametrize("resumable", [True, False])
+def test_an_approval_sent_again_after_a_crash_asks_before_it_repeats(resumable: bool) -> None:
+    ran: list[str] = []
+    store = MortalStore()
+    talk = Talk(careful(ran, effect="at_most_once"), store=store, resumable=resumable)
+    talk.send("go")
+    approval = answer(talk.waiting)
+    store.left, store.before = 2, True  # the answer is stored, the result of the call is not
+    with pytest.raises(DeathError):
+        talk.send(approval)
+    store.revive()
+    events = talk.send(approval)
+    assert ran == ["/a"]
+    assert [call.name for event in events for call in event.get_function_calls()] == [CONFIRM]
+    talk.send(answer(talk.waiting))
+    assert ran == ["/a", "/a"]
+
+
+def test_of_two_runs_with_the_same_approval_one_repeats_nothing() -> None:
+    ran: list[str] = []
+    root = careful(ran, effect="at_most_once")
+    talk = Talk(root)
+
+    async def main() -> None:
+        requests = list(await unanswered(talk.store, "s"))
+        await asyncio.gather(*(send(talk.runner, "s", answer(requests)) for _ in "ab"), return_exceptions=True)
+
+    talk.send("go")
+    asyncio.run(main())
+    assert len(ran) <= 1
+
+
+@pytest.mark.parametrize("distribution", ["adk", "standard"])
+@pytest.mark.parametrize("resumable", [True, False])
+def test_an_approved_call_whose_result_comes_later_runs_once(resumable: bool, distribution: str) -> None:
+    ran: list[str] = []
+
+    def order(item: str) -> None:
+        """Order an item."""
+        ran.append(item)
+
+    steps = [FunctionCall(name="order", args={"item": "car"}), "ordered", "it came", "more"]
+    tool = LongRunningFunctionTool(order, require_confirmation=True)
+    root = LlmAgent(name="clerk", model=ScriptedModel(steps), tools=[tool])
+    talk = Talk(root, distribution=distribution, resumable=resumable)
+    (call,) = [c for event in talk.send("go") for c in event.get_function_calls() if c.name == "order"]
+    approval = answer(talk.waiting)
+    assert not any(event.error_code for event in talk.send(approval))
+    assert [event.error_code for event in talk.send(approval) if event.error_code] == ["ANSWERED_BEFORE"]
+    result = FunctionResponse(id=call.id, name="order", response={"status": "delivered"})
+    assert texts(talk.send(Part(function_response=result)))
+    assert ran == ["car"]
+
+
+@pytest.mark.parametrize("resumable", [True, False])
+def test_a_request_that_was_rewound_cannot_be_approved(resumable: bool) -> None:
+    ran: list[str] = []
+    talk = Talk(careful(ran), resumable=resumable)
+    talk.send("go")
+    (request,) = talk.waiting
+    where = {"user_id": "ada", "session_id": "s"}
+    asyncio.run(talk.runner.rewind_async(**where, rewind_before_invocation_id=talk.invocation_id))
+    stored = len(talk.session.events)
+    with pytest.raises(ConfigurationError, match=f"{request}.* that the session does not have"):
+        talk.send(answer([request]))
+    assert len(talk.session.events) == stored
+    assert ran == []
 
 
 def test_without_the_plugin_that_asks_it_is_not_repeated() -> None:
