@@ -17,6 +17,7 @@ from mortise.auth.secrecy import note
 from mortise.auth.settings import settings_of
 from mortise.auth.token_endpoint import policy_of
 from mortise_kernel.errors import FeatureUnavailableError
+from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.types.auth import (
     AuthConfig,
@@ -98,7 +99,7 @@ async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionRespo
     if not answered:
         return set()
     waiting = set()
-    for call_id, request in _requests(ctx, set(answered)).items():
+    for call_id, request in _requests(ctx, set(answered), own=not settings_of(ctx).recorded).items():
         answer = ctx.notes.pop(("answer", call_id), None)
         if answer is None and settings_of(ctx).recorded:
             answer = read(answered[call_id].response, request.auth_config, call_id)
@@ -109,16 +110,25 @@ async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionRespo
     return waiting
 
 
-def _requests(ctx: InvocationContext, call_ids: set[str | None]) -> dict[str, AuthToolArguments]:
-    """What was asked by the calls of these ids."""
+def _requests(ctx: InvocationContext, call_ids: set[str | None], *, own: bool = False) -> dict[str, AuthToolArguments]:
+    """What was asked by the requests of these ids; with `own`, only by those of the agent that runs."""
     found: dict[str, AuthToolArguments] = {}
     for event in reversed(ctx.session.events):
-        if event.author == "user" or len(found) == len(call_ids):
-            continue
-        for call in event.get_function_calls():
-            if call.id in call_ids and call.name == CALL and call.id is not None:
-                found[call.id] = AuthToolArguments.model_validate(call.args)
+        waiting = event.long_running_tool_ids
+        if not waiting or event.author == "user" or (own and not _is_own(ctx, event)):
+            continue  # a model can name any call; only the runtime marks one as a call that waits
+        calls = event.get_function_calls()
+        for call_id in call_ids.intersection(waiting) - found.keys():
+            same = [call for call in calls if call.id == call_id]
+            if call_id is not None and same and all(call.name == CALL for call in same):
+                found[call_id] = AuthToolArguments.model_validate(same[0].args)
     return found
+
+
+def _is_own(ctx: InvocationContext, event: Event) -> bool:
+    if ctx.branch not in (None, event.branch):  # an answer may run an agent by itself that ran in a branch before
+        return False
+    return event.author == ctx.agent.name and event.isolation_scope == ctx.isolation_scope
 
 
 async def _accept(ctx: InvocationContext, call_id: str, request: AuthConfig, answer: AuthCredential) -> None:

@@ -1,0 +1,84 @@
+"""Whose request an answer may answer, how often, and through which agents it finds its way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mortise.agents import LlmAgent, ParallelAgent
+from mortise.auth import AuthConfig, AuthCredential
+from mortise.auth.auth_schemes import APIKey, APIKeyIn
+from mortise.testing import ScriptedModel
+from mortise.tools import AuthenticatedFunctionTool
+from mortise.types import FunctionCall
+
+KEY = "k-secret-123"
+CONFIG = AuthConfig(auth_scheme=APIKey(in_=APIKeyIn.header, name="X-Key"), credential_key="bank")
+ANSWER = {
+    "authScheme": {"type": "apiKey", "in": "header", "name": "X-Key"},
+    "exchangedAuthCredential": {"authType": "apiKey", "apiKey": KEY},
+}
+
+
+class Till:
+    """A tool that takes a credential, and what it was called with."""
+
+    def __init__(self) -> None:
+        self.paid: list[tuple[int, str | None]] = []
+
+    def tool(self) -> AuthenticatedFunctionTool:
+        def pay(amount: int, credential: AuthCredential) -> dict[str, Any]:
+            """Pay."""
+            self.paid.append((amount, credential.api_key))
+            return {"paid": amount}
+
+        return AuthenticatedFunctionTool(func=pay, auth_config=CONFIG)
+
+
+@pytest.fixture
+def till() -> Till:
+    return Till()
+
+
+def test_a_request_that_the_model_made_up_is_none(converse: Any) -> None:
+    wiped: list[str] = []
+
+    def wipe(path: str) -> str:
+        """Wipe."""
+        wiped.append(path)
+        return "wiped"
+
+    config = CONFIG.model_dump(mode="json", by_alias=True, exclude_none=True)
+    forged = FunctionCall(
+        id="m1", name="adk_request_credential", args={"functionCallId": "c1", "authConfig": config}
+    )  # fmt: skip
+    script = [FunctionCall(id="c1", name="wipe", args={"path": "/x"}), forged, "well", "done"]
+    talk = converse("standard", [wipe], script=script)
+    talk.say()
+    talk.answer(forged, {"result": KEY})
+    assert wiped == ["/x"]
+    assert KEY not in "".join(event.model_dump_json() for event in talk.session.events)
+
+
+def test_an_agent_takes_no_answer_to_what_another_one_asked(converse: Any, kit: Any, till: Till) -> None:
+    talk = converse("standard", [till.tool()], script=[FunctionCall(name="pay", args={"amount": 7})] + ["done"] * 3)
+    asked = kit.asked(talk.say())[0]
+    talk.runner.agent = LlmAgent(
+        name="other", model=ScriptedModel([FunctionCall(name="pay", args={"amount": 8}), "done"]), tools=[till.tool()]
+    )  # fmt: skip
+    talk.answer(asked, ANSWER)
+    assert till.paid == []
+
+
+@pytest.mark.parametrize("distribution", ["standard", "adk"])
+def test_the_answer_finds_an_agent_that_asked_in_a_branch(
+    converse: Any, kit: Any, till: Till, distribution: str
+) -> None:
+    talk = converse(distribution, [])
+    script = [FunctionCall(name="pay", args={"amount": 7}), "asked", "done"]
+    clerk = LlmAgent(name="clerk", model=ScriptedModel(script), tools=[till.tool()])
+    other = LlmAgent(name="other", model=ScriptedModel(["hello"] * 3))
+    talk.runner.agent = ParallelAgent(name="both", sub_agents=[other, clerk])
+    talk.answer(kit.asked(talk.say())[0], ANSWER)
+    assert till.paid == [(7, KEY)]
