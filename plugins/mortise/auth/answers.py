@@ -99,15 +99,36 @@ async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionRespo
     if not answered:
         return set()
     waiting = set()
-    for call_id, request in _requests(ctx, set(answered), own=not settings_of(ctx).recorded).items():
+    recorded = settings_of(ctx).recorded
+    for call_id, request in _requests(ctx, set(answered), own=not recorded).items():
         answer = ctx.notes.pop(("answer", call_id), None)
-        if answer is None and settings_of(ctx).recorded:
+        if not recorded and _is_done(ctx, call_id, request.function_call_id):
+            continue  # the answer came before, and its call has run: it must change nothing
+        if answer is None and recorded:
             answer = read(answered[call_id].response, request.auth_config, call_id)
         if answer is not None:
             await _accept(ctx, call_id, request.auth_config, answer)
         if not request.function_call_id.startswith(TOOLSET):
             waiting.add(request.function_call_id)
     return waiting
+
+
+def _is_done(ctx: InvocationContext, request_id: str, call_id: str) -> bool:
+    """Whether an answer to the request has come before, and a result of the call that asks for nothing after it."""
+    answered = asked = False
+    for event in ctx.session.events:
+        if event.long_running_tool_ids and request_id in event.long_running_tool_ids:
+            answered, asked = False, True
+        if not asked:
+            continue
+        ids = {response.id for response in event.get_function_responses()}
+        if event.author == "user":
+            answered = answered or request_id in ids
+        elif answered and call_id in ids and not (event.custom_metadata or {}).get("provisional"):
+            actions = event.touched_actions
+            if actions is None or call_id not in actions.requested_auth_configs:
+                return True
+    return False
 
 
 def _requests(ctx: InvocationContext, call_ids: set[str | None], *, own: bool = False) -> dict[str, AuthToolArguments]:

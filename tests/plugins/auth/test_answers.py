@@ -10,8 +10,9 @@ from mortise.agents import LlmAgent, ParallelAgent
 from mortise.auth import AuthConfig, AuthCredential
 from mortise.auth.auth_schemes import APIKey, APIKeyIn
 from mortise.testing import ScriptedModel
-from mortise.tools import AuthenticatedFunctionTool
+from mortise.tools import AuthenticatedFunctionTool, ToolContext
 from mortise.types import FunctionCall
+from mortise_kernel.contracts.tool import Effect
 
 KEY = "k-secret-123"
 CONFIG = AuthConfig(auth_scheme=APIKey(in_=APIKeyIn.header, name="X-Key"), credential_key="bank")
@@ -82,3 +83,45 @@ def test_the_answer_finds_an_agent_that_asked_in_a_branch(
     talk.runner.agent = ParallelAgent(name="both", sub_agents=[other, clerk])
     talk.answer(kit.asked(talk.say())[0], ANSWER)
     assert till.paid == [(7, KEY)]
+
+
+@pytest.mark.parametrize("effect", [Effect.IDEMPOTENT, Effect.AT_MOST_ONCE])
+def test_an_answer_that_comes_again_runs_nothing_again(converse: Any, kit: Any, till: Till, effect: Effect) -> None:
+    tool = till.tool()
+    tool.effect = effect
+    talk = converse("standard", [tool], script=[FunctionCall(name="pay", args={"amount": 7})] + ["done"] * 5)
+    asked = kit.asked(talk.say())[0]
+    for _ in range(3):
+        events = talk.answer(asked, ANSWER)
+        assert events[-1].content.parts[0].text == "done"
+    assert till.paid == [(7, KEY)]
+
+
+def test_a_second_answer_counts_where_the_first_one_gave_nothing(converse: Any, kit: Any, till: Till) -> None:
+    talk = converse("standard", [till.tool()], script=[FunctionCall(name="pay", args={"amount": 7})] + ["done"] * 5)
+    asked = kit.asked(talk.say())[0]
+    talk.answer(asked, {"authScheme": ANSWER["authScheme"]})
+    assert till.paid == []
+    talk.answer(asked, ANSWER)
+    assert till.paid == [(7, KEY)]
+
+
+def test_a_call_that_has_the_id_of_an_earlier_one_runs_alone(converse: Any, kit: Any) -> None:
+    paid: list[int] = []
+
+    def pay(amount: int, tool_context: ToolContext) -> dict[str, Any]:
+        """Pay."""
+        if tool_context.get_auth_response(CONFIG) is None:
+            tool_context.request_credential(CONFIG)
+            return {"status": "asked"}
+        paid.append(amount)
+        return {"paid": amount}
+
+    script = [
+        FunctionCall(id="c", name="pay", args={"amount": 7}), "asked", "done",
+        FunctionCall(id="c", name="pay", args={"amount": 8}), "asked", "done",
+    ]  # fmt: skip
+    talk = converse("standard", [pay], script=script)
+    talk.answer(kit.asked(talk.say())[0], ANSWER)
+    talk.answer(kit.asked(talk.say())[0], ANSWER)
+    assert paid == [7, 8]
