@@ -17,6 +17,7 @@ from mortise.auth.secrecy import note
 from mortise.auth.settings import settings_of
 from mortise.auth.token_endpoint import policy_of
 from mortise_kernel.errors import FeatureUnavailableError
+from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
 from mortise_kernel.types.auth import (
     AuthConfig,
@@ -28,7 +29,8 @@ from mortise_kernel.types.auth import (
     OAuth2Auth,
 )
 from mortise_kernel.types.auth_schemes import APIKey, HTTPBase
-from mortise_kernel.types.content import Content, FunctionResponse, Part
+from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from mortise_kernel.types.hot import deep_copy
 
 CALL = "adk_request_credential"
 #: The function_call_id of a request that comes from a toolset starts so; no call waits for it.
@@ -89,6 +91,21 @@ def _plain(text: str, request: AuthConfig) -> AuthCredential:
     return AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=OAuth2Auth(access_token=text))
 
 
+def hand_on(ctx: InvocationContext, asked: FunctionCall, stored: FunctionResponse) -> Any:
+    """The response for the run, on behalf of this one, that asked: with what only this invocation's memory holds.
+
+    Where a crash has lost that, it is an answer without a credential: the run asks again.
+    """
+    if asked.name != CALL or settings_of(ctx).recorded:
+        return deep_copy(stored.response)
+    answer: AuthCredential | None = ctx.notes.get(("answer", asked.id))
+    if answer is not None:
+        return answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+    request = AuthToolArguments.model_validate(asked.args).auth_config
+    bare = AuthConfig(auth_scheme=request.auth_scheme, credential_key=request.credential_key)
+    return bare.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
 async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionResponse]) -> set[str]:
     """Take up the answers among `responses`: their credentials are the invocation's. The calls that waited for them.
 
@@ -98,9 +115,12 @@ async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionRespo
     if not answered:
         return set()
     waiting = set()
-    for call_id, request in _requests(ctx, set(answered)).items():
+    recorded = settings_of(ctx).recorded
+    for call_id, request in _requests(ctx, set(answered), own=not recorded).items():
         answer = ctx.notes.pop(("answer", call_id), None)
-        if answer is None and settings_of(ctx).recorded:
+        if not recorded and _is_done(ctx, call_id, request.function_call_id):
+            continue  # the answer came before, and its call has run: it must change nothing
+        if answer is None and recorded:
             answer = read(answered[call_id].response, request.auth_config, call_id)
         if answer is not None:
             await _accept(ctx, call_id, request.auth_config, answer)
@@ -109,16 +129,43 @@ async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionRespo
     return waiting
 
 
-def _requests(ctx: InvocationContext, call_ids: set[str | None]) -> dict[str, AuthToolArguments]:
-    """What was asked by the calls of these ids."""
+def _is_done(ctx: InvocationContext, request_id: str, call_id: str) -> bool:
+    """Whether an answer to the request has come before, and a result of the call that asks for nothing after it."""
+    answered = asked = False
+    for event in ctx.session.events:
+        if event.long_running_tool_ids and request_id in event.long_running_tool_ids:
+            answered, asked = False, True
+        if not asked:
+            continue
+        ids = {response.id for response in event.get_function_responses()}
+        if event.author == "user":
+            answered = answered or request_id in ids
+        elif answered and call_id in ids and not (event.custom_metadata or {}).get("provisional"):
+            actions = event.touched_actions
+            if actions is None or call_id not in actions.requested_auth_configs:
+                return True
+    return False
+
+
+def _requests(ctx: InvocationContext, call_ids: set[str | None], *, own: bool = False) -> dict[str, AuthToolArguments]:
+    """What was asked by the requests of these ids; with `own`, only by those of the agent that runs."""
     found: dict[str, AuthToolArguments] = {}
     for event in reversed(ctx.session.events):
-        if event.author == "user" or len(found) == len(call_ids):
-            continue
-        for call in event.get_function_calls():
-            if call.id in call_ids and call.name == CALL and call.id is not None:
-                found[call.id] = AuthToolArguments.model_validate(call.args)
+        waiting = event.long_running_tool_ids
+        if not waiting or event.author == "user" or (own and not _is_own(ctx, event)):
+            continue  # a model can name any call; only the runtime marks one as a call that waits
+        calls = event.get_function_calls()
+        for call_id in call_ids.intersection(waiting) - found.keys():
+            same = [call for call in calls if call.id == call_id]
+            if call_id is not None and same and all(call.name == CALL for call in same):
+                found[call_id] = AuthToolArguments.model_validate(same[0].args)
     return found
+
+
+def _is_own(ctx: InvocationContext, event: Event) -> bool:
+    if ctx.branch not in (None, event.branch):  # an answer may run an agent by itself that ran in a branch before
+        return False
+    return event.author == ctx.agent.name and event.isolation_scope == ctx.isolation_scope
 
 
 async def _accept(ctx: InvocationContext, call_id: str, request: AuthConfig, answer: AuthCredential) -> None:

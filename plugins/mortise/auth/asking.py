@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from mortise.auth import pending
@@ -63,16 +63,27 @@ def _shown(ctx: InvocationContext, full: AuthConfig) -> AuthConfig:
 async def run_again(ctx: InvocationContext, waiting: set[str]) -> list[Event]:
     """Run this agent's calls of these ids again; the events of their results, and of what they ask for."""
     events: list[Event] = []
-    tools: Mapping[str, BaseTool] | None = None
-    for event in list(ctx.session.events):
-        calls = [call for call in event.get_function_calls() if call.id in waiting]
-        if not calls or event.author != ctx.agent.name:
-            continue
-        tools = tools if tools is not None else await tools_of(ctx)
+    found = _calls_of(ctx, waiting)
+    tools = await tools_of(ctx) if found else {}
+    for event, calls in found:
         results = await dispatch(ctx, calls, tools)
         if results is not None:
             events.extend(await _with_chain(ctx, event, results))
     return events
+
+
+def _calls_of(ctx: InvocationContext, waiting: set[str]) -> list[tuple[Event, list[FunctionCall]]]:
+    """This agent's latest calls of these ids, in order: a model may use the id of a call that is over again."""
+    found: list[tuple[Event, list[FunctionCall]]] = []
+    left = set(waiting)
+    for event in reversed(ctx.session.events):
+        if not left:
+            break
+        calls = [call for call in event.get_function_calls() if call.id in left]
+        if calls and event.author == ctx.agent.name:
+            found.append((event, calls))
+            left.difference_update(str(call.id) for call in calls)
+    return found[::-1]
 
 
 async def _with_chain(ctx: InvocationContext, call_event: Event, results: Event) -> list[Event]:
