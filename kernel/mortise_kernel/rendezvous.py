@@ -20,14 +20,17 @@ Events = AsyncGenerator[Event, None]
 class Meeting:
     """Where producers leave events and wait, and the consumer picks them up."""
 
-    __slots__ = ("arrived", "waiting")
+    __slots__ = ("arrived", "closed", "waiting")
 
     def __init__(self) -> None:
         self.waiting: deque[tuple[Event, asyncio.Future[None]]] = deque()
         self.arrived: asyncio.Future[None] | None = None
+        self.closed = False
 
     def wake(self, _: object = None) -> None:
-        """Tell the consumer that something happened."""
+        """Tell the consumer that something happened. Once it is gone, whoever waits for it is cancelled instead."""
+        while self.closed and self.waiting:
+            self.waiting.popleft()[1].cancel()
         if self.arrived is not None and not self.arrived.done():
             self.arrived.set_result(None)
 
@@ -47,27 +50,25 @@ async def merge(producers: Sequence[Events], meeting: Meeting | None = None) -> 
 
     Through `meeting`, a producer can leave further events there while it makes one of its own.
     """
-    if meeting is None:
-        meeting = Meeting()
+    meeting = meeting or Meeting()
     tasks = [seam.spawn(meeting.produce(events)) for events in producers]
     for task in tasks:
         task.add_done_callback(meeting.wake)
     running = list(tasks)  # in order: of two that failed, the first one's error is raised
     try:
         while running or meeting.waiting:
-            if meeting.waiting:
+            while meeting.waiting:
                 event, committed = meeting.waiting.popleft()
                 yield event
                 if not committed.done():
                     committed.set_result(None)
-                continue
-            for task in [t for t in running if t.done()]:
-                running.remove(task)
-                task.result()
-            if running and not meeting.waiting:
+            running = [task for task in running if not task.done() or task.result()]  # a result is None, or raised
+            if running:
                 meeting.arrived = asyncio.get_running_loop().create_future()
                 await meeting.arrived
     finally:
+        meeting.closed = True
+        meeting.wake()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 
 import pytest
@@ -188,5 +188,90 @@ def test_a_producer_can_leave_further_events_while_it_makes_one() -> None:
             async for event in events:
                 committed.append(event.author)
         assert committed == ["first", "a1", "a2", "last"]
+
+    asyncio.run(main())
+
+
+async def swallows(name: str) -> AsyncGenerator[Event, None]:
+    with suppress(asyncio.CancelledError):
+        await asyncio.Event().wait()
+    yield Event(author=name)
+
+
+async def yields_at_its_cancellation(name: str) -> AsyncGenerator[Event, None]:
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        yield Event(author=name)
+        yield Event(author=name)
+        raise
+
+
+async def fails_and_is_told(name: str) -> AsyncGenerator[Event, None]:
+    try:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise ConnectionError("close failed")
+    except ConnectionError:
+        yield Event(author=name)
+        raise
+
+
+STUBBORN = pytest.mark.parametrize("stubborn", [swallows, yields_at_its_cancellation, fails_and_is_told])
+
+
+@STUBBORN
+def test_a_failure_ends_those_that_offer_events_at_their_cancellation(stubborn: Any) -> None:
+    async def body(producers: Producers) -> None:
+        async def consume() -> None:
+            async for event in merge([producers.make("a", 0, ValueError("spilt"), 0.01), stubborn("b"), stubborn("c")]):
+                raise AssertionError(event.author)
+
+        with pytest.raises(ValueError, match="spilt"):
+            await asyncio.wait_for(consume(), 5)
+
+    run(body)
+
+
+@STUBBORN
+def test_a_cancelled_consumer_ends_those_that_offer_events_then(stubborn: Any) -> None:
+    async def body(producers: Producers) -> None:
+        async def consume() -> None:
+            async for _ in merge([merge([stubborn("a"), stubborn("b")]), stubborn("c")]):
+                pass
+
+        task = asyncio.create_task(consume())
+        await asyncio.sleep(0.01)
+        task.cancel()
+        done, _ = await asyncio.wait([task], timeout=5)
+        assert done
+        assert task.cancelled()
+
+    run(body)
+
+
+def test_once_the_consumer_is_gone_nobody_waits_for_it() -> None:
+    async def main() -> None:
+        meeting = Meeting()
+
+        async def aside() -> AsyncGenerator[Event, None]:
+            yield Event(author="aside")
+
+        async def producer() -> AsyncGenerator[Event, None]:
+            yield Event(author="first")
+
+        waits: asyncio.Task[None] | None = None
+        async with aclosing(merge([producer()], meeting)) as events:
+            async for _ in events:
+                waits = asyncio.create_task(meeting.produce(aside()))
+                await asyncio.sleep(0)
+                break
+        assert waits is not None
+        comes_late = asyncio.create_task(meeting.produce(aside()))
+        done, _ = await asyncio.wait([waits, comes_late], timeout=5)
+        assert done == {waits, comes_late}
+        assert waits.cancelled()
+        assert comes_late.cancelled()
 
     asyncio.run(main())

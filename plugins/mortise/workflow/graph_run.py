@@ -219,10 +219,20 @@ class GraphRun:
     def _failed(self, run: NodeRun, failure: Exception) -> list[Event] | Events:
         """What follows a first attempt that failed: perhaps others, beside which the other runs go on."""
         self.busy.add(run.node.name)
-        if not self.tasks:
+        retry = run.node.retry_config
+        again = retry is not None and retry.delay(failure, run.attempt) is not None
+        alone = not self.tasks
+        if alone and not (again and (self.ready or self.steps[run.node.name].starts_nodes)):
             return self._perform(run, failure)
         self.tasks[self.meeting.start(self.meeting.produce(perform(run, failure)))] = run
-        return _NOTHING
+        return self._first_arrival() if alone else _NOTHING
+
+    async def _first_arrival(self) -> Events:
+        """The error of the only task, before the runs that are ready start beside its next attempt."""
+        event, future = await self.meeting.next()
+        if event is not None:
+            yield event
+            committed(future)
 
     async def _perform(self, run: NodeRun, failure: Exception | None = None) -> Events:
         """The events of a run that nothing runs beside."""

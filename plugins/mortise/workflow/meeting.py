@@ -21,12 +21,13 @@ Arrival = tuple[Event | None, Any]
 class Meeting:
     """Tasks, the events that they wait with, and the one consumer."""
 
-    __slots__ = ("_arrived", "arrivals", "tasks")
+    __slots__ = ("_arrived", "arrivals", "closed", "tasks")
 
     def __init__(self) -> None:
         self.arrivals: deque[Arrival] = deque()
         self.tasks: set[asyncio.Task[Any]] = set()
         self._arrived: asyncio.Future[None] | None = None
+        self.closed = False
 
     def spawn(self, work: Coroutine[Any, Any, None], ended: Callable[[Any], None] | None = None) -> asyncio.Task[None]:
         """Run `work` as a task of this meeting; `ended` is called with it afterwards."""
@@ -50,7 +51,9 @@ class Meeting:
             self._arrived.set_result(None)
 
     async def emit(self, event: Event) -> None:
-        """Hand `event` over; returns once it is committed."""
+        """Hand `event` over; returns once it is committed. Once the consumer is gone, that is a cancellation."""
+        if self.closed:
+            raise asyncio.CancelledError
         committed = asyncio.get_running_loop().create_future()
         self.arrivals.append((event, committed))
         self._wake()
@@ -71,6 +74,7 @@ class Meeting:
 
     async def close(self) -> None:
         """Cancel what still runs, and wait for its end."""
+        self.closed = True
         tasks = list(self.tasks)
         for task in tasks:
             task.cancel()

@@ -26,7 +26,8 @@ def perform(run: NodeRun, failure: Exception | None = None) -> Events:
     """The run's events: its attempts', and one of the error for each that failed (S4 §2).
 
     With `failure` the first attempt was made already. A run that fails for good raises DynamicNodeFailError,
-    which whoever it passes through does not report again.
+    which whoever it passes through does not report again. A cancelled run is neither told of nor tried again,
+    whatever the node's code raised.
     """
     events = _attempts(run, failure)
     if (parent := current.get()) is not None:
@@ -53,6 +54,8 @@ async def _attempts(run: NodeRun, failure: Exception | None) -> Events:
                 await attempt.aclose()
         if failure is None:
             return
+        if run.tree.cancelled:
+            raise asyncio.CancelledError from failure  # which the node's code made of it
         yield run.error_event(failure)
         retry = run.node.retry_config
         delay = None if retry is None else retry.delay(failure, run.attempt)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from mortise.workflow.journal import Journal, journal_of
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 class Tree:
     """The invocation, what its journal says, and the checkpoint: which runs ended since the last event."""
 
-    __slots__ = ("checkpoint", "invocation", "invocation_id", "journal", "silent")
+    __slots__ = ("_cancellations", "checkpoint", "invocation", "invocation_id", "journal", "silent")
 
     def __init__(self, invocation: InvocationContext) -> None:
         self.invocation = invocation
@@ -24,6 +25,13 @@ class Tree:
         self.checkpoint: dict[str, dict[str, Any]] = {}
         #: Whether the checkpoint has the end of a run that left no other trace.
         self.silent = False
+        #: Those that whoever runs the graph had not honoured: they do not concern what it runs now.
+        self._cancellations = _cancellations()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the run at work was cancelled, even where its code made something else of that."""
+        return _cancellations() > self._cancellations
 
     def pin(self, event: Event) -> None:
         """Put the checkpoint onto `event`, which is about to be committed; the next one says only what is new."""
@@ -46,3 +54,8 @@ class Tree:
         event.isolation_scope = run.scope
         self.checkpoint, self.silent = {}, False
         return event
+
+
+def _cancellations() -> int:
+    task = asyncio.current_task()
+    return 0 if task is None else task.cancelling()

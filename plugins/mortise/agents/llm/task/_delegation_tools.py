@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
@@ -131,7 +132,12 @@ class DelegationTool(BaseTool):
         )  # fmt: skip
 
     async def _tell(self, events: Events, run: Run, failed: Event) -> Events:
-        """The agent's events until it ends or gives the work back; a failure is told by an event first."""
+        """The agent's events until it ends or gives the work back; a failure is told by an event first.
+
+        What the agent's code made of a cancellation is a cancellation still.
+        """
+        task = asyncio.current_task()
+        cancellations = task.cancelling() if task is not None else 0
         async with aclosing(events) as told:
             try:
                 async for event in told:
@@ -140,6 +146,8 @@ class DelegationTool(BaseTool):
                     if run.gave_back:
                         return
             except Exception as error:
+                if task is not None and task.cancelling() > cancellations:
+                    raise asyncio.CancelledError from error
                 failed.error_code, failed.error_message = type(error).__name__, str(error)
                 yield failed
                 raise

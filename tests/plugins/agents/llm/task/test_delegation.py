@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from mortise import Agent, App, Event, Runner
 from mortise.agents import SequentialAgent
 from mortise.apps import ResumabilityConfig
+from mortise.models import BaseLlm
 from mortise.sessions import InMemorySessionService, SqliteSessionService
 from mortise.testing import ScriptedModel
 from mortise.tools import LongRunningFunctionTool
@@ -408,6 +409,37 @@ def test_a_cancelled_task_goes_on_with_the_next_message(distribution: str) -> No
         with pytest.raises(asyncio.CancelledError):
             await running
         assert (await talk.say("on"))[-1] == "root: all done"
+
+    asyncio.run(main())
+
+
+class Aborting(BaseLlm):
+    """Makes an error of its cancellation."""
+
+    async def generate_content_async(self, llm_request: Any, stream: bool = False) -> AsyncGenerator[Any, None]:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise ConnectionError("stream aborted") from None
+        yield
+
+
+@BOTH
+@pytest.mark.parametrize("mode", ["task", "single_turn"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_cancelled_run_ends_whatever_a_sub_agent_makes_of_it(distribution: str, mode: Any, count: int) -> None:
+    worker = Agent(name="worker", description="does work", mode=mode, model=Aborting(model="m"))
+    root = agent("root", [call("worker", request="a")] * count, "all done", sub_agents=[worker])
+
+    async def main() -> None:
+        talk = Talk(root, distribution=distribution)
+        running = asyncio.create_task(talk.say("go"))
+        await asyncio.sleep(0.1)
+        running.cancel()
+        done, _ = await asyncio.wait([running], timeout=5)
+        assert done, "the run hangs"
+        assert running.cancelled()
+        assert not [event for event in await talk.stored() if event.error_code == "ConnectionError"]
 
     asyncio.run(main())
 
