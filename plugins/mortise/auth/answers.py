@@ -29,7 +29,8 @@ from mortise_kernel.types.auth import (
     OAuth2Auth,
 )
 from mortise_kernel.types.auth_schemes import APIKey, HTTPBase
-from mortise_kernel.types.content import Content, FunctionResponse, Part
+from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from mortise_kernel.types.hot import deep_copy
 
 CALL = "adk_request_credential"
 #: The function_call_id of a request that comes from a toolset starts so; no call waits for it.
@@ -88,6 +89,21 @@ def _plain(text: str, request: AuthConfig) -> AuthCredential:
         http = HttpAuth(scheme=scheme.scheme, credentials=HttpCredentials(token=text))
         return AuthCredential(auth_type=AuthCredentialTypes.HTTP, http=http)
     return AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=OAuth2Auth(access_token=text))
+
+
+def hand_on(ctx: InvocationContext, asked: FunctionCall, stored: FunctionResponse) -> Any:
+    """The response for the run, on behalf of this one, that asked: with what only this invocation's memory holds.
+
+    Where a crash has lost that, it is an answer without a credential: the run asks again.
+    """
+    if asked.name != CALL or settings_of(ctx).recorded:
+        return deep_copy(stored.response)
+    answer: AuthCredential | None = ctx.notes.get(("answer", asked.id))
+    if answer is not None:
+        return answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+    request = AuthToolArguments.model_validate(asked.args).auth_config
+    bare = AuthConfig(auth_scheme=request.auth_scheme, credential_key=request.credential_key)
+    return bare.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionResponse]) -> set[str]:

@@ -13,6 +13,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
+from mortise import auth
 from mortise_kernel.context import Context
 from mortise_kernel.events import Event
 from mortise_kernel.invocation import InvocationContext
@@ -108,7 +109,8 @@ class AgentCall:
         for event in self._ctx.get_events(current_invocation=True):
             for response in event.get_function_responses() if event.author == "user" else ():
                 if (call := waiting.get(response.id or "")) is not None:
-                    answer = FunctionResponse(id=call.id, name=call.name, response=deep_copy(response.response))
+                    given = auth.hand_on(self._ctx, call, response)
+                    answer = FunctionResponse(id=call.id, name=call.name, response=given)
                     found[str(call.id)] = Part(function_response=answer)
         return list(found.values())
 

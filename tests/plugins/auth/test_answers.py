@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from mortise.agents import LlmAgent, ParallelAgent
+from mortise.apps import App, ResumabilityConfig
 from mortise.auth import AuthConfig, AuthCredential
 from mortise.auth.auth_schemes import APIKey, APIKeyIn
+from mortise.sessions import InMemorySessionService
 from mortise.testing import ScriptedModel
-from mortise.tools import AuthenticatedFunctionTool, ToolContext
-from mortise.types import FunctionCall
+from mortise.tools import AgentTool, AuthenticatedFunctionTool, ToolContext
+from mortise.types import Content, FunctionCall, FunctionResponse, Part
+from mortise_kernel import Event, Session
 from mortise_kernel.contracts.tool import Effect
 
 KEY = "k-secret-123"
@@ -125,3 +129,55 @@ def test_a_call_that_has_the_id_of_an_earlier_one_runs_alone(converse: Any, kit:
     talk.answer(kit.asked(talk.say())[0], ANSWER)
     talk.answer(kit.asked(talk.say())[0], ANSWER)
     assert paid == [7, 8]
+
+
+class Watched(InMemorySessionService):
+    """Sessions that keep what they stored, those of agents that are tools included, which go when their run is over."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stored: list[tuple[str, str]] = []
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        self.stored.append((session.id, event.model_dump_json()))
+        return await super().append_event(session, event)
+
+
+def nested(till: Till, depth: int) -> AgentTool:
+    script = [FunctionCall(name="pay", args={"amount": 7}), "paid", "paid"]
+    agent = LlmAgent(name="clerk", model=ScriptedModel(script), tools=[till.tool()])
+    for level in range(depth):
+        call = FunctionCall(name=agent.name, args={"request": "pay"})
+        agent = LlmAgent(name=f"desk{level}", model=ScriptedModel([call, "told", "told"]), tools=[AgentTool(agent)])
+    return AgentTool(agent)
+
+
+def resumable(agent: LlmAgent) -> App:
+    return App(name="app", root_agent=agent, resumability_config=ResumabilityConfig(is_resumable=True))
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+def test_the_answer_reaches_a_tool_of_an_agent_that_is_a_tool(converse: Any, kit: Any, till: Till, depth: int) -> None:
+    tool = nested(till, depth)
+    script = [FunctionCall(name=tool.name, args={"request": "pay"}), "done", "done"]
+    sessions = Watched()
+    talk = converse("standard", [tool], sessions, script, app=resumable)
+    events = talk.answer(kit.asked(talk.say())[0], ANSWER)
+    assert till.paid == [(7, KEY)]
+    assert "done" in [part.text for event in events if event.content for part in event.content.parts]
+    assert len({where for where, _ in sessions.stored}) == depth + 2
+    assert KEY not in "".join(text for _, text in sessions.stored)
+
+
+def test_an_agent_that_is_a_tool_asks_again_where_the_answer_was_lost(converse: Any, kit: Any, till: Till) -> None:
+    tool = nested(till, 0)
+    script = [FunctionCall(name="clerk", args={"request": "pay"}), "done", "done"]
+    talk = converse("standard", [tool], script=script, app=resumable)
+    asked = kit.asked(talk.say())[0]
+    forget = FunctionResponse(
+        id=asked.id, name=asked.name, response={"credentialKey": "bank", "authScheme": ANSWER["authScheme"]}
+    )
+    events = asyncio.run(talk.send(Content(role="user", parts=[Part(function_response=forget)])))
+    assert till.paid == []
+    talk.answer(kit.asked(events)[0], ANSWER)
+    assert till.paid == [(7, KEY)]
