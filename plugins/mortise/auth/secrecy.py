@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Awaitable, Iterable
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 from mortise.auth.errors import CredentialError
 from mortise.auth.settings import settings_of
@@ -28,9 +30,14 @@ class Secrets:
         self._texts: list[str] = []
 
     def add(self, texts: Iterable[str]) -> None:
-        """Know further texts, and how they look in a URL."""
-        known = {form for text in texts if len(text) >= LEAST for form in (text, quote(text, safe=""))}
+        """Know further texts, and how they look where texts are written in the usual ways."""
+        known = {form for text in texts if len(text) >= LEAST for form in _forms(text)}
         self._texts = sorted(known.union(self._texts), key=len, reverse=True)
+
+    def add_pair(self, user: str, password: str) -> None:
+        """Know how basic authentication sends the two."""
+        if len(password) >= LEAST:
+            self._texts = sorted(_in_base64(f"{user}:{password}").union(self._texts), key=len, reverse=True)
 
     def mask(self, value: Any, depth: int = _DEEPEST) -> Any:
         """`value` with every secret in it masked; the same object where there is none."""
@@ -92,6 +99,19 @@ class Secrets:
         return text
 
 
+def _forms(text: str) -> set[str]:
+    """A text as it is, in URLs and forms, in JSON, in Python's own notation, and in base 64."""
+    written = {text, quote(text), quote(text, safe=""), quote_plus(text), repr(text)[1:-1]}
+    return written | {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]} | _in_base64(text)
+
+
+def _in_base64(text: str) -> set[str]:
+    """In either alphabet; a text with padding begins with the one without."""
+    data = text.encode("utf-8", "surrogatepass")
+    made = {b64encode(data).decode(), urlsafe_b64encode(data).decode()}
+    return made | {form.rstrip("=") for form in made}
+
+
 def remember(context: Context, credential: AuthCredential) -> None:
     """Note what is secret in a credential that this context's caller gets."""
     note(context.get_invocation_context(), credential)
@@ -116,4 +136,10 @@ def note(ctx: InvocationContext, credential: AuthCredential) -> None:
     """Note what is secret in a credential, unless the distribution shows secrets."""
     if settings_of(ctx).recorded:
         return
-    ctx.notes.setdefault(NOTE, Secrets()).add(credential.secrets())
+    secrets: Secrets = ctx.notes.setdefault(NOTE, Secrets())
+    secrets.add(credential.secrets())
+    http, oauth2 = credential.http, credential.oauth2
+    if http is not None and http.credentials.password:
+        secrets.add_pair(http.credentials.username or "", http.credentials.password)
+    if oauth2 is not None and oauth2.client_secret:
+        secrets.add_pair(oauth2.client_id or "", oauth2.client_secret)
