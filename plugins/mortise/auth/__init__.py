@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from mortise_kernel.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from mortise.auth.answers import hand_on as hand_on
     from mortise.auth.answers import seal_answers as seal_answers
     from mortise.auth.answers import take_answers as take_answers
     from mortise.auth.asking import mask_results as mask_results
@@ -49,7 +48,6 @@ _WHERE = {
         "mortise_kernel.types.auth_schemes",
     ),
     # What the flows do; they are light, and these come with the first request.
-    "hand_on": "mortise.auth.answers",
     "mask_results": "mortise.auth.asking",
     "request_event": "mortise.auth.asking",
     "resolve_toolsets": "mortise.auth.toolsets",

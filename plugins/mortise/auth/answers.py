@@ -29,8 +29,7 @@ from mortise_kernel.types.auth import (
     OAuth2Auth,
 )
 from mortise_kernel.types.auth_schemes import APIKey, HTTPBase
-from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
-from mortise_kernel.types.hot import deep_copy
+from mortise_kernel.types.content import Content, FunctionResponse, Part
 
 CALL = "adk_request_credential"
 #: The function_call_id of a request that comes from a toolset starts so; no call waits for it.
@@ -56,7 +55,9 @@ def _sealed(ctx: InvocationContext, part: Part, asked: Mapping[str, AuthToolArgu
     shown: dict[str, Any] = {}
     if request is not None:
         shown["credentialKey"] = request.auth_config.credential_key
-        answer = read(response.response, request.auth_config, response.id)
+        answer = None
+        if not _is_sealed(response.response):
+            answer = read(response.response, request.auth_config, response.id)
         if answer is not None:
             ctx.notes["answer", response.id] = answer
             note(ctx, answer)
@@ -91,19 +92,13 @@ def _plain(text: str, request: AuthConfig) -> AuthCredential:
     return AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=OAuth2Auth(access_token=text))
 
 
-def hand_on(ctx: InvocationContext, asked: FunctionCall, stored: FunctionResponse) -> Any:
-    """The response for the run, on behalf of this one, that asked: with what only this invocation's memory holds.
-
-    Where a crash has lost that, it is an answer without a credential: the run asks again.
-    """
-    if asked.name != CALL or settings_of(ctx).recorded:
-        return deep_copy(stored.response)
-    answer: AuthCredential | None = ctx.notes.get(("answer", asked.id))
-    if answer is not None:
-        return answer.model_dump(mode="json", by_alias=True, exclude_none=True)
-    request = AuthToolArguments.model_validate(asked.args).auth_config
-    bare = AuthConfig(auth_scheme=request.auth_scheme, credential_key=request.credential_key)
-    return bare.model_dump(mode="json", by_alias=True, exclude_none=True)
+def _is_sealed(value: Any) -> bool:
+    """Whether an answer is one as it is stored: who handed it on had lost what it held, and is to be asked again."""
+    if not isinstance(value, Mapping) or "credentialKey" not in value:
+        return False
+    shown = value.get("exchangedAuthCredential", {"authType": ""})
+    rest = value.keys() - {"credentialKey", "exchangedAuthCredential"}
+    return not rest and isinstance(shown, Mapping) and shown.keys() == {"authType"}
 
 
 async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionResponse]) -> set[str]:

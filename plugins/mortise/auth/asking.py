@@ -119,10 +119,4 @@ def mask_results(ctx: InvocationContext, event: Event) -> None:
         return
     for response in event.get_function_responses():
         response.response = secrets.mask(response.response)
-    actions = event.touched_actions
-    for key, value in list(actions.state_delta.items()) if actions is not None else ():
-        if key.startswith("temp:"):
-            continue
-        masked = secrets.mask(value)
-        if masked is not value:
-            ctx.session.state[key] = actions.state_delta[key] = masked  # type: ignore[union-attr]
+    secrets.mask_writes(event, ctx.session.state)

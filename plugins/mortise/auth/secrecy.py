@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, MutableMapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
 from mortise.auth.errors import CredentialError
 from mortise.auth.settings import settings_of
 from mortise_kernel.types.auth import SECRET, AuthCredential
+from mortise_kernel.types.hot import Hot
 
 if TYPE_CHECKING:
     from mortise_kernel.context import Context
+    from mortise_kernel.events import Event
     from mortise_kernel.invocation import InvocationContext
 
 #: A shorter text is no secret worth the name, and masking it would hit words.
@@ -21,6 +23,7 @@ LEAST = 6
 #: The key of `InvocationContext.notes` under which policies find the Secrets, once there are any.
 NOTE = "secrets"
 _DEEPEST = 64
+_OF_EVENTS = ("content", "output", "error_message", "custom_metadata")
 
 
 class Secrets:
@@ -51,6 +54,10 @@ class Secrets:
             return value
         if isinstance(value, AuthCredential):
             return value.sealed()
+        if isinstance(value, Hot):
+            fields = ((name, getattr(value, name)) for name in value.field_names)
+            changed = {name: made for name, inner in fields if (made := self.mask(inner, depth - 1)) is not inner}
+            return value.model_copy(update=changed) if changed else value
         if isinstance(value, dict):
             pairs = [(self.mask(key, depth - 1), self.mask(inner, depth - 1)) for key, inner in value.items()]
             same = all(a is k and b is v for (a, b), (k, v) in zip(pairs, value.items(), strict=True))
@@ -61,6 +68,25 @@ class Secrets:
                 return value
             return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
         return value
+
+    def mask_event(self, event: Event, state: MutableMapping[str, Any]) -> None:
+        """Mask what code has put onto an event that nobody has seen yet, and into the `state` it was written to."""
+        for name in _OF_EVENTS:
+            value = getattr(event, name)
+            masked = self.mask(value)
+            if masked is not value:
+                setattr(event, name, masked)
+        self.mask_writes(event, state)
+
+    def mask_writes(self, event: Event, state: MutableMapping[str, Any]) -> None:
+        """Mask what an event writes, and wrote already, to the `state`."""
+        actions = event.touched_actions
+        for key, value in list(actions.state_delta.items()) if actions is not None else ():
+            if key.startswith("temp:"):
+                continue
+            masked = self.mask(value)
+            if masked is not value:
+                state[key] = actions.state_delta[key] = masked  # type: ignore[union-attr]
 
     def mask_error(self, error: Exception) -> Exception:
         """`error` with the secrets masked in its arguments and in those of the errors behind it.

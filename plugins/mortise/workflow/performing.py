@@ -56,15 +56,22 @@ async def _attempts(run: NodeRun, failure: Exception | None) -> Events:
             return
         if run.tree.cancelled:
             raise asyncio.CancelledError from failure  # which the node's code made of it
-        yield run.error_event(failure)
+        shown = _shown(run, failure)
+        yield run.error_event(shown)
         retry = run.node.retry_config
         delay = None if retry is None else retry.delay(failure, run.attempt)
         if delay is None:
-            run.error, run.error_path = failure, run.path
-            raise DynamicNodeFailError(failure, run.path) from failure
+            run.error, run.error_path = shown, run.path
+            raise DynamicNodeFailError(shown, run.path) from shown
         failure = None
         await asyncio.sleep(delay)
         run.begin_attempt()
+
+
+def _shown(run: NodeRun, failure: Exception) -> Exception:
+    """`failure` as it may be told, logged and traced: without the secrets that the invocation has handed out."""
+    secrets = run.tree.invocation.notes.get("secrets")
+    return failure if secrets is None else secrets.mask_error(failure)
 
 
 async def _attempt(run: NodeRun) -> Events:

@@ -19,6 +19,8 @@ from mortise_kernel.invocation import InvocationContext
 
 Events = AsyncGenerator[Event, None]
 _RUNS = "mortise.workflow.root_runs"
+#: Where `mortise.auth` notes the secrets that an invocation has handed out.
+_SECRETS = "secrets"
 
 
 async def run_root(node: BaseNode, ctx: InvocationContext) -> Events:
@@ -40,6 +42,8 @@ async def run_root(node: BaseNode, ctx: InvocationContext) -> Events:
             async for event in events:
                 if tree.checkpoint:
                     tree.pin(event)
+                if _SECRETS in ctx.notes:  # a node got a credential: what it says and writes comes by here
+                    ctx.notes[_SECRETS].mask_event(event, ctx.session.state)
                 yield event
     except DynamicNodeFailError as failure:
         raise failure.error from failure.error.__cause__

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from mortise.auth.auth_schemes import APIKey, APIKeyIn
 from mortise.sessions import InMemorySessionService
 from mortise.testing import ScriptedModel
 from mortise.tools import AgentTool, AuthenticatedFunctionTool, ToolContext
-from mortise.types import Content, FunctionCall, FunctionResponse, Part
+from mortise.types import FunctionCall
 from mortise_kernel import Event, Session
 from mortise_kernel.contracts.tool import Effect
 
@@ -174,10 +173,8 @@ def test_an_agent_that_is_a_tool_asks_again_where_the_answer_was_lost(converse: 
     script = [FunctionCall(name="clerk", args={"request": "pay"}), "done", "done"]
     talk = converse("standard", [tool], script=script, app=resumable)
     asked = kit.asked(talk.say())[0]
-    forget = FunctionResponse(
-        id=asked.id, name=asked.name, response={"credentialKey": "bank", "authScheme": ANSWER["authScheme"]}
-    )
-    events = asyncio.run(talk.send(Content(role="user", parts=[Part(function_response=forget)])))
+    lost = {"credentialKey": "bank", "exchangedAuthCredential": {"authType": "apiKey"}}
+    events = talk.answer(asked, lost)  # what the session holds of an answer, once the process is gone
     assert till.paid == []
     talk.answer(kit.asked(events)[0], ANSWER)
     assert till.paid == [(7, KEY)]
