@@ -62,6 +62,13 @@ class CredentialManager:
         """Renew credentials of a type with `refresher_instance`."""
         self._refreshers.register(credential_type, refresher_instance)
 
+    async def get_or_request(self, context: CallbackContext) -> AuthCredential | None:
+        """The credential; or None, once the user was asked for it."""
+        credential = await self.get_auth_credential(context)
+        if credential is None:
+            await self.request_credential(context)
+        return credential
+
     async def request_credential(self, context: CallbackContext) -> None:
         """Ask the user; raises AuthConfigError where the config lacks what the question needs."""
         config = self.request_config(context)

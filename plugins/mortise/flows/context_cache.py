@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mortise.flows.visibility import lasting, on_branch
+from mortise.flows.visibility import on_branch
 from mortise_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from mortise_kernel.routing import backwards
 from mortise_kernel.types.cache_metadata import CacheMetadata
 
 
@@ -28,7 +29,7 @@ def _latest(ctx: InvocationContext) -> tuple[CacheMetadata | None, int | None]:
     """
     metadata: CacheMetadata | None = None
     tokens: int | None = None
-    for event in lasting(ctx.session.events):
+    for _, event in backwards(ctx.session.events):
         if event.author != ctx.agent.name or event.isolation_scope != ctx.isolation_scope:
             continue
         if not on_branch(event.branch, ctx.branch):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mortise.flows.visibility import lasting
 from mortise_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from mortise_kernel.routing import backwards
 
 
 def run(ctx: InvocationContext, request: LlmRequest) -> None:
@@ -20,7 +20,7 @@ def _previous(ctx: InvocationContext) -> str | None:
     which hold what came before, are not.
     """
     agent: Any = ctx.agent
-    for event in lasting(ctx.session.events):
+    for _, event in backwards(ctx.session.events):
         if agent.include_contents == "none" and event.invocation_id != ctx.invocation_id:
             return None
         if (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from mortise_kernel.events import Event
+from mortise_kernel.routing import backwards
 from mortise_kernel.types.content import Content, Part, freeze
 
 CREDENTIAL_CALL = "adk_request_credential"
@@ -122,18 +123,4 @@ def _fenced(text: str) -> str:
 
 def rewound(events: Sequence[Event]) -> list[Event]:
     """The events without those that a rewind took back."""
-    return list(lasting(events))[::-1]
-
-
-def lasting(events: Sequence[Event]) -> Iterator[Event]:
-    """The events that no rewind took back, the latest first."""
-    index = len(events) - 1
-    while index >= 0:
-        actions = events[index].touched_actions
-        target = actions.rewind_before_invocation_id if actions is not None else None
-        if target:
-            first = next((i for i in range(index) if events[i].invocation_id == target), index)
-            index = first - 1
-            continue
-        yield events[index]
-        index -= 1
+    return [event for _, event in backwards(events)][::-1]

@@ -54,9 +54,8 @@ class AuthenticatedFunctionTool(FunctionTool):
         """The function's result; or, once the user was asked for the credential, the response that says so."""
         manager, credential = self._credentials_manager, None
         if manager is not None:
-            credential = await manager.get_auth_credential(tool_context)
+            credential = await manager.get_or_request(tool_context)
             if credential is None:
-                await manager.request_credential(tool_context)
                 return self._response_for_auth_required or PENDING
         if self._arguments is None:
             self._arguments = Arguments(self.name, self.shape)

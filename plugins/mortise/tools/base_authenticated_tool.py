@@ -34,9 +34,8 @@ class BaseAuthenticatedTool(BaseTool):
         """The result; or, once the user was asked for the credential, the response that says so."""
         manager, credential = self._credentials_manager, None
         if manager is not None:
-            credential = await manager.get_auth_credential(tool_context)
+            credential = await manager.get_or_request(tool_context)
             if credential is None:
-                await manager.request_credential(tool_context)
                 return self._response_for_auth_required or PENDING
         result = self._run_async_impl(args=args, tool_context=tool_context, credential=credential)
         return await guarded(tool_context, result)
