@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-KERNEL = ROOT / "kernel" / "mortise_kernel"
-PLUGINS = ROOT / "plugins" / "mortise"
+KERNEL = ROOT / "kernel" / "newel_kernel"
+PLUGINS = ROOT / "plugins" / "newel"
 CONTRIB = ROOT / "contrib"
 SDKS = ("anthropic", "google.genai", "litellm", "openai", "sqlalchemy", "starlette")
 #: What the kernel may import besides the standard library and itself.
-KERNEL_NEEDS = {"mortise_kernel", "pluggy", "pydantic", "pydantic_core", "stevedore", "yaml"}
+KERNEL_NEEDS = {"newel_kernel", "pluggy", "pydantic", "pydantic_core", "stevedore", "yaml"}
 KERNEL_CODE_LINES = 3_950
 
 
@@ -84,7 +84,7 @@ def code_lines(path: Path) -> int:
 
 
 def run_python(code: str, cwd: Path) -> str:
-    env = {name: value for name, value in os.environ.items() if name != "MORTISE_DISTRIBUTION"}
+    env = {name: value for name, value in os.environ.items() if name != "NEWEL_DISTRIBUTION"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, env=env)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -110,7 +110,7 @@ def test_functions_are_short() -> None:
 def test_the_kernel_stays_a_kernel(capsys: pytest.CaptureFixture[str]) -> None:
     total = sum(code_lines(path) for path in modules(KERNEL) if not is_type(path))
     with capsys.disabled():
-        print(f"\nmortise_kernel without types: {total:,} lines of code (at most {KERNEL_CODE_LINES:,})")
+        print(f"\nnewel_kernel without types: {total:,} lines of code (at most {KERNEL_CODE_LINES:,})")
     assert total <= KERNEL_CODE_LINES
 
 
@@ -141,13 +141,13 @@ def test_plugins_use_public_names_of_the_kernel() -> None:
         for folder in (PLUGINS, CONTRIB)
         for path, tree in modules(folder).items()
         for module, name in imports(tree)
-        if module.partition(".")[0] == "mortise_kernel"
+        if module.partition(".")[0] == "newel_kernel"
         and any(part.startswith("_") and not part.startswith("__") for part in f"{module}.{name}".split("."))
     )
 
 
 def test_nothing_is_called_utils() -> None:
-    """No room for what has no place; `mortise.utils` is a module of the specified API and holds only such."""
+    """No room for what has no place; `newel.utils` is a module of the specified API and holds only such."""
     rooms = [ROOT, ROOT / "kernel", ROOT / "plugins", *CONTRIB.iterdir(), PLUGINS]
     found = [path for room in rooms if room.is_dir() for path in room.iterdir()] + list(KERNEL.rglob("*"))
     vague = {"common", "helpers", "misc", "utils"}
@@ -158,16 +158,16 @@ def test_nothing_is_called_utils() -> None:
 
 _HELP = """
 import sys
-from mortise.cli.main import main
-sys.argv = ["mortise", "--help"]
+from newel.cli.main import main
+sys.argv = ["newel", "--help"]
 try:
     main()
 except SystemExit as end:
     assert not end.code
 """
 _STARTS = {
-    "import": "import mortise; mortise.Agent, mortise.Runner, mortise.run, mortise.tool",
-    "compose": "from mortise_kernel import compose; assert compose('standard').request_chain",
+    "import": "import newel; newel.Agent, newel.Runner, newel.run, newel.tool",
+    "compose": "from newel_kernel import compose; assert compose('standard').request_chain",
     "help": _HELP,
 }
 
@@ -178,7 +178,7 @@ def test_starting_imports_no_sdk(start: str, tmp_path: Path) -> None:
     assert run_python(code, tmp_path).splitlines()[-1] == "LOADED []"
 
 
-@pytest.mark.parametrize("package", ["mortise", "mortise_kernel"])
+@pytest.mark.parametrize("package", ["newel", "newel_kernel"])
 def test_public_names_resolve(package: str) -> None:
     module = import_module(package)
     names = [name for name in dir(module) if not name.startswith("_")]

@@ -13,17 +13,17 @@ from typing import NamedTuple
 import pytest
 from jsonschema import Draft202012Validator
 
-from mortise.agents.yaml_positions import read_document
-from mortise.apps.app_schema import file_schema
-from mortise_kernel import compose, host
-from mortise_kernel.distribution import Distribution
-from mortise_kernel.errors import CompositionError, ConfigurationError
-from mortise_kernel.hooks import LIFECYCLE
+from newel.agents.yaml_positions import read_document
+from newel.apps.app_schema import file_schema
+from newel_kernel import compose, host
+from newel_kernel.distribution import Distribution
+from newel_kernel.errors import CompositionError, ConfigurationError
+from newel_kernel.hooks import LIFECYCLE
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FILES = {file.relative_to(DOCS).as_posix(): file for file in sorted(DOCS.rglob("*.md"))}
 #: Variables that would choose another model or distribution.
-ELSEWHERE = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "MORTISE_DISTRIBUTION")
+ELSEWHERE = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "NEWEL_DISTRIBUTION")
 
 
 class Block(NamedTuple):

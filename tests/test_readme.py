@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from mortise_kernel import compose
+from newel_kernel import compose
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 #: Variables that would choose another model or distribution.
-ELSEWHERE = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "MORTISE_DISTRIBUTION")
+ELSEWHERE = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "NEWEL_DISTRIBUTION")
 
 
 def blocks(language: str) -> list[str]:
@@ -41,15 +41,15 @@ def test_python_runs(code: str, tmp_path: Path) -> None:
 
 
 def test_the_offline_command_runs(tmp_path: Path) -> None:
-    """With the mortise that is installed, for to install it anew takes a minute; the continuous check does."""
-    (command,) = [line for line in lines("console") if line.startswith("python3 -m venv") and "mortise run" in line]
+    """With the newel that is installed, for to install it anew takes a minute; the continuous check does."""
+    (command,) = [line for line in lines("console") if line.startswith("python3 -m venv") and "newel run" in line]
     venv, install, run = command.split(" && ")
     assert venv == "python3 -m venv .venv"
     assert install == ".venv/bin/pip install -q ."
     program, *arguments = shlex.split(run)
-    assert program == ".venv/bin/mortise"
+    assert program == ".venv/bin/newel"
     verb, agent, message = arguments
-    code = "from mortise.cli.main import main; main()"
+    code = "from newel.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, verb, str(ROOT / agent), message],
         capture_output=True, text=True, cwd=tmp_path, env=environment(),
@@ -75,7 +75,7 @@ def test_the_models_of_the_commands_have_a_provider() -> None:
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=str(n)) for n, text in enumerate(blocks("yaml"), 1)])
 def test_a_distribution_composes(text: str, tmp_path: Path) -> None:
-    file = tmp_path / "mortise.yaml"
+    file = tmp_path / "newel.yaml"
     file.write_text(text, encoding="utf-8")
     composed = compose(file)
     assert composed.distribution.name == "mine"

@@ -1,4 +1,4 @@
-"""mortise beside the floor: each case in turn, several rounds, medians and their ratio.
+"""newel beside the floor: each case in turn, several rounds, medians and their ratio.
 
 ``python tests/benchmarks/compare.py [--rounds N] [--distribution NAME] [CASE ...]``. A case is a name of turns.py,
 with parameters as in ``long_session:n=5000``. The exit status is 0 unless a case crashes: on a shared machine a
@@ -29,7 +29,7 @@ LIMITS = {
 }  # fmt: skip
 #: Cases told in something else than CPU time: the key and the unit.
 TOLD_IN = {"mem_sessions": ("rss_kb_per_session", "KB")}
-#: The floor's store that promises what mortise's does: every commit is on the disk, live sessions stay in memory.
+#: The floor's store that promises what newel's does: every commit is on the disk, live sessions stay in memory.
 FLOOR_ONLY = {"persist": ["backend=hotfull"]}
 
 
@@ -80,8 +80,8 @@ def main() -> int:
     options = parser.parse_args()
     # With byte code kept, as in any installation: else an import compiles everything anew.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    environment["MORTISE_DISTRIBUTION"] = options.distribution
-    print(f"{'case':<22}{'floor':>12}{'mortise':>12}{'ratio':>9}", flush=True)
+    environment["NEWEL_DISTRIBUTION"] = options.distribution
+    print(f"{'case':<22}{'floor':>12}{'newel':>12}{'ratio':>9}", flush=True)
     crashed = 0
     for case in options.cases or CASES:
         try:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("MORTISE_DISTRIBUTION", "adk")
+os.environ.setdefault("NEWEL_DISTRIBUTION", "adk")
 
 ROUNDS = 7
 
@@ -41,7 +41,7 @@ def functions(nodes: int, waits: bool) -> list[Callable[[Any], Any]]:
 
 
 def graph(shape: str, steps: list[Any]) -> Any:
-    from mortise.workflow import JoinNode, Workflow
+    from newel.workflow import JoinNode, Workflow
 
     edges = [("START", *steps)] if shape == "chain" else [("START", tuple(steps), JoinNode(name="join"))]
     return Workflow(name="graph", edges=edges)
@@ -49,7 +49,7 @@ def graph(shape: str, steps: list[Any]) -> Any:
 
 async def cost(shape: str, nodes: int, waits: bool) -> dict[str, Any]:
     """The median of several runs, each in a session of its own."""
-    from mortise.runners import InMemoryRunner
+    from newel.runners import InMemoryRunner
 
     steps = functions(nodes, waits)
     runner = InMemoryRunner(graph(shape, steps))

@@ -1,7 +1,7 @@
-"""The cases of floor.py, run by mortise.
+"""The cases of floor.py, run by newel.
 
 ``python turns.py CASE [key=value ...]`` prints one line of JSON. The distribution is the one that
-MORTISE_DISTRIBUTION names, else `adk`. Nothing of mortise is imported before `Bench.imports`.
+NEWEL_DISTRIBUTION names, else `adk`. Nothing of newel is imported before `Bench.imports`.
 """
 # ruff: noqa: UP031
 
@@ -15,23 +15,23 @@ from typing import Any
 import common
 from common import ANSWER, SYSTEM, TOOLS, USER_TEXT, lookup
 
-os.environ.setdefault("MORTISE_DISTRIBUTION", "adk")
+os.environ.setdefault("NEWEL_DISTRIBUTION", "adk")
 
 
 class Bench:
-    PEER = "mortise"
+    PEER = "newel"
 
     def imports(self) -> None:
         """What a program with an LLM agent, a model of its own and sessions in memory imports."""
         global Event, InMemorySessionService, LlmAgent, LlmResponse, ParallelAgent, RunConfig, Runner
         global ScriptedLlm, SequentialAgent, StreamingMode, types
-        from mortise import types
-        from mortise.agents import LlmAgent, ParallelAgent, SequentialAgent
-        from mortise.agents.run_config import RunConfig, StreamingMode
-        from mortise.events import Event
-        from mortise.models import BaseLlm, LlmResponse
-        from mortise.runners import Runner
-        from mortise.sessions import InMemorySessionService
+        from newel import types
+        from newel.agents import LlmAgent, ParallelAgent, SequentialAgent
+        from newel.agents.run_config import RunConfig, StreamingMode
+        from newel.events import Event
+        from newel.models import BaseLlm, LlmResponse
+        from newel.runners import Runner
+        from newel.sessions import InMemorySessionService
 
         Content, Part, FunctionCall = types.Content, types.Part, types.FunctionCall
 
@@ -198,7 +198,7 @@ class Bench:
         return asyncio.run(go())
 
     def case_persist(self, n: int = 100, backend: str = "sqlite") -> Any:
-        from mortise.sessions.sqlite_session_service import SqliteSessionService
+        from newel.sessions.sqlite_session_service import SqliteSessionService
 
         async def go() -> Any:
             path = common.tmpdir() + "/sessions.db"

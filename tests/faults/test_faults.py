@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-COMMAND = [sys.executable, str(HERE / "run.py"), "--ns", "mortise", "--types", "mortise.types"]
+COMMAND = [sys.executable, str(HERE / "run.py"), "--ns", "newel", "--types", "newel.types"]
 #: Group -> what the names of its cases have in them here.
 GROUPS = {"tools": "", "cancel": "", "crash": "sqlite"}
 #: No group may take longer, in seconds.
@@ -56,7 +56,7 @@ class Battery:
 
     def _start(self, group: str) -> subprocess.Popen[bytes]:
         command = [*COMMAND, "--only", group, "--case", GROUPS[group], "--tmp", str(self._folder)]
-        environment = {**os.environ, "MORTISE_DISTRIBUTION": "standard"}
+        environment = {**os.environ, "NEWEL_DISTRIBUTION": "standard"}
         with (self._folder / f"{group}.jsonl").open("wb") as out, (self._folder / f"{group}.err").open("wb") as err:
             return subprocess.Popen(command, stdout=out, stderr=err, env=environment, cwd=self._folder)
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from mortise.sessions import InMemorySessionService
-from mortise_kernel import BaseAgent, Event, Runner, Session, compose, seam
-from mortise_kernel.composition import Composition
-from mortise_kernel.contracts.services import BaseSessionService
-from mortise_kernel.types.content import Content, FunctionCall, Part
+from newel.sessions import InMemorySessionService
+from newel_kernel import BaseAgent, Event, Runner, Session, compose, seam
+from newel_kernel.composition import Composition
+from newel_kernel.contracts.services import BaseSessionService
+from newel_kernel.types.content import Content, FunctionCall, Part
 
 WHERE = {"app_name": "tearoom", "user_id": "ada", "session_id": "s1"}
 
@@ -162,7 +162,7 @@ class Site:
         info = self.path / f"{distribution.replace('-', '_')}-{version}.dist-info"
         info.mkdir()
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n")
-        groups = {"mortise.plugins": plugins, "mortise.distributions": distributions}
+        groups = {"newel.plugins": plugins, "newel.distributions": distributions}
         lines = [
             line for group, points in groups.items() if points
             for line in (f"[{group}]", *(f"{name} = {value}" for name, value in points.items()))
@@ -170,11 +170,11 @@ class Site:
         (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
         importlib.invalidate_caches()
 
-    def stage(self, plugin: str, distribution: str = "mortise-extra", **anchors: Any) -> None:
+    def stage(self, plugin: str, distribution: str = "newel-extra", **anchors: Any) -> None:
         """Install a plugin with one request processor that has its name."""
         given = ", ".join(f"{key}={value!r}" for key, value in anchors.items())
         source = f"""
-            from mortise_kernel import RequestProcessor, hookimpl
+            from newel_kernel import RequestProcessor, hookimpl
 
             async def run(ctx, request):
                 request.append_instructions(["{plugin} was here"])

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from mortise.agents import LlmAgent
-from mortise.runners import Runner
-from mortise_kernel import BaseLlm, LlmRequest, LlmResponse, compose, discovery
-from mortise_kernel.discovery import PLUGIN_GROUP
-from mortise_kernel.errors import FeatureUnavailableError, MortiseError
-from mortise_kernel.types.content import Content, Part
+from newel.agents import LlmAgent
+from newel.runners import Runner
+from newel_kernel import BaseLlm, LlmRequest, LlmResponse, compose, discovery
+from newel_kernel.discovery import PLUGIN_GROUP
+from newel_kernel.errors import FeatureUnavailableError, NewelError
+from newel_kernel.types.content import Content, Part
 
 #: RULINGS.md, "Order and flow": agent_transfer last.
 REQUEST_CHAIN = [
@@ -26,7 +26,7 @@ REQUEST_CHAIN = [
 #: "After the chain: toolset auth".
 AFTER_THE_CHAIN = ["toolset_auth"]
 RESPONSE_CHAIN = ["planning", "code_execution"]
-BUILT_IN = sorted(point.name for point in entry_points(group=PLUGIN_GROUP) if point.value.startswith("mortise."))
+BUILT_IN = sorted(point.name for point in entry_points(group=PLUGIN_GROUP) if point.value.startswith("newel."))
 
 
 def chain(composed: Any) -> list[str]:
@@ -56,7 +56,7 @@ def test_minimal_loads_nothing_that_it_does_not_name() -> None:
 def test_every_stage_says_where_it_comes_from() -> None:
     for placed in compose("adk").placed["request_chain"]:
         assert (placed.plugin, placed.why) == (placed.stage.name, "distribution")
-        assert placed.source == "mortise 0.1.0"
+        assert placed.source == "newel 0.1.0"
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_composing_imports_no_sdk(distribution: str) -> None:
     """In a process of its own: this one may have them for other tests."""
     code = f"""
 import sys
-from mortise_kernel import compose
+from newel_kernel import compose
 compose({distribution!r})
 heavy = ("google.genai", "anthropic", "litellm", "openai", "sqlalchemy", "starlette", "click", "prompt_toolkit", "rich")
 print(sorted(name for name in sys.modules if name.startswith(heavy)))
@@ -125,7 +125,7 @@ class Greeter(BaseLlm):
 
 #: What a distribution without one built-in plugin cannot do: the error of a simple turn, and a word it says.
 #: With every other one missing, the turn runs.
-NEEDED: dict[str, tuple[type[MortiseError], str]] = {
+NEEDED: dict[str, tuple[type[NewelError], str]] = {
     "memory_sessions": (FeatureUnavailableError, "no plugin provides a session store for 'memory:'"),
     "memory_credentials": (FeatureUnavailableError, "no plugin provides a credential store for 'memory:'"),
 }
@@ -150,7 +150,7 @@ def test_any_single_plugin_can_be_disabled(plugin: str, distribution: str, exten
         assert turn(composed, agent, talk) == "hello"
         return
     error, words = NEEDED[plugin]
-    with pytest.raises(MortiseError) as caught:
+    with pytest.raises(NewelError) as caught:
         turn(composed, agent, talk)
     assert isinstance(caught.value, error)
     assert words in str(caught.value)
@@ -173,7 +173,7 @@ USES: dict[str, tuple[Callable[[], LlmAgent], str]] = {
 def test_what_needs_a_disabled_plugin_says_so(plugin: str, extending: Any, talk: Any) -> None:
     make, words = USES[plugin]
     composed = compose(extending("adk", f"disable: [{plugin}]"))
-    with pytest.raises(MortiseError) as caught:
+    with pytest.raises(NewelError) as caught:
         turn(composed, make(), talk)
     assert words in str(caught.value)
     assert str(caught.value).endswith(f"distribution 'house' disables {plugin}")

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from mortise.agents import LlmAgent
-from mortise.plugins import BasePlugin
-from mortise.testing import ScriptedModel
-from mortise_kernel import LlmRequest, LlmResponse
-from mortise_kernel.run_config import RunConfig
-from mortise_kernel.types import (
+from newel.agents import LlmAgent
+from newel.plugins import BasePlugin
+from newel.testing import ScriptedModel
+from newel_kernel import LlmRequest, LlmResponse
+from newel_kernel.run_config import RunConfig
+from newel_kernel.types import (
     Blob,
     CodeExecutionResult,
     Content,
@@ -29,7 +29,7 @@ from mortise_kernel.types import (
     Part,
     Tool,
 )
-from mortise_kernel.types.hot import Hot
+from newel_kernel.types.hot import Hot
 
 
 def brew(leaf: str, how: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from mortise_kernel.discovery import check_named, distribution_files, installed, load
-from mortise_kernel.errors import CompositionError, ConfigurationError, PluginLoadError
-from mortise_kernel.host import compose
-from mortise_kernel.selection import select_distribution
+from newel_kernel.discovery import check_named, distribution_files, installed, load
+from newel_kernel.errors import CompositionError, ConfigurationError, PluginLoadError
+from newel_kernel.host import compose
+from newel_kernel.selection import select_distribution
 
 AUTOLOAD = "autoload: true\nplugins: [basic]"
 
@@ -23,8 +23,8 @@ def states(composition: Any) -> dict[str, str]:
 def test_the_built_in_plugins_are_installed() -> None:
     found = installed()
     assert list(found) == sorted(found)
-    assert found["contents"].target == "mortise.flows.contents"
-    assert found["contents"].source == "mortise 0.1.0"
+    assert found["contents"].target == "newel.flows.contents"
+    assert found["contents"].source == "newel 0.1.0"
 
 
 def test_a_plugin_is_seen_as_soon_as_it_is_installed(site: Any) -> None:
@@ -55,7 +55,7 @@ def test_one_name_from_two_distributions_is_refused_with_both(site: Any) -> None
     with pytest.raises(CompositionError) as caught:
         compose("minimal")
     assert caught.value.problems == (
-        "the plugin 'contents' is installed twice, by second 2.0 and by mortise 0.1.0; uninstall one of them",
+        "the plugin 'contents' is installed twice, by second 2.0 and by newel 0.1.0; uninstall one of them",
         "the plugin 'rag' is installed twice, by first 1.0 and by second 2.0; uninstall one of them",
     )
 
@@ -79,7 +79,7 @@ def test_a_distribution_that_is_on_the_path_twice_counts_once(site: Any, monkeyp
 )
 class TestAPluginThatDoesNotImport:
     def install(self, site: Any, source: str) -> None:
-        site.install("mortise-bomb", "2.1", plugins={"bomb": "fake_bomb"}, fake_bomb=source)
+        site.install("newel-bomb", "2.1", plugins={"bomb": "fake_bomb"}, fake_bomb=source)
 
     def test_stops_the_composition_that_names_it(
         self, site: Any, extending: Any, source: str, cause: type[Exception], words: str
@@ -88,7 +88,7 @@ class TestAPluginThatDoesNotImport:
         with pytest.raises(PluginLoadError) as caught:
             compose(extending("adk", "plugins: [bomb]"))
         message = str(caught.value)
-        assert message.startswith("the plugin 'bomb' (mortise-bomb 2.1, fake_bomb) failed to load: ")
+        assert message.startswith("the plugin 'bomb' (newel-bomb 2.1, fake_bomb) failed to load: ")
         assert words in message
         assert "`disable:`" in message
         assert isinstance(caught.value.__cause__, cause)
@@ -100,7 +100,7 @@ class TestAPluginThatDoesNotImport:
         site.stage("rag", after=("contents",))
         composed = compose("standard")
         (record,) = (record for record in composed.plugins if record.name == "bomb")
-        assert (record.state, record.source, record.hooks) == ("failed", "mortise-bomb 2.1", ())
+        assert (record.state, record.source, record.hooks) == ("failed", "newel-bomb 2.1", ())
         assert record.why.startswith("failed to load: ")
         assert words in record.why
         assert "rag" in [stage.name for stage in composed.request_chain]
@@ -119,7 +119,7 @@ def test_an_entry_point_may_be_an_object(site: Any, extending: Any) -> None:
     site.install(
         "objects", plugins={"thing": "fake_thing:plugin"},
         fake_thing="""
-            from mortise_kernel import Metric, hookimpl
+            from newel_kernel import Metric, hookimpl
 
             class Plugin:
                 @hookimpl
@@ -179,7 +179,7 @@ def test_a_distribution_that_two_packages_ship_is_refused(site: Any) -> None:
         select_distribution("minimal")
 
 
-@pytest.mark.parametrize("value", ["no_such_package", "no_such_package.inside", "mortise.errors"])
+@pytest.mark.parametrize("value", ["no_such_package", "no_such_package.inside", "newel.errors"])
 def test_a_distribution_without_its_package_is_unknown_and_harms_no_other(site: Any, value: str) -> None:
     site.install("ghost", distributions={"ghost": value})
     assert compose("minimal").distribution.name == "minimal"

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mortise.agents import LlmAgent
-from mortise.testing import ScriptedModel
-from mortise_kernel import Context, Event, EventActions
-from mortise_kernel.dispatch import merge
-from mortise_kernel.types.content import Content, FunctionResponse, Part
+from newel.agents import LlmAgent
+from newel.testing import ScriptedModel
+from newel_kernel import Context, Event, EventActions
+from newel_kernel.dispatch import merge
+from newel_kernel.types.content import Content, FunctionResponse, Part
 
 
 def waiter(*steps: Any, **fields: Any) -> LlmAgent:
@@ -218,7 +218,7 @@ def test_a_result_is_a_dict_or_is_wrapped(talk: Any, call: Any, result: Any, res
 
 
 def test_a_sub_branch_is_on_the_results(talk: Any, call: Any) -> None:
-    from mortise.agents import ParallelAgent
+    from newel.agents import ParallelAgent
 
     def ping() -> str:
         return "pong"

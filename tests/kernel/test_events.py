@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mortise_kernel.events import (
+from newel_kernel.events import (
     Event,
     EventActions,
     EventCompaction,
@@ -20,7 +20,7 @@ from mortise_kernel.events import (
     as_message,
     freeze_event,
 )
-from mortise_kernel.types import (
+from newel_kernel.types import (
     CodeExecutionResult,
     Content,
     ExecutableCode,

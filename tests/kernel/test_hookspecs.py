@@ -14,17 +14,17 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-import mortise_kernel
-from mortise.agents import LlmAgent
-from mortise.plugins import BasePlugin
-from mortise.sessions import InMemorySessionService
-from mortise.testing import ScriptedModel
-from mortise_kernel import BaseLlm, LlmRequest, LlmResponse, Runner, compose, hookimpl
-from mortise_kernel.contracts import descriptors
-from mortise_kernel.distribution import Distribution
-from mortise_kernel.hooks import LIFECYCLE
-from mortise_kernel.hookspecs import REGISTRATION, SPECIFICATIONS, lifecycle
-from mortise_kernel.types.content import Content, FunctionCall, Part
+import newel_kernel
+from newel.agents import LlmAgent
+from newel.plugins import BasePlugin
+from newel.sessions import InMemorySessionService
+from newel.testing import ScriptedModel
+from newel_kernel import BaseLlm, LlmRequest, LlmResponse, Runner, compose, hookimpl
+from newel_kernel.contracts import descriptors
+from newel_kernel.distribution import Distribution
+from newel_kernel.hooks import LIFECYCLE
+from newel_kernel.hookspecs import REGISTRATION, SPECIFICATIONS, lifecycle
+from newel_kernel.types.content import Content, FunctionCall, Part
 
 
 class Parrot(BaseLlm):
@@ -77,11 +77,11 @@ def functions(module: types.ModuleType) -> dict[str, Any]:
     return {
         name: value
         for name, value in vars(module).items()
-        if inspect.isfunction(value) and value.__module__ == module.__name__ and hasattr(value, "mortise_spec")
+        if inspect.isfunction(value) and value.__module__ == module.__name__ and hasattr(value, "newel_spec")
     }
 
 
-NAMES = {name: getattr(mortise_kernel, name) for name in dir(mortise_kernel)}
+NAMES = {name: getattr(newel_kernel, name) for name in dir(newel_kernel)}
 GLOBALS = {
     **NAMES, "BaseModel": BaseModel, "BasePlugin": BasePlugin, "Content": Content, "LlmResponse": LlmResponse,
     "InMemorySessionService": InMemorySessionService, "Part": Part, "ScriptedModel": ScriptedModel, "say": say,
@@ -112,9 +112,9 @@ def test_every_hookspec_has_an_example_and_says_what_it_is_for(module: types.Mod
 
 
 def test_the_examples_of_the_other_modules_run() -> None:
-    folder = Path(mortise_kernel.__file__).parent
+    folder = Path(newel_kernel.__file__).parent
     for path in sorted(folder.rglob("*.py")):
-        name = ".".join(("mortise_kernel", *path.relative_to(folder).with_suffix("").parts)).removesuffix(".__init__")
+        name = ".".join(("newel_kernel", *path.relative_to(folder).with_suffix("").parts)).removesuffix(".__init__")
         module = import_module(name)
         if module not in SPECIFICATIONS:
             outcome = doctest.testmod(module, extraglobs=GLOBALS)
@@ -149,7 +149,7 @@ def test_every_registration_hook_returns_its_kind_of_descriptor() -> None:
     for name, kind in REGISTRATION.items():
         assert inspect.signature(specified[name]).return_annotation == f"Sequence[d.{kind.__name__}]"
         assert list(inspect.signature(specified[name]).parameters) == ["settings"]
-        assert getattr(mortise_kernel, kind.__name__) is kind
+        assert getattr(newel_kernel, kind.__name__) is kind
     assert len(set(REGISTRATION.values())) == len(REGISTRATION)
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from mortise.agents import LlmAgent
-from mortise.plugins import BasePlugin
-from mortise.testing import ScriptedModel
-from mortise_kernel import (
+from newel.agents import LlmAgent
+from newel.plugins import BasePlugin
+from newel.testing import ScriptedModel
+from newel_kernel import (
     Metric,
     ModelProvider,
     RequestProcessor,
@@ -21,8 +21,8 @@ from mortise_kernel import (
     extend,
     hookimpl,
 )
-from mortise_kernel.distribution import Distribution
-from mortise_kernel.errors import (
+from newel_kernel.distribution import Distribution
+from newel_kernel.errors import (
     CompositionError,
     ConfigurationError,
     FeatureUnavailableError,
@@ -32,7 +32,7 @@ from mortise_kernel.errors import (
 )
 
 MINE = """
-    from mortise_kernel import RequestProcessor, hookimpl
+    from newel_kernel import RequestProcessor, hookimpl
 
     async def run(ctx, request):
         request.append_instructions(["mine"])
@@ -43,7 +43,7 @@ MINE = """
     """
 LOUD = """
     from pydantic import BaseModel
-    from mortise_kernel import Metric, hookimpl
+    from newel_kernel import Metric, hookimpl
 
     class Settings(BaseModel, extra="forbid"):
         volume: int = 3
@@ -87,7 +87,7 @@ def refusal(*plugins: Any, distribution: Any = "adk", kind: type[Exception] = Co
 class TestSettings:
     @pytest.fixture(autouse=True)
     def _loud(self, site: Any) -> None:
-        site.install("mortise-loud", "0.3", plugins={"loud": "fake_loud"}, fake_loud=LOUD)
+        site.install("newel-loud", "0.3", plugins={"loud": "fake_loud"}, fake_loud=LOUD)
 
     def test_defaults_apply_where_the_distribution_says_nothing(self) -> None:
         composed = compose("standard")
@@ -111,10 +111,10 @@ class TestSettings:
         path = extending("standard", f"settings: {{loud: {values}}}")
         with pytest.raises(ConfigurationError) as caught:
             compose(path)
-        assert str(caught.value).startswith(f"{path}: settings of 'loud' (mortise-loud 0.3): {words}")
+        assert str(caught.value).startswith(f"{path}: settings of 'loud' (newel-loud 0.3): {words}")
 
     def test_settings_of_a_plugin_that_has_none_are_refused(self, extending: Any) -> None:
-        with pytest.raises(ConfigurationError, match=r"the plugin 'basic' \(mortise 0.1.0\) has no settings"):
+        with pytest.raises(ConfigurationError, match=r"the plugin 'basic' \(newel 0.1.0\) has no settings"):
             compose(extending("adk", "settings: {basic: {x: 1}}"))
 
     def test_settings_of_a_plugin_that_is_not_installed_are_refused_with_a_hint(self, extending: Any) -> None:
@@ -158,7 +158,7 @@ class TestReplaceAndDisable:
 
     def test_two_providers_of_a_stage_are_both_named(self, site: Any, extending: Any) -> None:
         site.install("mine", plugins={"mine": "fake_mine"}, fake_mine=MINE)
-        with pytest.raises(CompositionError, match=r"'contents' is provided 2 times, by mine 1.0, mortise 0.1.0"):
+        with pytest.raises(CompositionError, match=r"'contents' is provided 2 times, by mine 1.0, newel 0.1.0"):
             compose(extending("adk", "plugins: [mine]"))
 
     def test_two_providers_of_a_service_are_both_named_with_the_remedy(self) -> None:
@@ -175,7 +175,7 @@ class TestReplaceAndDisable:
         assert "Metric 'speed' is provided by the plugins 'one'" in speed
         assert "'two'" in speed
         assert "ModelProvider 'echo' is provided by the plugins 'one'" in echo
-        assert "'echo' (mortise 0.1.0)" in echo
+        assert "'echo' (newel 0.1.0)" in echo
         assert "name one under `replace:` or disable the other" in echo
 
     def test_a_replacement_must_provide_what_it_replaces(self, extending: Any) -> None:
@@ -211,8 +211,8 @@ class TestReplaceAndDisable:
         with pytest.raises(CompositionError) as caught:
             compose(extending("standard", "disable: [planning]"))
         assert caught.value.problems == (
-            "request_chain: 'rag' (mortise-extra 1.0) is anchored to 'planning', but the distribution 'house' "
-            "disables the plugin 'planning' (mortise 0.1.0)",
+            "request_chain: 'rag' (newel-extra 1.0) is anchored to 'planning', but the distribution 'house' "
+            "disables the plugin 'planning' (newel 0.1.0)",
         )
 
     def test_what_is_missing_at_run_time_mentions_what_is_disabled(self, extending: Any) -> None:

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from mortise_kernel.errors import CompositionError, LockError
-from mortise_kernel.host import compose
-from mortise_kernel.selection import check_lock, lock_of, write_lock
+from newel_kernel.errors import CompositionError, LockError
+from newel_kernel.host import compose
+from newel_kernel.selection import check_lock, lock_of, write_lock
 
 
 @pytest.fixture
 def lock(tmp_path: Path) -> Path:
-    path = tmp_path / "mortise.lock"
+    path = tmp_path / "newel.lock"
     write_lock(compose("minimal"), path)
     return path
 
@@ -34,7 +34,7 @@ def test_a_lock_holds_names_distributions_and_versions(lock: Path) -> None:
     data = json.loads(lock.read_text())
     assert data == lock_of(compose("minimal"))
     assert data["distribution"] == "minimal"
-    assert data["plugins"]["contents"] == {"distribution": "mortise", "version": "0.1.0"}
+    assert data["plugins"]["contents"] == {"distribution": "newel", "version": "0.1.0"}
     assert "planning" not in data["plugins"]  # installed, but not part of it
 
 
@@ -50,17 +50,17 @@ def test_what_is_locked_composes(lock: Path) -> None:
 
 
 def test_every_difference_is_listed(lock: Path) -> None:
-    edit(lock, contents={"distribution": "mortise", "version": "9"}, echo=None,
+    edit(lock, contents={"distribution": "newel", "version": "9"}, echo=None,
          rag={"distribution": "rag", "version": "1"})  # fmt: skip
     with pytest.raises(LockError) as caught:
         compose("minimal", lock=lock)
     assert isinstance(caught.value, CompositionError)
     assert caught.value.problems[:-1] == (
-        "plugin 'contents': mortise 0.1.0, locked is mortise 9",
-        "plugin 'echo': mortise 0.1.0, locked is absent",
+        "plugin 'contents': newel 0.1.0, locked is newel 9",
+        "plugin 'echo': newel 0.1.0, locked is absent",
         "plugin 'rag': absent, locked is rag 1",
     )
-    assert "mortise lock" in caught.value.problems[-1]
+    assert "newel lock" in caught.value.problems[-1]
 
 
 def test_another_distribution_is_refused(lock: Path) -> None:
@@ -79,13 +79,13 @@ def test_a_plugin_given_directly_is_part_of_the_lock(lock: Path) -> None:
 @pytest.mark.parametrize("text", ["", "not json", "[]", "{}", '{"plugins": 3}', "null"])
 def test_a_damaged_lock_is_refused_with_the_remedy(lock: Path, text: str) -> None:
     lock.write_text(text)
-    with pytest.raises(LockError, match=r"is not a lock file .*; write it again with `mortise lock`"):
+    with pytest.raises(LockError, match=r"is not a lock file .*; write it again with `newel lock`"):
         check_lock(compose("minimal"), lock)
 
 
 def test_a_lock_beside_the_choice_binds_it(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(lock.parent)
-    monkeypatch.setenv("MORTISE_DISTRIBUTION", "minimal")
+    monkeypatch.setenv("NEWEL_DISTRIBUTION", "minimal")
     assert compose().distribution.name == "minimal"
     edit(lock, contents=None)
     with pytest.raises(LockError, match="plugin 'contents'"):

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pydantic import Field
 
-from mortise.agents import LlmAgent
-from mortise.plugins import BasePlugin
-from mortise.testing import ScriptedModel
-from mortise_kernel import (
+from newel.agents import LlmAgent
+from newel.plugins import BasePlugin
+from newel.testing import ScriptedModel
+from newel_kernel import (
     BaseAgent,
     BaseLlm,
     BaseTool,
@@ -27,10 +27,10 @@ from mortise_kernel import (
     compose,
     hookimpl,
 )
-from mortise_kernel.errors import ConfigurationError, HookSignatureError, LlmCallsLimitExceededError
-from mortise_kernel.hooks import PluginHookError
-from mortise_kernel.run_config import RunConfig, StreamingMode
-from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel_kernel.errors import ConfigurationError, HookSignatureError, LlmCallsLimitExceededError
+from newel_kernel.hooks import PluginHookError
+from newel_kernel.run_config import RunConfig, StreamingMode
+from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
 
 SSE = RunConfig(streaming_mode=StreamingMode.SSE)
 
@@ -69,7 +69,7 @@ class Late(BaseTool):
         self.first = first
 
     def _get_declaration(self) -> Any:
-        from mortise_kernel.types import FunctionDeclaration
+        from newel_kernel.types import FunctionDeclaration
 
         return FunctionDeclaration(name=self.name)
 
@@ -138,7 +138,7 @@ class TestOneAgent:
         assert [event.get_function_responses() for event in events] == [[], []]
 
     def test_code_results_ask_the_model_again(self, talk: Any) -> None:
-        from mortise_kernel.types import CodeExecutionResult, Outcome
+        from newel_kernel.types import CodeExecutionResult, Outcome
 
         ran = Part(code_execution_result=CodeExecutionResult(outcome=Outcome.OUTCOME_OK, output="4"))
         assert len(talk(waiter(ran, "four")).say("2+2")) == 2

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from mortise.agents import LlmAgent
-from mortise.plugins import BasePlugin
-from mortise.sessions import InMemorySessionService
-from mortise.testing import ScriptedModel
-from mortise_kernel import BaseLlm, Observer, Operation, Runner, Signal, compose, hookimpl, observation
-from mortise_kernel.types.content import FunctionCall
+from newel.agents import LlmAgent
+from newel.plugins import BasePlugin
+from newel.sessions import InMemorySessionService
+from newel.testing import ScriptedModel
+from newel_kernel import BaseLlm, Observer, Operation, Runner, Signal, compose, hookimpl, observation
+from newel_kernel.types.content import FunctionCall
 
 
 class Notes:

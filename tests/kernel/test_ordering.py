@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mortise_kernel.contracts.descriptors import Stage
-from mortise_kernel.errors import CompositionError
-from mortise_kernel.ordering import Owned, order_chain
+from newel_kernel.contracts.descriptors import Stage
+from newel_kernel.errors import CompositionError
+from newel_kernel.ordering import Owned, order_chain
 
 SPINE = ("basic", "auth", "instructions", "identity", "contents", "planning", "transfer")
 
 
-def owned(name: str, source: str = "mortise-extra 1.0", **anchors: Any) -> Owned:
+def owned(name: str, source: str = "newel-extra 1.0", **anchors: Any) -> Owned:
     return Owned(Stage(name=name, **anchors), plugin=f"plugin_{name}", source=source)
 
 
 def core() -> list[Owned]:
-    return [owned(name, "mortise 0.1") for name in SPINE]
+    return [owned(name, "newel 0.1") for name in SPINE]
 
 
 def names(stages: Sequence[Owned], spine: Sequence[str] = SPINE, disabled: dict[str, str] | None = None) -> list[str]:
@@ -145,25 +145,25 @@ def test_a_stage_says_why_it_is_where_it_is() -> None:
     placed = {p.stage.name: p for p in order_chain("request_chain", SPINE, [*core(), extra], {})}
     assert placed["auth"].why == "distribution"
     assert placed["x"].why == "after basic, before contents, before planning"
-    assert (placed["x"].plugin, placed["x"].source) == ("plugin_x", "mortise-extra 1.0")
+    assert (placed["x"].plugin, placed["x"].source) == ("plugin_x", "newel-extra 1.0")
 
 
 def test_an_unknown_anchor_names_the_stage_its_distribution_and_the_likely_name() -> None:
-    assert problems([*core(), owned("rag", "mortise-rag 0.1", after=("content",))]) == (
-        "request_chain: 'rag' (mortise-rag 0.1) is anchored to 'content', which does not exist; "
+    assert problems([*core(), owned("rag", "newel-rag 0.1", after=("content",))]) == (
+        "request_chain: 'rag' (newel-rag 0.1) is anchored to 'content', which does not exist; "
         "did you mean 'contents'?",
     )
 
 
 def test_a_stage_provided_twice_names_both_distributions() -> None:
     assert problems([*core(), owned("auth", "evil 1.0")]) == (
-        "request_chain: 'auth' is provided 2 times, by evil 1.0, mortise 0.1",
+        "request_chain: 'auth' is provided 2 times, by evil 1.0, newel 0.1",
     )
 
 
 def test_a_stage_without_any_anchor_is_refused() -> None:
-    (problem,) = problems([*core(), owned("rag", "mortise-rag 0.1")])
-    assert problem.startswith("request_chain: 'rag' (mortise-rag 0.1) has no place")
+    (problem,) = problems([*core(), owned("rag", "newel-rag 0.1")])
+    assert problem.startswith("request_chain: 'rag' (newel-rag 0.1) has no place")
     assert "after= or before=" in problem
 
 
@@ -178,11 +178,11 @@ def test_a_spine_that_lists_a_stage_twice_is_refused() -> None:
 
 
 def test_an_anchor_to_a_disabled_stage_says_who_disabled_it() -> None:
-    reason = {"auth": "the distribution 'house' disables the plugin 'auth' (mortise 0.1)"}
+    reason = {"auth": "the distribution 'house' disables the plugin 'auth' (newel 0.1)"}
     stages = [one for one in core() if one.item.name != "auth"]
-    assert problems([*stages, owned("rag", "mortise-rag 0.1", after=("auth",))], disabled=reason) == (
-        "request_chain: 'rag' (mortise-rag 0.1) is anchored to 'auth', but the distribution 'house' disables the "
-        "plugin 'auth' (mortise 0.1)",
+    assert problems([*stages, owned("rag", "newel-rag 0.1", after=("auth",))], disabled=reason) == (
+        "request_chain: 'rag' (newel-rag 0.1) is anchored to 'auth', but the distribution 'house' disables the "
+        "plugin 'auth' (newel 0.1)",
     )
 
 
@@ -239,7 +239,7 @@ def test_everything_that_is_wrong_stands_in_one_error() -> None:
         disabled={"gone": "the distribution 'house' disables the plugin 'gone'"},
     )
     text = "\n".join(found)
-    assert "'auth' is provided 2 times, by evil 1.0, mortise 0.1" in text
+    assert "'auth' is provided 2 times, by evil 1.0, newel 0.1" in text
     assert "the distribution lists 'transfer', which no enabled plugin provides" in text
     assert "'rag' (rag 2) is anchored to 'content', which does not exist; did you mean 'contents'?" in text
     assert "'loose' (loose 3) has no place" in text

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mortise_kernel.events import Event
-from mortise_kernel.rendezvous import Meeting, merge
+from newel_kernel.events import Event
+from newel_kernel.rendezvous import Meeting, merge
 
 
 class Producers:

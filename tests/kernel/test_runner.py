@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mortise.agents import LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
-from mortise.plugins import BasePlugin
-from mortise.sessions import InMemorySessionService
-from mortise.testing import ScriptedModel
-from mortise_kernel import BaseAgent, BaseToolset, Context, Event, EventActions, Runner, compose, hookimpl
-from mortise_kernel.errors import ConfigurationError, FeatureUnavailableError, SessionNotFoundError
-from mortise_kernel.hooks import PluginHookError
-from mortise_kernel.run_config import RunConfig, StreamingMode
-from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel.agents import LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
+from newel.plugins import BasePlugin
+from newel.sessions import InMemorySessionService
+from newel.testing import ScriptedModel
+from newel_kernel import BaseAgent, BaseToolset, Context, Event, EventActions, Runner, compose, hookimpl
+from newel_kernel.errors import ConfigurationError, FeatureUnavailableError, SessionNotFoundError
+from newel_kernel.hooks import PluginHookError
+from newel_kernel.run_config import RunConfig, StreamingMode
+from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
 
 WHERE = {"user_id": "ada", "session_id": "s1"}
 
@@ -376,7 +376,7 @@ class TestTheMessage:
             ])
         )  # fmt: skip
         content = conversation.session.events[0].content
-        assert type(content.parts[0]).__module__.startswith("mortise_kernel")
+        assert type(content.parts[0]).__module__.startswith("newel_kernel")
         assert (content.parts[0].text, content.parts[1].inline_data.data) == ("hi", b"\x00\xff")
         assert conversation.session.model_dump_json()
 
@@ -407,7 +407,7 @@ class TestTheMessage:
         function_call=st.one_of(st.none(), st.just(FunctionCall(name="f", args={"x": [1]}))),
     ))  # fmt: skip
     def test_nothing_of_a_part_is_lost(self, part: Part) -> None:
-        from mortise_kernel.reception import received
+        from newel_kernel.reception import received
 
         assert received(Content(parts=[part])).parts == [part]
 
@@ -485,7 +485,7 @@ class TestTheSession:
             talk(agent).say("go")
 
     def test_only_the_events_asked_for_are_loaded(self, talk: Any) -> None:
-        from mortise_kernel.contracts.services import GetSessionConfig
+        from newel_kernel.contracts.services import GetSessionConfig
 
         model = ScriptedModel(["1", "2", "3"])
         conversation = talk(LlmAgent(name="w", model=model))
@@ -589,7 +589,7 @@ class TestMaking:
         assert "under 'line'" in message
 
     def test_plugins_may_register_things(self, talk: Any) -> None:
-        from mortise_kernel import RequestProcessor
+        from newel_kernel import RequestProcessor
 
         async def run(ctx: Any, request: Any) -> None:
             request.append_instructions(["registered"])

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-import mortise_kernel
-from mortise.agents import LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
-from mortise.testing import ScriptedModel
-from mortise_kernel import Context, Event, Session, seam
+import newel_kernel
+from newel.agents import LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
+from newel.testing import ScriptedModel
+from newel_kernel import Context, Event, Session, seam
 
 
 def test_an_id_is_a_random_uuid() -> None:
@@ -110,9 +110,9 @@ def test_tasks_are_started_through_the_seam(talk: Any, call: Any, monkeypatch: p
 
 def test_nothing_in_the_kernel_goes_past_it() -> None:
     ways = (r"time\.time\(", r"datetime\.now", "uuid4", r"create_task\(", r"ensure_future\(", r"TaskGroup\(",
-            r"from mortise_kernel\.seam import")  # fmt: skip
+            r"from newel_kernel\.seam import")  # fmt: skip
     past = re.compile("|".join(ways))
-    folder = Path(mortise_kernel.__file__).parent
+    folder = Path(newel_kernel.__file__).parent
     found = [
         f"{path.relative_to(folder)}: {line.strip()}"
         for path in sorted(folder.rglob("*.py")) if path.name != "seam.py"

@@ -61,7 +61,7 @@ def scenarios() -> dict[str, Any]:
 
 def difference(scenario: str) -> str | None:
     """Where the result differs from each recorded release; None where it is identical to one."""
-    namespace = RUN.Namespace("mortise", "mortise.types")
+    namespace = RUN.Namespace("newel", "newel.types")
     got = COMPARE.strip_soft(asyncio.run(RUN.run_one(scenarios()[scenario], namespace, 30)))
     told = ""
     for release, recorded in GOLDEN.items():
@@ -83,7 +83,7 @@ def case(scenario: str) -> Any:
 
 @pytest.mark.parametrize("scenario", [case(scenario) for scenario in IDS])
 def test_a_scenario(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MORTISE_DISTRIBUTION", "adk")
+    monkeypatch.setenv("NEWEL_DISTRIBUTION", "adk")
     found = difference(scenario)
     if scenario in DISPUTED:
         assert found, f"{scenario} is identical to a recorded release: take it out of disputed.txt"

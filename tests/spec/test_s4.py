@@ -16,18 +16,18 @@ from typing import Any
 
 import pytest
 
-from mortise import Agent, Context, Runner, types
-from mortise.agents import InvocationContext, RunConfig, StreamingMode
-from mortise.agents.live_request_queue import LiveRequestQueue, ToolStream
-from mortise.apps import App
-from mortise.events import Event
-from mortise.runners import InMemoryRunner
-from mortise.sessions import InMemorySessionService
-from mortise.testing import GeminiServer, ScriptedModel
-from mortise.testing.gemini_server import call
-from mortise.workflow import DEFAULT_ROUTE, START, FunctionNode, JoinNode, NodeRunner, Workflow
-from mortise_kernel import composing
-from mortise_kernel.contracts.agent import BaseAgent
+from newel import Agent, Context, Runner, types
+from newel.agents import InvocationContext, RunConfig, StreamingMode
+from newel.agents.live_request_queue import LiveRequestQueue, ToolStream
+from newel.apps import App
+from newel.events import Event
+from newel.runners import InMemoryRunner
+from newel.sessions import InMemorySessionService
+from newel.testing import GeminiServer, ScriptedModel
+from newel.testing.gemini_server import call
+from newel.workflow import DEFAULT_ROUTE, START, FunctionNode, JoinNode, NodeRunner, Workflow
+from newel_kernel import composing
+from newel_kernel.contracts.agent import BaseAgent
 
 EXAMPLES = Path(__file__).parent / "s4"
 
@@ -216,7 +216,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "my_project").mkdir()
     written = {
         "my_project/__init__.py": "",
-        "my_project/specialist_agents.py": "from mortise import Agent\ncode_agent = Agent(name='coder')\n",
+        "my_project/specialist_agents.py": "from newel import Agent\ncode_agent = Agent(name='coder')\n",
         "my_project/tools.py": (
             "def fetch_weather(api_key):\n"
             "    def weather(city: str) -> str:\n"
@@ -300,9 +300,9 @@ class SecretManager:
 
 @pytest.mark.parametrize("held", ["s3cr3t-value", None])
 def test_a_provider_s_credential_reaches_the_tool(held: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mortise.auth import AuthConfig
-    from mortise.auth.auth_schemes import ApiKeyScheme
-    from mortise.tools.authenticated_function_tool import AuthenticatedFunctionTool
+    from newel.auth import AuthConfig
+    from newel.auth.auth_schemes import ApiKeyScheme
+    from newel.tools.authenticated_function_tool import AuthenticatedFunctionTool
 
     secretmanager = ModuleType("google.cloud.secretmanager")
     secretmanager.SecretManagerServiceAsyncClient = SecretManager  # type: ignore[attr-defined]

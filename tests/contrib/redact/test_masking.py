@@ -9,9 +9,9 @@ from typing import Any, get_args
 
 import pytest
 
-from mortise_kernel.types.content import Content, FrozenContent, Part, freeze
-from mortise_redact.masking import Masker, Tally
-from mortise_redact.patterns import Kind
+from newel_kernel.types.content import Content, FrozenContent, Part, freeze
+from newel_redact.masking import Masker, Tally
+from newel_redact.patterns import Kind
 
 ALL: Sequence[Kind] = get_args(Kind)
 HEX = hashlib.sha256(b"a secret").hexdigest()
@@ -53,7 +53,7 @@ def test_masks(text: str, expected: str) -> None:
     "text",
     [
         "nothing to see at 12:30 @ noon",
-        "git@github.com:mortise/mortise.git",
+        "git@github.com:newel/newel.git",
         f"commit {HEX[:40]}",
         f"sha256:{HEX}",
         f'"etag": "{HEX[:32]}"',
@@ -62,7 +62,7 @@ def test_masks(text: str, expected: str) -> None:
         "12345678901234567890123456789012",
         "6f1c1f0e-7d0c-4c55-9f0e-0a3b1c2d3e4f",
         f"data:image/png;base64,{RANDOM}",
-        "plugins/mortise/models/GoogleClient2024/HandlerOfRequests01/index",
+        "plugins/newel/models/GoogleClient2024/HandlerOfRequests01/index",
         "A_VERY_LONG_CONSTANT_NAME_WITH_MANY_WORDS_2024_01",
         "pneumonoultramicroscopicsilicovolcanoconiosis" * 2,
         "bearer of good news and of certificates",

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-import mortise_redact
-from mortise.agents import LlmAgent
-from mortise.models.scripted import ScriptedModel
-from mortise.plugins import BasePlugin
-from mortise.runners import Runner
-from mortise_kernel import BaseTool
-from mortise_kernel.composition import Composition
-from mortise_kernel.context import ToolContext
-from mortise_kernel.events import Event
-from mortise_kernel.host import compose
-from mortise_kernel.types.content import FrozenContent, FunctionCall
-from mortise_redact import plugin
+import newel_redact
+from newel.agents import LlmAgent
+from newel.models.scripted import ScriptedModel
+from newel.plugins import BasePlugin
+from newel.runners import Runner
+from newel_kernel import BaseTool
+from newel_kernel.composition import Composition
+from newel_kernel.context import ToolContext
+from newel_kernel.events import Event
+from newel_kernel.host import compose
+from newel_kernel.types.content import FrozenContent, FunctionCall
+from newel_redact import plugin
 
 ADDRESS = "ann@example.com"
 KEY = "sk-proj-Ab12Cd34Ef56Gh78Ij90"
@@ -148,7 +148,7 @@ def test_counts_ride_on_events_and_can_be_asked_for() -> None:
 
     def ask(tool_context: ToolContext) -> str:
         """Asks."""
-        counted.append(mortise_redact.masked(tool_context.get_invocation_context()))
+        counted.append(newel_redact.masked(tool_context.get_invocation_context()))
         return "bob@example.com"
 
     model = ScriptedModel([FunctionCall(name="ask", args={}), "done", "nothing new"])

@@ -1,4 +1,4 @@
-"""The plugin as its users get it: a wheel, installed beside mortise's into a virtual environment of their own."""
+"""The plugin as its users get it: a wheel, installed beside newel's into a virtual environment of their own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 ADDRESS = "ann@example.com"
-_OWN = ("MORTISE_DISTRIBUTION", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+_OWN = ("NEWEL_DISTRIBUTION", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
 
 
 def execute(*command: str | Path, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> str:
@@ -52,16 +52,16 @@ class Installed:
     folder: Path
     env: Mapping[str, str]
 
-    def mortise(self, *arguments: str) -> str:
+    def newel(self, *arguments: str) -> str:
         """The output of the console script."""
-        script = self.python.with_name("mortise" + self.python.suffix)
+        script = self.python.with_name("newel" + self.python.suffix)
         return execute(script, *arguments, env=self.env, cwd=self.folder)
 
     def refused(self, *arguments: str) -> str:
         """What the console script says when it ends with status 2."""
         clean = {name: value for name, value in os.environ.items() if name not in _OWN}
         done = subprocess.run(
-            [str(self.python.with_name("mortise" + self.python.suffix)), *arguments],
+            [str(self.python.with_name("newel" + self.python.suffix)), *arguments],
             capture_output=True, text=True, env={**clean, **self.env}, cwd=self.folder,
         )  # fmt: skip
         assert done.returncode == 2, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
@@ -69,16 +69,16 @@ class Installed:
         return done.stderr
 
     def plugins(self, *arguments: str) -> dict[str, dict[str, Any]]:
-        """`mortise plugins`, by name."""
-        return {record["name"]: record for record in json.loads(self.mortise("plugins", *arguments))}
+        """`newel plugins`, by name."""
+        return {record["name"]: record for record in json.loads(self.newel("plugins", *arguments))}
 
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheels of mortise and of the plugin."""
+    """A folder with the wheels of newel and of the plugin."""
     target = tmp_path_factory.mktemp("wheels")
     sources = tmp_path_factory.mktemp("sources")
-    build(copied(ROOT, sources / "mortise"), target)
+    build(copied(ROOT, sources / "newel"), target)
     build(copied(ROOT / "contrib" / "redact", sources / "redact"), target)
     return target
 
@@ -109,7 +109,7 @@ def broken(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> In
     source = copied(ROOT / "contrib" / "redact", tmp_path_factory.mktemp("source") / "redact")
     project = source / "pyproject.toml"
     project.write_text(project.read_text(encoding="utf-8").replace('"0.1.0"', '"0.2.0"'), encoding="utf-8")
-    module = source / "mortise_redact" / "plugin.py"
+    module = source / "newel_redact" / "plugin.py"
     module.write_text("raise ImportError('libredact.so.3 is missing')\n", encoding="utf-8")
     wheel = build(source, tmp_path_factory.mktemp("broken"))
     site = tmp_path_factory.mktemp("site")
@@ -118,14 +118,14 @@ def broken(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> In
 
 
 def test_it_runs_from_its_own_environment(installed: Installed) -> None:
-    code = "import mortise, mortise_kernel, mortise_redact as m; print(mortise.__file__, m.__file__, sep='\\n')"
+    code = "import newel, newel_kernel, newel_redact as m; print(newel.__file__, m.__file__, sep='\\n')"
     for path in execute(installed.python, "-c", code, cwd=installed.folder).split():
         assert Path(path).is_relative_to(installed.python.parent.parent)
 
 
 def test_plugins_lists_it(installed: Installed) -> None:
     record = installed.plugins()["redact"]
-    assert record["distribution"] == "mortise-redact"
+    assert record["distribution"] == "newel-redact"
     assert record["version"] == "0.1.0"
     assert record["state"] == "enabled"
     assert "register_request_processors" in record["hooks"]
@@ -133,33 +133,33 @@ def test_plugins_lists_it(installed: Installed) -> None:
 
 
 def test_chain_shows_it_in_its_place(installed: Installed) -> None:
-    chain = json.loads(installed.mortise("chain", "agent.yaml"))["chains"]["request_chain"]
+    chain = json.loads(installed.newel("chain", "agent.yaml"))["chains"]["request_chain"]
     names = [row["name"] for row in chain]
     row = chain[names.index("contents") + 1]
     assert row["name"] == "redact"
-    assert row["distribution"] == "mortise-redact 0.1.0"
+    assert row["distribution"] == "newel-redact 0.1.0"
     assert row["placed_by"] == "after contents"
 
 
 def test_run_masks(installed: Installed) -> None:
-    request = json.loads(installed.mortise("run", "agent.yaml", f"I am {ADDRESS}."))
+    request = json.loads(installed.newel("run", "agent.yaml", f"I am {ADDRESS}."))
     assert request["contents"] == [{"parts": [{"text": "I am [email masked]."}], "role": "user"}]
-    line = installed.mortise("run", "agent.yaml", f"I am {ADDRESS}.", "--json").splitlines()[-1]
+    line = installed.newel("run", "agent.yaml", f"I am {ADDRESS}.", "--json").splitlines()[-1]
     event = json.loads(line)
     metadata = event.get("custom_metadata") or event.get("customMetadata")
     assert metadata["redact"] == {"email": 1}
 
 
 def test_a_distribution_sets_it_up(installed: Installed) -> None:
-    (installed.folder / "mortise.yaml").write_text(
+    (installed.folder / "newel.yaml").write_text(
         "name: mine\nextends: adk\nplugins: [redact]\nsettings:\n  redact:\n    replacement: '#'\n", encoding="utf-8"
     )
-    assert "I am #." in installed.mortise("run", "agent.yaml", f"I am {ADDRESS}.")
-    (installed.folder / "mortise.yaml").write_text(
+    assert "I am #." in installed.newel("run", "agent.yaml", f"I am {ADDRESS}.")
+    (installed.folder / "newel.yaml").write_text(
         "name: mine\nextends: adk\nplugins: [redact]\nsettings:\n  redact:\n    kinds: [phone]\n", encoding="utf-8"
     )
     said = installed.refused("run", "agent.yaml", "hi")
-    assert "settings of 'redact' (mortise-redact 0.1.0)" in said
+    assert "settings of 'redact' (newel-redact 0.1.0)" in said
 
 
 def test_a_broken_one_is_reported_and_left_out(broken: Installed) -> None:
@@ -167,13 +167,13 @@ def test_a_broken_one_is_reported_and_left_out(broken: Installed) -> None:
     assert record["state"] == "failed"
     assert record["version"] == "0.2.0"
     assert record["why"] == "failed to load: ImportError: libredact.so.3 is missing"
-    rows = json.loads(broken.mortise("chain", "agent.yaml"))["chains"]["request_chain"]
+    rows = json.loads(broken.newel("chain", "agent.yaml"))["chains"]["request_chain"]
     assert "redact" not in [row["name"] for row in rows]
-    assert f"I am {ADDRESS}." in broken.mortise("run", "agent.yaml", f"I am {ADDRESS}.")
+    assert f"I am {ADDRESS}." in broken.newel("run", "agent.yaml", f"I am {ADDRESS}.")
 
 
 def test_a_broken_one_that_is_named_stops_composition(broken: Installed) -> None:
-    (broken.folder / "mortise.yaml").write_text("name: mine\nextends: adk\nplugins: [redact]\n", encoding="utf-8")
+    (broken.folder / "newel.yaml").write_text("name: mine\nextends: adk\nplugins: [redact]\n", encoding="utf-8")
     said = broken.refused("run", "agent.yaml", "hi")
-    for expected in ("'redact'", "mortise-redact 0.2.0", "ImportError: libredact.so.3 is missing"):
+    for expected in ("'redact'", "newel-redact 0.2.0", "ImportError: libredact.so.3 is missing"):
         assert expected in said

@@ -6,10 +6,10 @@ import pickle
 
 import pytest
 
-from mortise_kernel.contracts.response import NOTHING_RARE, LlmResponse
-from mortise_kernel.events import Event, freeze_event
-from mortise_kernel.types.content import Content, Part
-from mortise_kernel.types.hot import FrozenError
+from newel_kernel.contracts.response import NOTHING_RARE, LlmResponse
+from newel_kernel.events import Event, freeze_event
+from newel_kernel.types.content import Content, Part
+from newel_kernel.types.hot import FrozenError
 
 
 def test_objects_without_rare_values_share_one_bag() -> None:

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import pytest
 from pydantic import BaseModel
 
-from mortise_kernel import types
-from mortise_kernel.types.hot import Hot
-from mortise_kernel.types.wire import ResponseModel, WireEnum, WireModel
+from newel_kernel import types
+from newel_kernel.types.hot import Hot
+from newel_kernel.types.wire import ResponseModel, WireEnum, WireModel
 
 genai = pytest.importorskip("google.genai").types
 

@@ -14,8 +14,8 @@ from typing import Any, Literal
 import pytest
 from pydantic import ValidationError
 
-from mortise_kernel import types
-from mortise_kernel.types import (
+from newel_kernel import types
+from newel_kernel.types import (
     CitationMetadata,
     Content,
     File,
@@ -38,7 +38,7 @@ def wire(obj: Any) -> Any:
 
 def loaded_by(code: str) -> set[str]:
     """The modules of the package that a fresh interpreter has loaded after `code`."""
-    code += "\nimport sys; print(*(m[21:] for m in sys.modules if m.startswith('mortise_kernel.types.')))"
+    code += "\nimport sys; print(*(m.rpartition('.')[2] for m in sys.modules if m.startswith('newel_kernel.types.')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
 
@@ -205,7 +205,7 @@ def test_the_stub_and_the_exports_agree() -> None:
     imported = {
         alias.name: node.module.rpartition(".")[2]
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("mortise_kernel.types.")
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("newel_kernel.types.")
         for alias in node.names
     }
     assert imported == types._MODULE_OF
@@ -213,13 +213,13 @@ def test_the_stub_and_the_exports_agree() -> None:
 
 
 def test_importing_the_package_loads_no_types() -> None:
-    assert loaded_by("import mortise_kernel.types") == set()
+    assert loaded_by("import newel_kernel.types") == set()
 
 
 def test_an_ordinary_text_turn_loads_few_modules() -> None:
     code = (
-        "from mortise_kernel.types import Content, Part, GenerateContentConfig, Tool, FunctionDeclaration\n"
-        "from mortise_kernel.types import FinishReason, GenerateContentResponseUsageMetadata\n"
+        "from newel_kernel.types import Content, Part, GenerateContentConfig, Tool, FunctionDeclaration\n"
+        "from newel_kernel.types import FinishReason, GenerateContentResponseUsageMetadata\n"
         "GenerateContentConfig(temperature=.5, system_instruction='x')\n"
         "Content.model_validate({'parts': [{'text': 'a'}]}).model_dump_json()"
     )
@@ -228,6 +228,6 @@ def test_an_ordinary_text_turn_loads_few_modules() -> None:
 
 
 def test_the_kernel_s_types_do_not_import_google_genai() -> None:
-    code = "from mortise_kernel import types\nfor name in types.__all__: getattr(types, name)\n"
+    code = "from newel_kernel import types\nfor name in types.__all__: getattr(types, name)\n"
     code += "import sys; assert not any(m.startswith('google') for m in sys.modules)"
     assert "live" in loaded_by(code)

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from mortise.agents.config_agent_utils import from_config
-from mortise_kernel import BaseTool, ToolFactory, compose, hookimpl
-from mortise_kernel.composition import Composition
-from mortise_kernel.distribution import Distribution
-from mortise_kernel.errors import AgentConfigError
+from newel.agents.config_agent_utils import from_config
+from newel_kernel import BaseTool, ToolFactory, compose, hookimpl
+from newel_kernel.composition import Composition
+from newel_kernel.distribution import Distribution
+from newel_kernel.errors import AgentConfigError
 
 
 class Clock(BaseTool):

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from mortise import Agent, Event, Runner
-from mortise.agents import BaseAgent, InvocationContext, SequentialAgent
-from mortise.agents.isolated import Outcome, run_isolated
-from mortise.testing import ScriptedModel
-from mortise.types import Content, FunctionCall, Part
+from newel import Agent, Event, Runner
+from newel.agents import BaseAgent, InvocationContext, SequentialAgent
+from newel.agents.isolated import Outcome, run_isolated
+from newel.testing import ScriptedModel
+from newel.types import Content, FunctionCall, Part
 
 Work = Callable[[InvocationContext], AsyncGenerator[Event, None]]
 

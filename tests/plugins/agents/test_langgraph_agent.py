@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from mortise.agents import LangGraphAgent
-from mortise.sessions import InMemorySessionService
-from mortise_kernel import Runner, compose
-from mortise_kernel.errors import ModelError
+from newel.agents import LangGraphAgent
+from newel.sessions import InMemorySessionService
+from newel_kernel import Runner, compose
+from newel_kernel.errors import ModelError
 
 
 class Graph:

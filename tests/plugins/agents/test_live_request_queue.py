@@ -8,11 +8,11 @@ import pytest
 from google.genai import types as genai_types
 from pydantic import ValidationError
 
-from mortise import types
-from mortise.agents import LiveRequest, LiveRequestQueue
-from mortise.agents.active_streaming_tool import ActiveStreamingTool
-from mortise.agents.live_request_queue import ToolStream
-from mortise.agents.transcription_entry import TranscriptionEntry
+from newel import types
+from newel.agents import LiveRequest, LiveRequestQueue
+from newel.agents.active_streaming_tool import ActiveStreamingTool
+from newel.agents.live_request_queue import ToolStream
+from newel.agents.transcription_entry import TranscriptionEntry
 
 AUDIO = types.Blob(data=b"\x01\x02", mime_type="audio/pcm")
 

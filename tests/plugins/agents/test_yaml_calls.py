@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from mortise.agents.config_agent_utils import from_config
-from mortise.tools import AgentTool, FunctionTool
-from mortise.tools.tool_configs import ToolArgsConfig
-from mortise_kernel import compose
-from mortise_kernel.errors import AgentConfigError
+from newel.agents.config_agent_utils import from_config
+from newel.tools import AgentTool, FunctionTool
+from newel.tools.tool_configs import ToolArgsConfig
+from newel_kernel import compose
+from newel_kernel.errors import AgentConfigError
 
 TOOLS = '''
-    from mortise.models.scripted import ScriptedModel
-    from mortise.plugins import BasePlugin
-    from mortise.tools import BaseTool, BaseToolset, FunctionTool
-    from mortise.tools.tool_configs import ToolArgsConfig
+    from newel.models.scripted import ScriptedModel
+    from newel.plugins import BasePlugin
+    from newel.tools import BaseTool, BaseToolset, FunctionTool
+    from newel.tools.tool_configs import ToolArgsConfig
 
     async def fetch_weather(city: str, api_key: str) -> str:
         """Fetches the weather.
@@ -202,7 +202,7 @@ tools:
 )
 def test_an_agent_as_a_tool(folder: Any, args: str) -> None:
     folder.write("child.yaml", "name: child\ndescription: d\n")
-    folder.write("people.py", "from mortise.agents import LlmAgent\nchild = LlmAgent(name='child')\n")
+    folder.write("people.py", "from newel.agents import LlmAgent\nchild = LlmAgent(name='child')\n")
     agent: Any = from_config(
         folder.write("root_agent.yaml", AGENT_TOOL.format(args=args)), composition=compose("adk")
     )

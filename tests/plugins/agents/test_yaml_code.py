@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from mortise.agents.allow_list import AppCode
-from mortise_kernel.errors import ConfigurationError
+from newel.agents.allow_list import AppCode
+from newel_kernel.errors import ConfigurationError
 
 
 def tool(name: str) -> str:
@@ -163,7 +163,7 @@ def test_code_of_the_wrong_kind(folder: Any, text: str, message: str) -> None:
 
 def test_a_tool_class_is_instantiated(folder: Any) -> None:
     folder.write("tools.py", """
-        from mortise.tools import BaseTool
+        from newel.tools import BaseTool
 
         class Own(BaseTool):
             def __init__(self):

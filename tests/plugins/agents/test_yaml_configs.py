@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from mortise.agents.common_configs import AgentRefConfig, ArgumentConfig, CodeConfig
+from newel.agents.common_configs import AgentRefConfig, ArgumentConfig, CodeConfig
 
 
 @pytest.mark.parametrize(

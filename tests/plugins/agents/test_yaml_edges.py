@@ -10,11 +10,11 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
-from mortise.agents import yaml_edges, yaml_nodes
-from mortise.agents.yaml_positions import read_document
-from mortise.agents.yaml_schema import agent_schema
-from mortise_kernel import AgentType, compose, hookimpl
-from mortise_kernel.distribution import Distribution
+from newel.agents import yaml_edges, yaml_nodes
+from newel.agents.yaml_positions import read_document
+from newel.agents.yaml_schema import agent_schema
+from newel_kernel import AgentType, compose, hookimpl
+from newel_kernel.distribution import Distribution
 
 
 @dataclass(eq=False)
@@ -71,7 +71,7 @@ PARTS = """
 
 @pytest.fixture
 def graphs(folder: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    package: Any = ModuleType("mortise.workflow")
+    package: Any = ModuleType("newel.workflow")
     package.START, package.DEFAULT_ROUTE = Node("__START__"), "__DEFAULT__"
     package.Edge, package.BaseNode, package.RetryConfig = Edge, Node, RetryConfig
     package.JoinNode = lambda name, **options: Node(name, "join", options)

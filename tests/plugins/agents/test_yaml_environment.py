@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from mortise.agents.config_agent_utils import from_config
-from mortise.agents.yaml_environment import masked
-from mortise_kernel.errors import AgentConfigError
+from newel.agents.config_agent_utils import from_config
+from newel.agents.yaml_environment import masked
+from newel_kernel.errors import AgentConfigError
 
 SECRET = "sk-live-0123456789abcdef'\\ \u00e9\nsecond-line-of-it"
 
 TOOLS = """
     from pydantic import BaseModel, Field
-    from mortise.tools import BaseTool
+    from newel.tools import BaseTool
 
     def check(key):
         raise ValueError(f"the key {key!r} is wrong")

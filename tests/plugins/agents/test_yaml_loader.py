@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mortise.agents import LlmAgent
-from mortise.agents.agent_config import load_agent_from_config
-from mortise.agents.config_agent_utils import from_config
-from mortise_kernel.errors import AgentConfigError
+from newel.agents import LlmAgent
+from newel.agents.agent_config import load_agent_from_config
+from newel.agents.config_agent_utils import from_config
+from newel_kernel.errors import AgentConfigError
 
 TOOLS = '''
     from pydantic import BaseModel
@@ -102,7 +102,7 @@ def test_callbacks_in_the_plural_and_made_with_arguments(folder: Any) -> None:
 def test_sub_agents_from_files_and_from_code(folder: Any) -> None:
     folder.write("team/child.yaml", "name: child\ntools: [weather.tools.forecast]\n")
     folder.write("tools.py", TOOLS)
-    folder.write("people.py", "from mortise.agents import LlmAgent\nexpert = LlmAgent(name='expert')\n")
+    folder.write("people.py", "from newel.agents import LlmAgent\nexpert = LlmAgent(name='expert')\n")
     text = "name: root\nsub_agents:\n  - config_path: team/child.yaml\n  - code: people.expert\n"
     root = folder.load(text)
     assert [agent.name for agent in root.sub_agents] == ["child", "expert"]
@@ -111,7 +111,7 @@ def test_sub_agents_from_files_and_from_code(folder: Any) -> None:
 
 
 def test_an_agent_class_of_the_app(folder: Any) -> None:
-    folder.write("kinds.py", "from mortise.agents import LlmAgent\nclass Mine(LlmAgent):\n    extra: int = 0\n")
+    folder.write("kinds.py", "from newel.agents import LlmAgent\nclass Mine(LlmAgent):\n    extra: int = 0\n")
     assert folder.load("agent_class: kinds.Mine\nname: x\nextra: 3\n").extra == 3
     assert folder.refused("agent_class: kinds.Mine\nname: x\nextra: many\n").startswith("root_agent.yaml:3: extra: ")
 
@@ -227,7 +227,7 @@ def test_links_do_not_lead_out_of_the_folder(folder: Any, tmp_path: Path) -> Non
 @pytest.mark.parametrize("second", ["{config_path: child.yaml}", "{code: people.expert}"], ids=["file", "code"])
 def test_two_agents_of_one_name(folder: Any, second: str) -> None:
     folder.write("child.yaml", "description: d\nname: child\n")
-    folder.write("people.py", "from mortise.agents import LlmAgent\nexpert = LlmAgent(name='child')\n")
+    folder.write("people.py", "from newel.agents import LlmAgent\nexpert = LlmAgent(name='child')\n")
     text = f"name: root\nsub_agents:\n  - config_path: child.yaml\n  - {second}\n"
     message = folder.refused(text)
     assert message.startswith(("child.yaml:2: ", "root_agent.yaml:4: "))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mortise.agents import yaml_loader
+from newel.agents import yaml_loader
 
 KINDS = """
     from collections.abc import Callable
@@ -15,9 +15,9 @@ KINDS = """
 
     from pydantic import BaseModel
 
-    from mortise.agents import BaseAgent, LlmAgent
-    from mortise.agents.base_agent_config import BaseAgentConfig
-    from mortise.tools import BaseTool
+    from newel.agents import BaseAgent, LlmAgent
+    from newel.agents.base_agent_config import BaseAgentConfig
+    from newel.tools import BaseTool
 
     class Rule(BaseModel):
         limit: int
@@ -170,7 +170,7 @@ def test_a_file_is_read_once_however_often_it_is_named(app: Any) -> None:
 
 
 def test_other_spellings_of_references(app: Any) -> None:
-    app.write("people.py", "from mortise.agents import LlmAgent\nexpert = LlmAgent(name='expert')\n")
+    app.write("people.py", "from newel.agents import LlmAgent\nexpert = LlmAgent(name='expert')\n")
     agent = app.load("name: x\nsub_agents: [child.yaml, {code: .people.expert}]\ntools: [.code.choose]\n")
     assert [one.name for one in agent.sub_agents] == ["child", "expert"]
     assert agent.tools[0]() == "a"

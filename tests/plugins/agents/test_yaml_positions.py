@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mortise.agents.yaml_positions import Document, read_document
-from mortise_kernel.errors import AgentConfigError
+from newel.agents.yaml_positions import Document, read_document
+from newel_kernel.errors import AgentConfigError
 
 
 def read(tmp_path: Path, text: str | bytes) -> Document:

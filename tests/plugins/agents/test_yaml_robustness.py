@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mortise.apps.app_file import read_app
-from mortise_kernel import compose
-from mortise_kernel.errors import AgentConfigError
+from newel.apps.app_file import read_app
+from newel_kernel import compose
+from newel_kernel.errors import AgentConfigError
 
 AGENT: dict[str, Any] = {
     "agent_class": "LlmAgent",

@@ -10,16 +10,16 @@ import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
-from mortise.agents.yaml_fields import CALLBACKS
-from mortise.agents.yaml_positions import read_document
-from mortise.agents.yaml_schema import DESCRIPTIONS, agent_schema
-from mortise.apps import App
-from mortise.apps.app_schema import DESCRIPTIONS as APP_DESCRIPTIONS
-from mortise.apps.app_schema import app_schema, file_schema
-from mortise.cli.group import cli
-from mortise_kernel import compose
-from mortise_kernel.composition import Composition
-from mortise_kernel.types.config import GenerateContentConfig
+from newel.agents.yaml_fields import CALLBACKS
+from newel.agents.yaml_positions import read_document
+from newel.agents.yaml_schema import DESCRIPTIONS, agent_schema
+from newel.apps import App
+from newel.apps.app_schema import DESCRIPTIONS as APP_DESCRIPTIONS
+from newel.apps.app_schema import app_schema, file_schema
+from newel.cli.group import cli
+from newel_kernel import compose
+from newel_kernel.composition import Composition
+from newel_kernel.types.config import GenerateContentConfig
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = sorted((ROOT / "docs" / "examples").rglob("*.yaml"))

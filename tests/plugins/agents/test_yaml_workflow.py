@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from mortise.agents.config_agent_utils import from_config
-from mortise.agents.yaml_positions import read_document
-from mortise.agents.yaml_schema import agent_schema
-from mortise.runners import Runner
-from mortise.sessions import InMemorySessionService
-from mortise_kernel import compose
-from mortise_kernel.errors import AgentConfigError
+from newel.agents.config_agent_utils import from_config
+from newel.agents.yaml_positions import read_document
+from newel.agents.yaml_schema import agent_schema
+from newel.runners import Runner
+from newel.sessions import InMemorySessionService
+from newel_kernel import compose
+from newel_kernel.errors import AgentConfigError
 
-workflow: Any = pytest.importorskip("mortise.workflow", reason="the package that runs graphs")
+workflow: Any = pytest.importorskip("newel.workflow", reason="the package that runs graphs")
 
 STEPS = """
-    from mortise.events import Event
+    from newel.events import Event
 
     def classify(node_input):
         text = str(getattr(node_input, "parts", None) and node_input.parts[0].text or node_input)

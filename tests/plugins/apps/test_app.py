@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from mortise.agents import LlmAgent
-from mortise.agents.context_cache_config import ContextCacheConfig
-from mortise.apps import App, EventsCompactionConfig, ResumabilityConfig
-from mortise.models.cache_metadata import CacheMetadata
-from mortise.models.scripted import ScriptedModel
-from mortise.runners import Runner
-from mortise.sessions import InMemorySessionService
-from mortise.utils.cache_performance_analyzer import CachePerformanceAnalyzer
-from mortise_kernel import LlmResponse
-from mortise_kernel.errors import AgentConfigError, SessionNotFoundError
-from mortise_kernel.types.content import Content, Part
+from newel.agents import LlmAgent
+from newel.agents.context_cache_config import ContextCacheConfig
+from newel.apps import App, EventsCompactionConfig, ResumabilityConfig
+from newel.models.cache_metadata import CacheMetadata
+from newel.models.scripted import ScriptedModel
+from newel.runners import Runner
+from newel.sessions import InMemorySessionService
+from newel.utils.cache_performance_analyzer import CachePerformanceAnalyzer
+from newel_kernel import LlmResponse
+from newel_kernel.errors import AgentConfigError, SessionNotFoundError
+from newel_kernel.types.content import Content, Part
 
 
 def agent(*steps: Any) -> LlmAgent:

@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from mortise.agents import LlmAgent
-from mortise.apps import App, LlmEventSummarizer
-from mortise.apps.app_file import plugin_names, read_app
-from mortise.plugins import LoggingPlugin
-from mortise.runners import Runner
-from mortise.sessions import InMemorySessionService
-from mortise_kernel.errors import AgentConfigError
+from newel.agents import LlmAgent
+from newel.apps import App, LlmEventSummarizer
+from newel.apps.app_file import plugin_names, read_app
+from newel.plugins import LoggingPlugin
+from newel.runners import Runner
+from newel.sessions import InMemorySessionService
+from newel_kernel.errors import AgentConfigError
 
 CODE = """
-    from mortise.agents import LlmAgent
-    from mortise.apps import BaseEventsSummarizer
-    from mortise.plugins import BasePlugin
-    from mortise.sessions import InMemorySessionService
+    from newel.agents import LlmAgent
+    from newel.apps import BaseEventsSummarizer
+    from newel.plugins import BasePlugin
+    from newel.sessions import InMemorySessionService
 
     expert = LlmAgent(name="expert", model="echo:")
     sessions = InMemorySessionService()
@@ -167,8 +167,8 @@ def test_a_fault_in_the_agents_file_keeps_the_apps_code_from_running(desk: Desk)
 
 
 def test_every_plugin_that_a_file_can_name_is_one() -> None:
-    import mortise.plugins
+    import newel.plugins
 
-    kinds: list[Any] = [getattr(mortise.plugins, name) for name in plugin_names()]
+    kinds: list[Any] = [getattr(newel.plugins, name) for name in plugin_names()]
     assert len(kinds) > 5
-    assert all(issubclass(kind, mortise.plugins.BasePlugin) for kind in kinds)
+    assert all(issubclass(kind, newel.plugins.BasePlugin) for kind in kinds)

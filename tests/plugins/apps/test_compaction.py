@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from mortise.agents import BaseAgent, LlmAgent, SequentialAgent
-from mortise.apps import App, BaseEventsSummarizer, EventsCompactionConfig, LlmEventSummarizer
-from mortise.flows.history import compacted
-from mortise.models.scripted import ScriptedModel
-from mortise.runners import Runner
-from mortise.sessions import InMemorySessionService
-from mortise_kernel import Event, EventActions, LlmResponse
-from mortise_kernel.events import EventCompaction
-from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel.agents import BaseAgent, LlmAgent, SequentialAgent
+from newel.apps import App, BaseEventsSummarizer, EventsCompactionConfig, LlmEventSummarizer
+from newel.flows.history import compacted
+from newel.models.scripted import ScriptedModel
+from newel.runners import Runner
+from newel.sessions import InMemorySessionService
+from newel_kernel import Event, EventActions, LlmResponse
+from newel_kernel.events import EventCompaction
+from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
 
 
 class Counter(BaseEventsSummarizer):
@@ -105,7 +105,7 @@ def test_what_waits_for_a_result_is_left_out() -> None:
         """Wait."""
 
     async def main() -> None:
-        from mortise_kernel import seam
+        from newel_kernel import seam
 
         desk = Desk(["r1", "r2"], compaction_interval=2, overlap_size=0)
         await desk.send("m1")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mortise.testing import GeminiServer
+from newel.testing import GeminiServer
 
 EXAMPLE = """
 import asyncio
@@ -78,7 +78,7 @@ def run(gemini_server: GeminiServer, capsys: pytest.CaptureFixture[str]) -> Call
 
     def _run(source: str) -> str:
         names: dict[str, Any] = {}
-        exec(source.replace("google.adk", "mortise"), names)
+        exec(source.replace("google.adk", "newel"), names)
         return capsys.readouterr().out
 
     return _run

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from mortise.artifacts import FileArtifactService, InMemoryArtifactService
-from mortise.artifacts.base_artifact_service import BaseArtifactService
-from mortise_kernel import compose
-from mortise_kernel.errors import ConfigurationError
-from mortise_kernel.types.content import FunctionCall, Part
-from mortise_kernel.types.media import Blob, FileData
+from newel.artifacts import FileArtifactService, InMemoryArtifactService
+from newel.artifacts.base_artifact_service import BaseArtifactService
+from newel_kernel import compose
+from newel_kernel.errors import ConfigurationError
+from newel_kernel.types.content import FunctionCall, Part
+from newel_kernel.types.media import Blob, FileData
 
 WHERE: dict[str, Any] = {"app_name": "desk", "user_id": "ada", "session_id": "s1"}
 USER: dict[str, Any] = {"app_name": "desk", "user_id": "ada"}

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from mortise.artifacts import FileArtifactService
-from mortise_kernel.errors import ConfigurationError
-from mortise_kernel.types.content import Part
-from mortise_kernel.types.media import Blob
+from newel.artifacts import FileArtifactService
+from newel_kernel.errors import ConfigurationError
+from newel_kernel.types.content import Part
+from newel_kernel.types.media import Blob
 
 WHERE: dict[str, Any] = {"app_name": "desk", "user_id": "ada", "session_id": "s1"}
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from mortise.agents import LlmAgent
-from mortise.auth import AuthConfig, AuthCredential, OAuth2Auth
-from mortise.auth.auth_schemes import OAuth2, OAuthFlowAuthorizationCode, OAuthFlowClientCredentials, OAuthFlows
-from mortise.runners import Runner
-from mortise.sessions import InMemorySessionService
-from mortise.testing import OAuthServer, ScriptedModel
-from mortise.types import Content, FunctionCall, FunctionResponse, Part
-from mortise_kernel import Event, Session, compose
+from newel.agents import LlmAgent
+from newel.auth import AuthConfig, AuthCredential, OAuth2Auth
+from newel.auth.auth_schemes import OAuth2, OAuthFlowAuthorizationCode, OAuthFlowClientCredentials, OAuthFlows
+from newel.runners import Runner
+from newel.sessions import InMemorySessionService
+from newel.testing import OAuthServer, ScriptedModel
+from newel.types import Content, FunctionCall, FunctionResponse, Part
+from newel_kernel import Event, Session, compose
 
 ASK = "adk_request_credential"
 

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from mortise.agents import LlmAgent, ParallelAgent
-from mortise.apps import App, ResumabilityConfig
-from mortise.auth import AuthConfig, AuthCredential
-from mortise.auth.auth_schemes import APIKey, APIKeyIn
-from mortise.sessions import InMemorySessionService
-from mortise.testing import ScriptedModel
-from mortise.tools import AgentTool, AuthenticatedFunctionTool, ToolContext
-from mortise.types import FunctionCall
-from mortise_kernel import Event, Session
-from mortise_kernel.contracts.tool import Effect
+from newel.agents import LlmAgent, ParallelAgent
+from newel.apps import App, ResumabilityConfig
+from newel.auth import AuthConfig, AuthCredential
+from newel.auth.auth_schemes import APIKey, APIKeyIn
+from newel.sessions import InMemorySessionService
+from newel.testing import ScriptedModel
+from newel.tools import AgentTool, AuthenticatedFunctionTool, ToolContext
+from newel.types import FunctionCall
+from newel_kernel import Event, Session
+from newel_kernel.contracts.tool import Effect
 
 KEY = "k-secret-123"
 CONFIG = AuthConfig(auth_scheme=APIKey(in_=APIKeyIn.header, name="X-Key"), credential_key="bank")

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from cryptography.fernet import Fernet
 
-from mortise.apps import App
-from mortise.artifacts import FileArtifactService
-from mortise.auth import (
+from newel.apps import App
+from newel.artifacts import FileArtifactService
+from newel.auth import (
     AuthConfig,
     AuthCredential,
     AuthProviderRegistry,
@@ -24,13 +24,13 @@ from mortise.auth import (
     ServiceAccount,
     ServiceAccountCredential,
 )
-from mortise.auth.auth_schemes import APIKey, HTTPBearer
-from mortise.auth.credential_service import EncryptedFileCredentialService
-from mortise.auth.credential_service.key_ring import VARIABLE
-from mortise.plugins import DebugLoggingPlugin, LoggingPlugin
-from mortise.sessions import SqliteSessionService
-from mortise.tools import AuthenticatedFunctionTool, ToolContext
-from mortise.types import Part
+from newel.auth.auth_schemes import APIKey, HTTPBearer
+from newel.auth.credential_service import EncryptedFileCredentialService
+from newel.auth.credential_service.key_ring import VARIABLE
+from newel.plugins import DebugLoggingPlugin, LoggingPlugin
+from newel.sessions import SqliteSessionService
+from newel.tools import AuthenticatedFunctionTool, ToolContext
+from newel.types import Part
 
 CANARY = "canary-b7/2f+9c=51"
 CONFIG = AuthConfig(auth_scheme=APIKey(**{"in": "header", "name": "X-Key"}), credential_key="weather")
@@ -179,7 +179,7 @@ def test_what_the_operator_brings(
     if source == "provider":
         registry.register(Vault())
     elif source == "environment":
-        monkeypatch.setenv("MORTISE_CREDENTIAL_WEATHER", CANARY)
+        monkeypatch.setenv("NEWEL_CREDENTIAL_WEATHER", CANARY)
     else:
         config = CONFIG.model_copy(update={"raw_auth_credential": credential})
     talk = yard.talk(converse, [as_act(function, config)], registry)
@@ -299,7 +299,7 @@ def test_the_search_finds_what_is_there(yard: Yard, converse: Any) -> None:
 
 
 def test_a_token_of_another_kind_is_masked_in_urls() -> None:
-    from mortise.auth.secrecy import Secrets
+    from newel.auth.secrecy import Secrets
 
     secrets = Secrets()
     secrets.add(AuthCredential(auth_type="oauth2", oauth2=OAuth2Auth(access_token=CANARY)).secrets())

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mortise.agents import LlmAgent
-from mortise.apps import App
-from mortise.auth import (
+from newel.agents import LlmAgent
+from newel.apps import App
+from newel.auth import (
     AuthConfig,
     AuthCredential,
     AuthProviderRegistry,
@@ -20,17 +20,17 @@ from mortise.auth import (
     HttpCredentials,
     OAuth2Auth,
 )
-from mortise.auth.auth_schemes import APIKey, HTTPBase, HTTPBearer, OAuth2, OAuthFlows
-from mortise.auth.credential_service import InMemoryCredentialService
-from mortise.auth.environment import variable_of
-from mortise.auth.errors import CredentialError
-from mortise.auth.settings import Settings
-from mortise.testing import ScriptedModel
-from mortise.tools import AgentTool, AuthenticatedFunctionTool
-from mortise.types import FunctionCall
-from mortise_kernel import AuthProvider, Context, InvocationContext, Session, compose, hookimpl
-from mortise_kernel.errors import ConfigurationError
-from mortise_kernel.run_config import RunConfig
+from newel.auth.auth_schemes import APIKey, HTTPBase, HTTPBearer, OAuth2, OAuthFlows
+from newel.auth.credential_service import InMemoryCredentialService
+from newel.auth.environment import variable_of
+from newel.auth.errors import CredentialError
+from newel.auth.settings import Settings
+from newel.testing import ScriptedModel
+from newel.tools import AgentTool, AuthenticatedFunctionTool
+from newel.types import FunctionCall
+from newel_kernel import AuthProvider, Context, InvocationContext, Session, compose, hookimpl
+from newel_kernel.errors import ConfigurationError
+from newel_kernel.run_config import RunConfig
 
 CONFIG = AuthConfig(auth_scheme=APIKey(**{"in": "header", "name": "X-Key"}), credential_key="the-key")
 
@@ -69,7 +69,7 @@ def found(context: Any, config: AuthConfig = CONFIG) -> Any:
 
 
 def test_a_provider_comes_before_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MORTISE_CREDENTIAL_THE_KEY", "from-environment")
+    monkeypatch.setenv("NEWEL_CREDENTIAL_THE_KEY", "from-environment")
     config = CONFIG.model_copy(update={"raw_auth_credential": key("from-app")})
     assert found(context(Vault("from-provider")), config) == "from-provider"
 
@@ -81,7 +81,7 @@ def test_a_provider_that_has_nothing_lets_the_next_one_try_then_the_environment(
     assert found(context(Vault("second", asked), Vault(None, asked))) == "second"
     assert asked == ["the-key"] * 2
     assert found(context(Vault(None))) is None
-    monkeypatch.setenv("MORTISE_CREDENTIAL_THE_KEY", "from-environment")
+    monkeypatch.setenv("NEWEL_CREDENTIAL_THE_KEY", "from-environment")
     assert found(context(Vault(None))) == "from-environment"
 
 
@@ -89,7 +89,7 @@ def test_the_store_comes_before_the_environment(monkeypatch: pytest.MonkeyPatch)
     store = InMemoryCredentialService()
     one = context(store=store)
     asyncio.run(one.save_credential(CONFIG.model_copy(update={"exchanged_auth_credential": key("from-store")})))
-    monkeypatch.setenv("MORTISE_CREDENTIAL_THE_KEY", "from-environment")
+    monkeypatch.setenv("NEWEL_CREDENTIAL_THE_KEY", "from-environment")
     assert found(context(store=store)) == "from-store"
     asyncio.run(one.save_credential(CONFIG))  # deletes it
     assert found(context(store=store)) == "from-environment"
@@ -97,7 +97,7 @@ def test_the_store_comes_before_the_environment(monkeypatch: pytest.MonkeyPatch)
 
 def test_what_the_environment_holds_is_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     store = InMemoryCredentialService()
-    monkeypatch.setenv("MORTISE_CREDENTIAL_THE_KEY", "from-environment")
+    monkeypatch.setenv("NEWEL_CREDENTIAL_THE_KEY", "from-environment")
     one = context(store=store)
     assert found(one) == found(one) == "from-environment"
     assert store._credentials == {}
@@ -125,10 +125,10 @@ def test_a_plugin_provides_credentials() -> None:
 
 
 def test_a_provider_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mortise.auth import providing
+    from newel.auth import providing
 
     monkeypatch.setattr(providing, "shared", AuthProviderRegistry())
-    monkeypatch.setattr("mortise.auth.credential_manager.shared", providing.shared)
+    monkeypatch.setattr("newel.auth.credential_manager.shared", providing.shared)
     CredentialManager.register_auth_provider(Vault("from-process"))
     assert found(context()) == "from-process"
 
@@ -264,7 +264,7 @@ def resolved(config: AuthConfig) -> AuthCredential | None:
 def test_a_variable_is_read_as_the_scheme_wants(
     monkeypatch: pytest.MonkeyPatch, scheme: Any, text: str, wanted: dict[str, Any]
 ) -> None:
-    monkeypatch.setenv("MORTISE_CREDENTIAL_K", text)
+    monkeypatch.setenv("NEWEL_CREDENTIAL_K", text)
     credential = resolved(AuthConfig(auth_scheme=scheme, credential_key="k"))
     assert credential is not None
     assert credential.model_dump(exclude_none=True, exclude={"auth_type"}) == wanted
@@ -274,8 +274,8 @@ def test_a_variable_is_read_as_the_scheme_wants(
 def test_a_variable_that_cannot_be_read_is_named_without_its_text(
     monkeypatch: pytest.MonkeyPatch, scheme: Any, text: str
 ) -> None:
-    monkeypatch.setenv("MORTISE_CREDENTIAL_K", text)
-    with pytest.raises(ConfigurationError, match="the environment variable MORTISE_CREDENTIAL_K") as caught:
+    monkeypatch.setenv("NEWEL_CREDENTIAL_K", text)
+    with pytest.raises(ConfigurationError, match="the environment variable NEWEL_CREDENTIAL_K") as caught:
         resolved(AuthConfig(auth_scheme=scheme, credential_key="k"))
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None
@@ -283,7 +283,7 @@ def test_a_variable_that_cannot_be_read_is_named_without_its_text(
 
 def test_the_operator_may_name_the_variable() -> None:
     assert variable_of(CONFIG, Settings(environment={"the-key": "WEATHER"})) == "WEATHER"
-    assert variable_of(CONFIG, Settings()) == "MORTISE_CREDENTIAL_THE_KEY"
+    assert variable_of(CONFIG, Settings()) == "NEWEL_CREDENTIAL_THE_KEY"
 
 
 # --- what the app brings ----------------------------------------------------------------------------------------------

@@ -16,14 +16,14 @@ from cryptography.fernet import Fernet
 from keyring.backend import KeyringBackend
 from keyring.backends.fail import Keyring as BrokenKeyring
 
-from mortise.auth import AuthConfig, AuthCredential
-from mortise.auth.auth_schemes import HTTPBearer
-from mortise.auth.credential_service import EncryptedFileCredentialService, InMemoryCredentialService
-from mortise.auth.credential_service.key_ring import VARIABLE
-from mortise.auth.errors import CredentialStoreError
-from mortise_kernel import Context, InvocationContext, Session, compose
-from mortise_kernel.errors import ConfigurationError
-from mortise_kernel.run_config import RunConfig
+from newel.auth import AuthConfig, AuthCredential
+from newel.auth.auth_schemes import HTTPBearer
+from newel.auth.credential_service import EncryptedFileCredentialService, InMemoryCredentialService
+from newel.auth.credential_service.key_ring import VARIABLE
+from newel.auth.errors import CredentialStoreError
+from newel_kernel import Context, InvocationContext, Session, compose
+from newel_kernel.errors import ConfigurationError
+from newel_kernel.run_config import RunConfig
 
 SECRET = "canary-77aa-token"
 
@@ -229,10 +229,10 @@ def test_a_key_in_the_keyring_is_made_and_found_again(tmp_path: Path, monkeypatc
     try:
         keyring.set_keyring(ring)
         save(EncryptedFileCredentialService(tmp_path / "c"), "k1", SECRET)
-        assert list(ring.kept) == [("mortise", "credentials")]
+        assert list(ring.kept) == [("newel", "credentials")]
         assert load(EncryptedFileCredentialService(tmp_path / "c", "keyring:credentials")) == SECRET
         keyring.set_keyring(BrokenKeyring())
-        with pytest.raises(CredentialStoreError, match=r"the system's keyring cannot be used .*: set MORTISE"):
+        with pytest.raises(CredentialStoreError, match=r"the system's keyring cannot be used .*: set NEWEL"):
             EncryptedFileCredentialService(tmp_path / "c")
     finally:
         keyring.set_keyring(before)

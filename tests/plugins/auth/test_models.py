@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from mortise.auth import AuthConfig, AuthCredential, HttpAuth, HttpCredentials, OAuth2Auth, ServiceAccount
-from mortise.auth.auth_credential import ServiceAccountCredential
-from mortise.auth.auth_schemes import (
+from newel.auth import AuthConfig, AuthCredential, HttpAuth, HttpCredentials, OAuth2Auth, ServiceAccount
+from newel.auth.auth_credential import ServiceAccountCredential
+from newel.auth.auth_schemes import (
     APIKey,
     CustomAuthScheme,
     ExtendedOAuth2,

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from mortise import Context
-from mortise.auth import AuthConfig, AuthCredential
-from mortise.auth.auth_schemes import APIKey, APIKeyIn
-from mortise.auth.credential_service import InMemoryCredentialService
-from mortise.types import Content, Part
-from mortise.workflow import FunctionNode, RetryConfig, Workflow
-from mortise_kernel import Event
+from newel import Context
+from newel.auth import AuthConfig, AuthCredential
+from newel.auth.auth_schemes import APIKey, APIKeyIn
+from newel.auth.credential_service import InMemoryCredentialService
+from newel.types import Content, Part
+from newel.workflow import FunctionNode, RetryConfig, Workflow
+from newel_kernel import Event
 
 KEY = "node-canary-123"
 CONFIG = AuthConfig(

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from mortise.auth import (
+from newel.auth import (
     AuthConfig,
     AuthCredential,
     AuthHandler,
@@ -24,7 +24,7 @@ from mortise.auth import (
     ServiceAccount,
     ServiceAccountCredential,
 )
-from mortise.auth.auth_schemes import (
+from newel.auth.auth_schemes import (
     ExtendedOAuth2,
     HTTPBearer,
     OAuth2,
@@ -32,14 +32,14 @@ from mortise.auth.auth_schemes import (
     OAuthFlows,
     OpenIdConnect,
 )
-from mortise.auth.credential_service import EncryptedFileCredentialService, InMemoryCredentialService
-from mortise.auth.errors import AuthConfigError, CredentialExchangeError, CredentialRefresherError
-from mortise.auth.exchanger.oauth2_credential_exchanger import OAuth2CredentialExchanger
-from mortise.auth.refresher.oauth2_credential_refresher import OAuth2CredentialRefresher
-from mortise.net_guard import Policy
-from mortise.tools import AuthenticatedFunctionTool, ToolContext
-from mortise_kernel import seam
-from mortise_kernel.errors import FeatureUnavailableError
+from newel.auth.credential_service import EncryptedFileCredentialService, InMemoryCredentialService
+from newel.auth.errors import AuthConfigError, CredentialExchangeError, CredentialRefresherError
+from newel.auth.exchanger.oauth2_credential_exchanger import OAuth2CredentialExchanger
+from newel.auth.refresher.oauth2_credential_refresher import OAuth2CredentialRefresher
+from newel.net_guard import Policy
+from newel.tools import AuthenticatedFunctionTool, ToolContext
+from newel_kernel import seam
+from newel_kernel.errors import FeatureUnavailableError
 
 HERE = Policy(allow=("127.0.0.1",), max_redirects=0)
 
@@ -93,7 +93,7 @@ def test_a_function_that_asks_by_itself_gets_the_token_too(
 
 
 def test_another_process_can_take_the_answer_up(converse: Any, kit: Any, server: Any, house: Any) -> None:
-    from mortise.auth import pending
+    from newel.auth import pending
 
     seen: list[Any] = []
     store = InMemoryCredentialService()
@@ -108,7 +108,7 @@ def test_another_process_can_take_the_answer_up(converse: Any, kit: Any, server:
 def test_a_request_that_is_never_answered_is_forgotten_after_a_day(
     converse: Any, kit: Any, server: Any, house: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mortise.auth import pending
+    from newel.auth import pending
 
     store = InMemoryCredentialService()
     talk = converse(house(), [tool_for(kit.oauth_config(server), [])], credential_service=store)
@@ -124,7 +124,7 @@ def test_a_request_that_is_never_answered_is_forgotten_after_a_day(
 def test_an_answer_whose_request_nobody_remembers_asks_again(
     converse: Any, kit: Any, server: Any, house: Any
 ) -> None:
-    from mortise.auth import pending
+    from newel.auth import pending
 
     talk = converse(house("adk", recorded=False), [tool_for(kit.oauth_config(server), [])])
     call = kit.asked(talk.say())[0]
@@ -213,8 +213,8 @@ def test_calls_side_by_side_renew_a_token_once(kit: Any, server: Any, house: Any
 
 
 def context_of(talk: Any) -> ToolContext:
-    from mortise_kernel import Context, InvocationContext
-    from mortise_kernel.run_config import RunConfig
+    from newel_kernel import Context, InvocationContext
+    from newel_kernel.run_config import RunConfig
 
     ctx = InvocationContext(
         talk.sessions, talk_session(talk), talk.agent, talk.runner.composition, RunConfig(),
@@ -224,7 +224,7 @@ def context_of(talk: Any) -> ToolContext:
 
 
 def talk_session(talk: Any) -> Any:
-    from mortise_kernel import Session
+    from newel_kernel import Session
 
     return Session(id="s", app_name="app", user_id="ann")
 
@@ -428,9 +428,9 @@ def test_without_the_libraries_the_error_says_what_to_install(
         monkeypatch.delitem(sys.modules, name)
     for name in ("authlib", "cryptography"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(FeatureUnavailableError, match=r"need Authlib: pip install 'mortise\[auth\]'"):
+    with pytest.raises(FeatureUnavailableError, match=r"need Authlib: pip install 'newel\[auth\]'"):
         AuthHandler(kit.oauth_config(server)).generate_auth_request()
-    with pytest.raises(FeatureUnavailableError, match=r"need cryptography: pip install 'mortise\[auth\]'"):
+    with pytest.raises(FeatureUnavailableError, match=r"need cryptography: pip install 'newel\[auth\]'"):
         EncryptedFileCredentialService(tmp_path / "c")
 
 

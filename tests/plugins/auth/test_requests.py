@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mortise.auth import (
+from newel.auth import (
     ApiKey,
     ApiKeyScheme,
     AuthConfig,
@@ -16,12 +16,12 @@ from mortise.auth import (
     HttpAuth,
     HttpCredentials,
 )
-from mortise.auth.auth_schemes import APIKey, APIKeyIn, HTTPBearer
-from mortise.auth.errors import AuthConfigError
-from mortise.sessions import SqliteSessionService
-from mortise.tools import AuthenticatedFunctionTool, BaseAuthenticatedTool, FunctionTool, ToolContext
-from mortise.types import Content, FunctionCall, FunctionDeclaration, FunctionResponse, Part
-from mortise_kernel import BaseToolset
+from newel.auth.auth_schemes import APIKey, APIKeyIn, HTTPBearer
+from newel.auth.errors import AuthConfigError
+from newel.sessions import SqliteSessionService
+from newel.tools import AuthenticatedFunctionTool, BaseAuthenticatedTool, FunctionTool, ToolContext
+from newel.types import Content, FunctionCall, FunctionDeclaration, FunctionResponse, Part
+from newel_kernel import BaseToolset
 
 KEY = "k-secret-123"
 CONFIG = AuthConfig(auth_scheme=APIKey(in_=APIKeyIn.header, name="X-Key"), credential_key="weather")

@@ -10,10 +10,10 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from mortise.auth import AuthConfig, AuthCredential, HttpAuth, HttpCredentials, OAuth2Auth
-from mortise.auth.auth_schemes import APIKey, APIKeyIn, HTTPBase
-from mortise.auth.secrecy import Secrets
-from mortise.tools import AuthenticatedFunctionTool
+from newel.auth import AuthConfig, AuthCredential, HttpAuth, HttpCredentials, OAuth2Auth
+from newel.auth.auth_schemes import APIKey, APIKeyIn, HTTPBase
+from newel.auth.secrecy import Secrets
+from newel.tools import AuthenticatedFunctionTool
 
 SECRET = "sek\"ret\\ canary+/ü~>>>?'1"
 WAYS: dict[str, Callable[[str], str]] = {

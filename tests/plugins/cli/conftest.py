@@ -15,9 +15,9 @@ from textwrap import dedent
 import pytest
 from click.testing import CliRunner, Result
 
-from mortise.cli.group import cli
+from newel.cli.group import cli
 
-_VARIABLES = ("MORTISE_DISTRIBUTION", "GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI")
+_VARIABLES = ("NEWEL_DISTRIBUTION", "GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI")
 
 
 class Project:
@@ -39,18 +39,18 @@ class Project:
         info.mkdir(parents=True)
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n")
         points = "".join(f"{name} = {module}\n" for name, module in plugins.items())
-        (info / "entry_points.txt").write_text(f"[mortise.plugins]\n{points}")
+        (info / "entry_points.txt").write_text(f"[newel.plugins]\n{points}")
         for module, text in code.items():
             (self.site / f"{module}.py").write_text(dedent(text))
 
-    def mortise(self, *args: str, stdin: str | None = None) -> Result:
+    def newel(self, *args: str, stdin: str | None = None) -> Result:
         """A command in this process. What a test does not expect to be raised is raised here."""
         return CliRunner().invoke(cli, args, input=stdin, catch_exceptions=False)
 
     def process(self, *args: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
         """A command in a process of its own."""
         return subprocess.run(
-            [sys.executable, "-m", "mortise.cli.main", *args],
+            [sys.executable, "-m", "newel.cli.main", *args],
             cwd=self.path, env={**os.environ, "PYTHONPATH": str(self.site)}, input=stdin, text=True,
             capture_output=True, timeout=60, check=False,
         )  # fmt: skip
@@ -58,7 +58,7 @@ class Project:
     def refused(self, *args: str, status: int = 2) -> str:
         """The one line of a refused command. It leaves nothing behind."""
         before = self.files()
-        result = self.mortise(*args)
+        result = self.newel(*args)
         assert result.exit_code == status, result.output
         assert result.stdout == ""
         assert result.stderr.count("\n") == 1, result.stderr
@@ -77,7 +77,7 @@ class Terminal:
         self._main, side = pty.openpty()
         os.set_blocking(self._main, False)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "mortise.cli.main", "chat", *args],
+            [sys.executable, "-m", "newel.cli.main", "chat", *args],
             cwd=cwd, stdin=side, stdout=side, stderr=side, start_new_session=True,
             env={**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"},
         )  # fmt: skip

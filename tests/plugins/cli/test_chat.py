@@ -1,4 +1,4 @@
-"""`mortise chat`, its lines coming from a pipe and from a terminal."""
+"""`newel chat`, its lines coming from a pipe and from a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WEATHER = str(EXAMPLES / "weather")
 
 
 def test_a_conversation_through_a_pipe(project: Any) -> None:
-    result = project.mortise("chat", WEATHER, stdin="my name is Ada\n\nwhat is my name?\nThe weather in Paris?\n")
+    result = project.newel("chat", WEATHER, stdin="my name is Ada\n\nwhat is my name?\nThe weather in Paris?\n")
     assert result.exit_code == 0
     assert 'You said earlier: "my name is Ada"' in result.stdout
     assert "  → get_weather(city=Paris)\n  ← get_weather: {" in result.stdout
@@ -20,21 +20,21 @@ def test_a_conversation_through_a_pipe(project: Any) -> None:
 
 
 def test_a_session_that_run_began(project: Any) -> None:
-    project.mortise("run", WEATHER, "my name is Ada", "--session", "s")
-    assert "Ada" in project.mortise("chat", WEATHER, "--session", "s", stdin="what is my name?").stdout
+    project.newel("run", WEATHER, "my name is Ada", "--session", "s")
+    assert "Ada" in project.newel("chat", WEATHER, "--session", "s", stdin="what is my name?").stdout
 
 
 def test_streamed_text_is_shown_once(project: Any, scripted: Callable[[str], str]) -> None:
     model = scripted("- chunks: ['one ', 'two']\n- text: three\n")
     project.write("a.yaml", "name: a\n")
-    assert project.mortise("chat", "a.yaml", "--model", model, stdin="x\ny\n").stdout == "one two\nthree\n"
+    assert project.newel("chat", "a.yaml", "--model", model, stdin="x\ny\n").stdout == "one two\nthree\n"
 
 
 def test_a_failed_turn_does_not_end_the_conversation(project: Any, scripted: Callable[[str], str]) -> None:
     steps = "- chunks: [begun]\n  raise: 'OSError: away'\n- error: SAFETY\n  message: blocked\n- text: fine\n"
     model = scripted(steps)
     project.write("a.yaml", "name: a\n")
-    result = project.mortise("chat", "a.yaml", "--model", model, stdin="x\ny\nz\n")
+    result = project.newel("chat", "a.yaml", "--model", model, stdin="x\ny\nz\n")
     assert result.exit_code == 0
     assert result.stdout == "begun\nerror: SAFETY: blocked\nfine\n"
     assert "away" in result.stderr
@@ -44,7 +44,7 @@ def test_long_results_are_shortened(project: Any, scripted: Callable[[str], str]
     project.write("app/tools.py", 'def long(text: str) -> str:\n    """Be long."""\n    return "y" * 5000\n')
     project.write("app/agent.yaml", "name: a\ntools: [tools.long]\n")
     model = scripted(f"- call: long\n  args: {{text: {'x' * 5000}}}\n- text: done\n")
-    lines = project.mortise("chat", "app", "--model", model, stdin="go\n").stdout.splitlines()
+    lines = project.newel("chat", "app", "--model", model, stdin="go\n").stdout.splitlines()
     assert lines[0].startswith("  → long(text=xxx")
     assert max(map(len, lines)) < 130
     assert lines[-1] == "done"
@@ -80,8 +80,8 @@ def test_control_c_stops_the_answer_and_control_d_leaves(
     terminal.send("\x04")
     terminal.expect("--session s")
     assert terminal.close() == 0
-    assert "+again" in (project.path / ".mortise" / "history").read_text()
-    later = project.mortise("run", "app", "x", "--session", "s", "--model", scripted("- text: later\n"))
+    assert "+again" in (project.path / ".newel" / "history").read_text()
+    later = project.newel("run", "app", "x", "--session", "s", "--model", scripted("- text: later\n"))
     assert later.stdout == "later\n"
 
 

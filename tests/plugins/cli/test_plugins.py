@@ -1,4 +1,4 @@
-"""`mortise plugins`, `mortise chain` and `mortise lock`: what is composed, and why."""
+"""`newel plugins`, `newel chain` and `newel lock`: what is composed, and why."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from mortise.cli import chain, plugins
-from mortise.cli.group import cli
+from newel.cli import chain, plugins
+from newel.cli.group import cli
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 WEATHER = str(EXAMPLES / "weather")
 STAGE = """
-    from mortise_kernel import RequestProcessor, hookimpl
+    from newel_kernel import RequestProcessor, hookimpl
 
     async def run(ctx, request):
         return None
@@ -37,61 +37,61 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_plugins_as_json(project: Any) -> None:
-    project.install("mortise-broken", {"broken": "broken_plugin"}, {"broken_plugin": "raise RuntimeError('no luck')\n"})
-    project.write("mortise.yaml", "name: mine\nextends: standard\ndisable: [echo]\n")
-    records = {record["name"]: record for record in json.loads(project.mortise("plugins").stdout)}
+    project.install("newel-broken", {"broken": "broken_plugin"}, {"broken_plugin": "raise RuntimeError('no luck')\n"})
+    project.write("newel.yaml", "name: mine\nextends: standard\ndisable: [echo]\n")
+    records = {record["name"]: record for record in json.loads(project.newel("plugins").stdout)}
     assert records["contents"]["state"] == "enabled"
     assert records["contents"]["hooks"] == ["register_request_processors", "register_settings"]
     assert (records["echo"]["state"], records["echo"]["why"]) == ("disabled", "disabled by the distribution")
     assert records["broken"]["state"] == "failed"
     assert records["broken"]["why"] == "failed to load: RuntimeError: no luck"
-    assert (records["broken"]["distribution"], records["broken"]["version"]) == ("mortise-broken", "1.0")
+    assert (records["broken"]["distribution"], records["broken"]["version"]) == ("newel-broken", "1.0")
 
 
 def test_a_broken_plugin_that_the_distribution_needs(project: Any) -> None:
-    project.install("mortise-broken", {"broken": "broken_plugin"}, {"broken_plugin": "raise RuntimeError('no luck')\n"})
-    project.write("mortise.yaml", "name: mine\nextends: standard\nplugins: [broken]\n")
-    result = project.mortise("plugins")
+    project.install("newel-broken", {"broken": "broken_plugin"}, {"broken_plugin": "raise RuntimeError('no luck')\n"})
+    project.write("newel.yaml", "name: mine\nextends: standard\nplugins: [broken]\n")
+    result = project.newel("plugins")
     assert result.exit_code == 0
-    assert "the plugin 'broken' (mortise-broken 1.0, broken_plugin) failed to load: RuntimeError" in result.stderr
+    assert "the plugin 'broken' (newel-broken 1.0, broken_plugin) failed to load: RuntimeError" in result.stderr
     records = {record["name"]: record for record in json.loads(result.stdout)}
     assert records["broken"]["why"] == "failed to load: RuntimeError: no luck"
     assert records["contents"]["state"] == "available"
-    why = project.mortise("plugins", "why", "broken")
+    why = project.newel("plugins", "why", "broken")
     assert json.loads(why.stdout)["state"] == "failed"
     assert "no luck" in project.refused("run", WEATHER, "hi")
-    assert project.mortise("run", WEATHER, "hi", "--distribution", "minimal").exit_code == 0
+    assert project.newel("run", WEATHER, "hi", "--distribution", "minimal").exit_code == 0
 
 
 def test_plugins_as_a_table(project: Any, terminal: None) -> None:
-    shown = project.mortise("plugins").stdout
+    shown = project.newel("plugins").stdout
     assert "distribution standard" in shown
     assert "register_request_processors" in shown
 
 
 def test_why_a_plugin_is_in(project: Any) -> None:
-    found = json.loads(project.mortise("plugins", "why", "agents").stdout)
+    found = json.loads(project.newel("plugins", "why", "agents").stdout)
     assert {"kind": "AgentType", "name": "LlmAgent"} in found["provides"]
-    place = json.loads(project.mortise("plugins", "why", "contents").stdout)["places"][0]
+    place = json.loads(project.newel("plugins", "why", "contents").stdout)["places"][0]
     assert (place["chain"], place["after"], place["before"]) == ("request_chain", "compaction", "context_cache")
     assert project.refused("plugins", "why", "contnts") == "no plugin 'contnts' is installed; did you mean 'contents'?"
 
 
 def test_why_in_words(project: Any, terminal: None) -> None:
-    shown = project.mortise("plugins", "why", "basic").stdout
+    shown = project.newel("plugins", "why", "basic").stdout
     assert "enabled: named by the distribution" in shown
     assert "request_chain: 'basic' is at place 1 of 13, before 'auth' (placed by: distribution)" in shown
 
 
 def test_the_chain_of_an_agent(project: Any) -> None:
-    project.install("mortise-mask", {"mask": "mask_plugin"}, {"mask_plugin": STAGE})
-    found = json.loads(project.mortise("chain", WEATHER).stdout)
+    project.install("newel-mask", {"mask": "mask_plugin"}, {"mask_plugin": STAGE})
+    found = json.loads(project.newel("chain", WEATHER).stdout)
     assert found["agent"] == "weather"
     rows = {row["name"]: row for row in found["chains"]["request_chain"]}
     assert list(rows)[:2] == ["basic", "auth"]
     assert list(rows).index("mask") == list(rows).index("contents") + 1
     assert rows["mask"] == {
-        "name": "mask", "plugin": "mask", "distribution": "mortise-mask 1.0", "placed_by": "after contents",
+        "name": "mask", "plugin": "mask", "distribution": "newel-mask 1.0", "placed_by": "after contents",
         "applies": False,
     }  # fmt: skip
     assert (rows["planning"]["applies"], rows["agent_transfer"]["applies"]) == (False, True)
@@ -102,25 +102,25 @@ def test_the_chain_of_an_agent(project: Any) -> None:
     assert chains["tool_chain"] == ["tool_results", "unknown_agents", "tool_timeout", "tool_threads"]
     assert {row["applies"] for row in found["chains"]["tool_chain"]} == {None}
     project.write("alone.yaml", "name: x\ndisallow_transfer_to_parent: true\ndisallow_transfer_to_peers: true\n")
-    alone = json.loads(project.mortise("chain", "alone.yaml").stdout)["chains"]["request_chain"]
+    alone = json.loads(project.newel("chain", "alone.yaml").stdout)["chains"]["request_chain"]
     assert {row["name"]: row["applies"] for row in alone}.items() >= {"mask": True, "agent_transfer": False}.items()
 
 
 def test_the_chain_as_tables(project: Any, terminal: None) -> None:
-    shown = project.mortise("chain", WEATHER).stdout
+    shown = project.newel("chain", WEATHER).stdout
     assert "request chain of weather (distribution standard)" in shown
     assert any("planning" in line and line.rstrip().endswith("no") for line in shown.splitlines())
 
 
 def test_a_lock_holds_until_it_is_renewed(project: Any) -> None:
-    assert project.mortise("lock").stdout.startswith("mortise.lock: ")
-    assert project.mortise("run", WEATHER, "hi").exit_code == 0
-    project.install("mortise-mask", {"mask": "mask_plugin"}, {"mask_plugin": STAGE})
-    assert "plugin 'mask': mortise-mask 1.0, locked is absent" in project.refused("run", WEATHER, "hi")
-    listed = project.mortise("plugins")
+    assert project.newel("lock").stdout.startswith("newel.lock: ")
+    assert project.newel("run", WEATHER, "hi").exit_code == 0
+    project.install("newel-mask", {"mask": "mask_plugin"}, {"mask_plugin": STAGE})
+    assert "plugin 'mask': newel-mask 1.0, locked is absent" in project.refused("run", WEATHER, "hi")
+    listed = project.newel("plugins")
     assert "locked is absent" in listed.stderr
-    assert project.mortise("lock").exit_code == 0
-    assert project.mortise("run", WEATHER, "hi").exit_code == 0
+    assert project.newel("lock").exit_code == 0
+    assert project.newel("run", WEATHER, "hi").exit_code == 0
 
 
 def test_the_commands_know_their_help() -> None:

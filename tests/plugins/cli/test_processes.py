@@ -16,7 +16,7 @@ def test_the_second_process_remembers_the_first(project: Any) -> None:
     second = project.process("run", WEATHER, "what is my name?", "--session", "s")
     assert second.returncode == 0
     assert "Ada" in second.stdout
-    assert (project.path / ".mortise" / "sessions.db").is_file()
+    assert (project.path / ".newel" / "sessions.db").is_file()
 
 
 def test_the_readme_s_command(project: Any) -> None:
@@ -36,7 +36,7 @@ def test_a_wrong_command(project: Any) -> None:
 
 
 def test_help_where_a_needed_plugin_is_missing(project: Any) -> None:
-    project.write("mortise.yaml", "name: mine\nextends: standard\nplugins: [contentz]\n")
+    project.write("newel.yaml", "name: mine\nextends: standard\nplugins: [contentz]\n")
     for args in (("--help",), ("plugins",)):
         result = project.process(*args)
         assert result.returncode == 0

@@ -1,4 +1,4 @@
-"""`mortise run`."""
+"""`newel run`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AGENT = "name: helper\nmodel: '{model}'\n"
 
 
 def test_the_demo_model_answers_through_a_tool(project: Any) -> None:
-    result = project.mortise("run", WEATHER, "What is the weather in Paris?")
+    result = project.newel("run", WEATHER, "What is the weather in Paris?")
     assert result.exit_code == 0
     assert "light rain" in result.stdout
     assert "17" in result.stdout
@@ -25,14 +25,14 @@ def test_the_demo_model_answers_through_a_tool(project: Any) -> None:
 
 
 def test_the_travel_example_has_its_sub_agents(project: Any) -> None:
-    result = project.mortise("run", str(EXAMPLES / "travel"), "Find me a flight from Berlin to Lisbon", "--json")
+    result = project.newel("run", str(EXAMPLES / "travel"), "Find me a flight from Berlin to Lisbon", "--json")
     events = [json.loads(line) for line in result.stdout.splitlines()]
     assert "flights" in {event["author"] for event in events}
     assert "MO 217" in result.stdout
 
 
 def test_events_as_json_lines(project: Any) -> None:
-    lines = project.mortise("run", WEATHER, "What is the weather in Paris?", "--json").stdout.splitlines()
+    lines = project.newel("run", WEATHER, "What is the weather in Paris?", "--json").stdout.splitlines()
     events = [json.loads(line) for line in lines]
     assert len({event["invocationId"] for event in events}) == 1
     kinds = [part for event in events for part in event["content"]["parts"][0]]
@@ -42,12 +42,12 @@ def test_events_as_json_lines(project: Any) -> None:
 
 def test_a_message_from_stdin(project: Any, scripted: Callable[[str], str]) -> None:
     project.write("a.yaml", AGENT.format(model=scripted("- expect: {user: piped in}\n  text: got it\n")))
-    assert project.mortise("run", "a.yaml", "-", stdin="piped in").stdout == "got it\n"
+    assert project.newel("run", "a.yaml", "-", stdin="piped in").stdout == "got it\n"
 
 
 def test_the_model_option_is_for_the_root_agent(project: Any, scripted: Callable[[str], str]) -> None:
     project.write("a.yaml", AGENT.format(model="demo:"))
-    result = project.mortise("run", "a.yaml", "hi", "--model", scripted("- text: from the script\n"))
+    result = project.newel("run", "a.yaml", "hi", "--model", scripted("- text: from the script\n"))
     assert (result.stdout, result.stderr) == ("from the script\n", "")
 
 
@@ -56,20 +56,20 @@ def test_the_model_option_is_for_the_root_agent(project: Any, scripted: Callable
 )
 def test_what_a_graph_comes_to_is_its_answer(project: Any, given: str, shown: str) -> None:
     lines = [
-        "from mortise.workflow import START, Workflow",
+        "from newel.workflow import START, Workflow",
         "def begin(node_input: str): return node_input",
         f"def end(node_input): return {given}",
         "root = Workflow(name='flow', edges=[(START, begin, end)])",
     ]
     project.write("graph_to_print.py", "\n".join(lines) + "\n")
     sys.modules.pop("graph_to_print", None)
-    assert project.mortise("run", "graph_to_print:root", "hi").stdout == shown
+    assert project.newel("run", "graph_to_print:root", "hi").stdout == shown
 
 
 def test_streaming(project: Any, scripted: Callable[[str], str]) -> None:
     project.write("a.yaml", AGENT.format(model=scripted("- chunks: ['one ', 'two']\n")))
-    assert project.mortise("run", "a.yaml", "hi", "--stream").stdout == "one two\n"
-    lines = project.mortise("run", "a.yaml", "hi", "--stream", "--json").stdout.splitlines()
+    assert project.newel("run", "a.yaml", "hi", "--stream").stdout == "one two\n"
+    lines = project.newel("run", "a.yaml", "hi", "--stream", "--json").stdout.splitlines()
     assert [json.loads(line).get("partial", False) for line in lines] == [True, True, False]
 
 
@@ -78,7 +78,7 @@ def test_a_failed_run_is_one_line_and_status_one(
     project: Any, scripted: Callable[[str], str], flags: tuple[str, ...]
 ) -> None:
     project.write("a.yaml", AGENT.format(model=scripted("- raise: 'ConnectionError: the service is away'\n")))
-    result = project.mortise("run", "a.yaml", "hi", *flags)
+    result = project.newel("run", "a.yaml", "hi", *flags)
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: the run failed: ")
     assert "the service is away" in result.stderr
@@ -87,7 +87,7 @@ def test_a_failed_run_is_one_line_and_status_one(
 
 def test_an_error_response_is_status_one(project: Any, scripted: Callable[[str], str]) -> None:
     project.write("a.yaml", AGENT.format(model=scripted("- error: SAFETY\n  message: blocked\n")))
-    result = project.mortise("run", "a.yaml", "hi")
+    result = project.newel("run", "a.yaml", "hi")
     assert (result.exit_code, result.stdout, result.stderr) == (1, "", "Error: SAFETY: blocked\n")
 
 
@@ -95,7 +95,7 @@ def test_a_failing_tool_is_named_with_its_place(project: Any, scripted: Callable
     project.write("app/tools.py", 'def divide() -> float:\n    """Divide."""\n    return 1 / 0\n')
     project.write("app/root_agent.yaml", "name: x\ntools: [tools.divide]\n")
     project.write("adk.yaml", "name: strict\nextends: adk\n")
-    result = project.mortise(
+    result = project.newel(
         "run", "app", "hi", "--distribution", "adk.yaml", "--model", scripted("- call: divide\n- text: done\n")
     )
     assert result.exit_code == 1
@@ -107,36 +107,36 @@ def test_only_the_answer_is_printed(project: Any, scripted: Callable[[str], str]
     project.write("app/tools.py", 'def look() -> str:\n    """Look."""\n    return "seen"\n')
     project.write("app/agent.yaml", "name: x\ntools: [tools.look]\n")
     steps = "- parts: [{text: Let me look.}, {function_call: {name: look, args: {}}}]\n- text: I see.\n"
-    assert project.mortise("run", "app", "hi", "--model", scripted(steps)).stdout == "I see.\n"
+    assert project.newel("run", "app", "hi", "--model", scripted(steps)).stdout == "I see.\n"
 
 
 def test_a_session_goes_on(project: Any) -> None:
     for message, user in (("my name is Ada", "ada"), ("my name is Bob", "bob")):
-        assert project.mortise("run", WEATHER, message, "--session", "s", "--user", user).exit_code == 0
-    assert "Ada" in project.mortise("run", WEATHER, "what is my name?", "--session", "s", "--user", "ada").stdout
-    assert "Ada" not in project.mortise("run", WEATHER, "what is my name?", "--user", "ada").stdout
-    assert project.files() == {".mortise", ".mortise/.gitignore", ".mortise/sessions.db"}
+        assert project.newel("run", WEATHER, message, "--session", "s", "--user", user).exit_code == 0
+    assert "Ada" in project.newel("run", WEATHER, "what is my name?", "--session", "s", "--user", "ada").stdout
+    assert "Ada" not in project.newel("run", WEATHER, "what is my name?", "--user", "ada").stdout
+    assert project.files() == {".newel", ".newel/.gitignore", ".newel/sessions.db"}
 
 
 def test_sessions_elsewhere(project: Any) -> None:
-    project.mortise("run", WEATHER, "hi", "--sessions", "memory:")
+    project.newel("run", WEATHER, "hi", "--sessions", "memory:")
     assert project.files() == set()
-    project.mortise("run", WEATHER, "hi", "--sessions", "sqlite:///other.db")
+    project.newel("run", WEATHER, "hi", "--sessions", "sqlite:///other.db")
     assert project.files() == {"other.db"}
 
 
 def test_a_distribution_that_sets_the_sessions(project: Any) -> None:
     project.write("base.yaml", "name: base\nextends: standard\nservices: {session: 'sqlite:///mine.db'}\n")
-    project.write("mortise.yaml", "name: mine\nextends: base.yaml\n")
-    project.mortise("run", WEATHER, "hi")
+    project.write("newel.yaml", "name: mine\nextends: base.yaml\n")
+    project.newel("run", WEATHER, "hi")
     assert "mine.db" in project.files()
-    assert ".mortise/sessions.db" not in project.files()
-    project.write("mortise.yaml", "name: mine\nextends: standard\n")
-    project.mortise("run", WEATHER, "hi")
-    assert ".mortise/sessions.db" in project.files()
+    assert ".newel/sessions.db" not in project.files()
+    project.write("newel.yaml", "name: mine\nextends: standard\n")
+    project.newel("run", WEATHER, "hi")
+    assert ".newel/sessions.db" in project.files()
 
 
-APP = "from mortise.apps import App\napp = App(name='a', root_agent=root_agent)\n"
+APP = "from newel.apps import App\napp = App(name='a', root_agent=root_agent)\n"
 SOURCES = {
     "a package with agent.py": ("pack", {"pack/__init__.py": "from . import agent\n", "pack/agent.py": "CODE"}),
     "agent.py alone": ("pack", {"pack/agent.py": "CODE"}),
@@ -155,10 +155,10 @@ def test_what_an_agent_may_be(
     project: Any, scripted: Callable[[str], str], reference: str, files: dict[str, str]
 ) -> None:
     model = scripted("- text: it works\n")
-    code = f"from mortise.agents import LlmAgent\nroot_agent = LlmAgent(name='found', model={model!r})\n"
+    code = f"from newel.agents import LlmAgent\nroot_agent = LlmAgent(name='found', model={model!r})\n"
     for name, text in files.items():
         project.write(name, text.replace("CODE", code).replace("MODEL", model))
-    assert project.mortise("run", reference, "hi").stdout == "it works\n"
+    assert project.newel("run", reference, "hi").stdout == "it works\n"
 
 
 TWINS = "name: root\nsub_agents: [{config_path: one.yaml}, {config_path: two.yaml}]\n"
@@ -178,7 +178,7 @@ WRONG = {
     "unknown sub-agent": (("run", "sub.yaml", "hi"), "sub.yaml:2: config_path 'nope.yaml': there is no such YAML file"),
     "twins": (("run", "twins.yaml", "hi"), "two.yaml:1: two agents of the app are named 'child'"),
     "twins in code": (("run", "twins:root", "hi"), "are named 'child'"),
-    "no message at all": (("run", "a.yaml"), "Missing argument 'MESSAGE'. (see `mortise run --help`)"),
+    "no message at all": (("run", "a.yaml"), "Missing argument 'MESSAGE'. (see `newel run --help`)"),
     "unknown option": (("run", "a.yaml", "hi", "--modle", "x"), "No such option '--modle'"),
     "unknown option of all": (("--nope",), "No such option '--nope'"),
     "unknown subcommand": (("plugins", "whi"), "No such command 'whi'"),
@@ -217,7 +217,7 @@ def wrong(project: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
         "sub.yaml": "name: a\nsub_agents: [{config_path: nope.yaml}]\n",
         "twins.yaml": TWINS, "one.yaml": "name: child\n", "two.yaml": "name: child\n",
         "twins.py": """
-            from mortise.agents import LlmAgent
+            from newel.agents import LlmAgent
             inner = LlmAgent(name="inner", sub_agents=[LlmAgent(name="child")])
             root = LlmAgent(name="root", sub_agents=[LlmAgent(name="child"), inner])
         """,
@@ -239,7 +239,7 @@ def test_a_missing_sdk(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_API_KEY", "k")
     monkeypatch.setitem(sys.modules, "google.genai", None)
     message = wrong.refused("run", "a.yaml", "hi", "--model", "gemini-2.5-flash")
-    assert "pip install 'mortise[gemini]'" in message
+    assert "pip install 'newel[gemini]'" in message
 
 
 def test_the_root_agent_has_no_model(project: Any) -> None:

@@ -1,4 +1,4 @@
-"""What an invocation waits for, told by `mortise run` and `mortise chat`, and answered there."""
+"""What an invocation waits for, told by `newel run` and `newel chat`, and answered there."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 
-from mortise.sessions import SqliteSessionService
-from mortise.testing import OAuthServer
+from newel.sessions import SqliteSessionService
+from newel.testing import OAuthServer
 
 SECRET = "k-very-secret-1"
 
 CODE = """
-from mortise import App
-from mortise.agents import LlmAgent
-from mortise.apps import ResumabilityConfig
-from mortise.auth import AuthConfig, AuthCredential
-from mortise.auth.auth_schemes import APIKey, HTTPBase
-from mortise.tools import AuthenticatedFunctionTool, FunctionTool
-from mortise.tools.get_user_choice_tool import get_user_choice_tool
+from newel import App
+from newel.agents import LlmAgent
+from newel.apps import ResumabilityConfig
+from newel.auth import AuthConfig, AuthCredential
+from newel.auth.auth_schemes import APIKey, HTTPBase
+from newel.tools import AuthenticatedFunctionTool, FunctionTool
+from newel.tools.get_user_choice_tool import get_user_choice_tool
 
 KEY = AuthConfig(auth_scheme=APIKey(in_="header", name="X-Key"), credential_key="weather")
 BASIC = AuthConfig(auth_scheme=HTTPBase(scheme="basic"), credential_key="door")
@@ -62,8 +62,8 @@ app = App(name="house", root_agent=root_agent, resumability_config=ResumabilityC
 """
 
 SHOP = """
-from mortise import Workflow
-from mortise.events import RequestInput
+from newel import Workflow
+from newel.events import RequestInput
 
 
 def ask(node_input):
@@ -94,7 +94,7 @@ def begun(project: Any, app: str, scripted: Callable[[str], str]) -> Callable[..
 
     def begin(steps: str, *options: str) -> tuple[Any, list[str], list[str]]:
         model = ("--model", scripted(steps))
-        result = project.mortise("run", app, "go", "--session", "s", *model, *options)
+        result = project.newel("run", app, "go", "--session", "s", *model, *options)
         scripted("- text: tidy\n")  # what the model says in every later run
         return result, re.findall(r"\[(\S+)\] - ", result.stderr), ["run", app, "--session", "s", *model, *options]
 
@@ -112,20 +112,20 @@ def test_run_tells_what_waits_and_the_command_that_it_prints_answers_it(project:
     assert result.exit_code == 3
     assert "adk_request_confirmation" in result.stdout
     first, second = result.stderr.splitlines()
-    assert first.startswith(f'waiting: approve delete(path="/a")? [{ids[0]}] - mortise run app --session s --answer ')
+    assert first.startswith(f'waiting: approve delete(path="/a")? [{ids[0]}] - newel run app --session s --answer ')
     command = shlex.split(second.split(" - ", 1)[1].split(" (or")[0])
-    assert command[:6] == ["mortise", "run", "app", "--session", "s", "--answer"]
-    result = project.mortise(*command[1:], "--json")
+    assert command[:6] == ["newel", "run", "app", "--session", "s", "--answer"]
+    result = project.newel(*command[1:], "--json")
     assert (result.exit_code, answers(result)) == (3, [{"result": "deleted /b 1"}])
     assert result.stderr.count("\n") == 1  # the other one
-    result = project.mortise(*command[1:5], "--answer", f"{ids[0]}=no", *command[7:])
+    result = project.newel(*command[1:5], "--answer", f"{ids[0]}=no", *command[7:])
     assert (result.exit_code, result.stdout, result.stderr) == (0, "tidy\n", "")
 
 
 def test_several_answers_are_one_message(project: Any, begun: Any) -> None:
     _, (one, two), command = begun(DELETE)
     edited = json.dumps({"confirmed": True, "editedArgs": {"path": "/c"}})
-    result = project.mortise(*command, "--answer", f"{one}=no", "--answer", f"{two}={edited}", "--json")
+    result = project.newel(*command, "--answer", f"{one}=no", "--answer", f"{two}={edited}", "--json")
     assert result.exit_code == 0
     assert answers(result) == [{"error": "This tool call is rejected."}, {"result": "deleted /c 1"}]
 
@@ -146,13 +146,13 @@ def test_a_choice(project: Any, begun: Any, answer: str, value: str) -> None:
     result, (call_id,), command = begun(CHOICE)
     assert "get_user_choice:; 1) tea; 2) coffee [" in result.stderr
     assert result.exit_code == 3
-    assert project.mortise(*command, "--answer", f"{call_id}={answer}").stdout == "tidy\n"
+    assert project.newel(*command, "--answer", f"{call_id}={answer}").stdout == "tidy\n"
     assert asyncio.run(_told(project)) == [{"result": value}]
 
 
 async def _told(project: Any) -> list[Any]:
     """The responses of the user in the session s."""
-    store = SqliteSessionService(str(project.path / ".mortise" / "sessions.db"))
+    store = SqliteSessionService(str(project.path / ".newel" / "sessions.db"))
     session = await store.get_session(app_name="house", user_id="user", session_id="s")
     await store.close()
     assert session is not None
@@ -163,7 +163,7 @@ def test_a_question_of_a_workflow(project: Any) -> None:
     project.write("shop.py", SHOP)
     result = project.process("run", "shop:root_agent", "shoes", "--session", "s")
     assert result.returncode == 3
-    assert 'waiting: Which size?; as JSON schema: {"type": "integer"} [size] - mortise run' in result.stderr
+    assert 'waiting: Which size?; as JSON schema: {"type": "integer"} [size] - newel run' in result.stderr
     command = ("run", "shop:root_agent", "--session", "s", "--answer")
     wrong = project.process(*command, "size=large")
     assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
@@ -174,11 +174,11 @@ def test_a_question_of_a_workflow(project: Any) -> None:
 
 def test_a_credential_is_refused_on_the_command_line(project: Any, begun: Any) -> None:
     result, (call_id,), command = begun(WEATHER)
-    assert "mortise chat app --session s --model" in result.stderr
-    assert "(or set MORTISE_CREDENTIAL_WEATHER and send the message again)" in result.stderr
+    assert "newel chat app --session s --model" in result.stderr
+    assert "(or set NEWEL_CREDENTIAL_WEATHER and send the message again)" in result.stderr
     error = _refused(project, *command, "--answer", f"{call_id}={SECRET}")
     assert "shell's history" in error
-    assert "MORTISE_CREDENTIAL_WEATHER" in error
+    assert "NEWEL_CREDENTIAL_WEATHER" in error
     assert SECRET not in error
 
 
@@ -203,25 +203,25 @@ def test_wrong_answers_change_nothing(project: Any, begun: Any) -> None:
     assert "not both" in _refused(project, *command, "hello", "--answer", f"{call_id}=yes")
     assert "there is no session 't'" in _refused(project, "run", "app", "--session", "t", "--answer", "x=yes")
     assert "needs --session ID" in _refused(project, "run", "app", "--answer", "x=yes")
-    assert project.mortise(*command, "--answer", f"{call_id}=yes", "--answer", f"{other}=yes").stdout == "tidy\n"
+    assert project.newel(*command, "--answer", f"{call_id}=yes", "--answer", f"{other}=yes").stdout == "tidy\n"
     assert "nothing waits in this session" in _refused(project, *command, "--answer", f"{call_id}=yes")
 
 
 def _refused(project: Any, *args: str) -> str:
-    result = project.mortise(*args)
+    result = project.newel(*args)
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1), result.output
     return str(result.stderr)
 
 
 def test_an_answered_session_does_not_count_as_waiting_for_ever(project: Any, begun: Any) -> None:
     _, _, command = begun(DELETE)
-    later = project.mortise(*command[:2], "else", *command[2:4], "--model", "echo:")
+    later = project.newel(*command[:2], "else", *command[2:4], "--model", "echo:")
     assert (later.exit_code, later.stderr) == (0, "")
 
 
 def test_a_piped_chat_says_what_waits(project: Any, app: str, scripted: Callable[[str], str]) -> None:
     model = scripted(DELETE + "- text: something else\n")
-    result = project.mortise("chat", app, "--session", "s", "--model", model, stdin="go\n\nelse\n")
+    result = project.newel("chat", app, "--session", "s", "--model", model, stdin="go\n\nelse\n")
     assert result.exit_code == 0
     assert result.stderr.count("waiting: approve delete(") == 2
     assert "yes /" not in result.stdout
@@ -309,15 +309,15 @@ def test_a_chat_takes_credentials_that_nobody_sees(
     terminal.expect("to go on")
     assert terminal.close() == 0
     assert SECRET not in terminal.seen
-    for file in (project.path / ".mortise").iterdir():
+    for file in (project.path / ".newel").iterdir():
         assert SECRET.encode() not in file.read_bytes(), file
 
 
 OAUTH = """
-from mortise.agents import LlmAgent
-from mortise.auth import AuthConfig, AuthCredential, OAuth2Auth
-from mortise.auth.auth_schemes import OAuth2, OAuthFlowAuthorizationCode, OAuthFlows
-from mortise.tools import AuthenticatedFunctionTool
+from newel.agents import LlmAgent
+from newel.auth import AuthConfig, AuthCredential, OAuth2Auth
+from newel.auth.auth_schemes import OAuth2, OAuthFlowAuthorizationCode, OAuthFlows
+from newel.tools import AuthenticatedFunctionTool
 
 flow = OAuthFlowAuthorizationCode(authorizationUrl="URL/auth", tokenUrl="URL/token", scopes={"read": "Read."})
 client = OAuth2Auth(client_id="client", client_secret="client-secret", redirect_uri="REDIRECT")
@@ -339,7 +339,7 @@ root_agent = LlmAgent(name="x", tools=[AuthenticatedFunctionTool(look, auth_conf
 def test_a_chat_shows_where_to_consent(
     project: Any, scripted: Callable[[str], str], terminal_of: Any, tmp_path: Path
 ) -> None:
-    project.write("mortise.yaml", "name: m\nextends: standard\nsettings: {auth: {allow_hosts: ['127.0.0.1']}}\n")
+    project.write("newel.yaml", "name: m\nextends: standard\nsettings: {auth: {allow_hosts: ['127.0.0.1']}}\n")
     with OAuthServer() as server:
         project.write("cal/agent.py", OAUTH.replace("URL", server.url).replace("REDIRECT", server.redirect_uri))
         terminal = terminal_of("cal", "--model", scripted("- call: look\n- text: I need it\n- text: seen\n"))

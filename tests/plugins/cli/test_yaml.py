@@ -14,7 +14,7 @@ APP = """
     session_service: "sqlite:///own.db"
 """
 CODE = """
-    from mortise.plugins import BasePlugin
+    from newel.plugins import BasePlugin
 
     class Prefix(BasePlugin):
         def __init__(self):
@@ -32,11 +32,11 @@ def test_an_app_runs_with_its_plugins_and_its_store(project: Any, source: str) -
     project.write("desk/app.yaml", APP)
     project.write("desk/code.py", CODE)
     project.write("desk/helper.yaml", "name: helper\nmodel: 'echo:'\n")
-    result = project.mortise("run", source, "hello")
+    result = project.newel("run", source, "hello")
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("desk: ")
     assert "own.db" in project.files()
-    assert not any(name.startswith(".mortise") for name in project.files())
+    assert not any(name.startswith(".newel") for name in project.files())
 
 
 WRONG = {
@@ -57,14 +57,14 @@ def test_a_wrong_file_is_one_line_and_status_2(project: Any, text: str, message:
 
 def test_the_schema(project: Any) -> None:
     project.install("more-tools", {"more": "more_tools"}, {"more_tools": """
-        from mortise_kernel import ToolFactory, hookimpl
+        from newel_kernel import ToolFactory, hookimpl
 
         @hookimpl
         def register_tool_factories():
             return [ToolFactory(name="measure", create=lambda: None)]
     """})  # fmt: skip
-    schema = json.loads(project.mortise("schema").stdout)
+    schema = json.loads(project.newel("schema").stdout)
     names = schema["$defs"]["tool"]["anyOf"][0]["anyOf"][0]["enum"]
     assert {"measure", "google_search"} <= set(names)
-    assert "measure" not in project.mortise("schema", "--distribution", "adk").stdout
+    assert "measure" not in project.newel("schema", "--distribution", "adk").stdout
     assert project.refused("schema", "--kind", "agents").startswith("Invalid value for '--kind'")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mortise.code_executors import (
+from newel.code_executors import (
     BuiltInCodeExecutor,
     CodeExecutionFile,
     CodeExecutionInput,
@@ -22,13 +22,13 @@ from mortise.code_executors import (
     ContainerCodeExecutor,
     UnsafeLocalCodeExecutor,
 )
-from mortise.code_executors.base_code_executor import BaseCodeExecutor
-from mortise.code_executors.bounded_output import MAX_OUTPUT, Output, bounded
-from mortise.code_executors.code_execution_utils import CodeExecutionUtils
-from mortise_kernel.contracts.request import LlmRequest
-from mortise_kernel.errors import ConfigurationError, FeatureUnavailableError
-from mortise_kernel.state import State
-from mortise_kernel.types.content import Content, Part
+from newel.code_executors.base_code_executor import BaseCodeExecutor
+from newel.code_executors.bounded_output import MAX_OUTPUT, Output, bounded
+from newel.code_executors.code_execution_utils import CodeExecutionUtils
+from newel_kernel.contracts.request import LlmRequest
+from newel_kernel.errors import ConfigurationError, FeatureUnavailableError
+from newel_kernel.state import State
+from newel_kernel.types.content import Content, Part
 
 CTX: Any = SimpleNamespace()
 
@@ -146,7 +146,7 @@ class TestContainer:
         monkeypatch.setattr(
             PathFinder, "find_spec", lambda name, *rest: None if name == "docker" else found(name, *rest)
         )
-        with pytest.raises(FeatureUnavailableError, match=r'pip install "mortise\[container\]"'):
+        with pytest.raises(FeatureUnavailableError, match=r'pip install "newel\[container\]"'):
             ContainerCodeExecutor(image="python:3.13-slim")
 
     def test_without_an_engine_it_says_so(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from mortise.code_executors import CodeExecutionFile, CodeExecutionInput, CodeExecutionResult, SandboxCodeExecutor
-from mortise.code_executors.bounded_output import MAX_OUTPUT
-from mortise_kernel import compose
-from mortise_kernel.errors import FeatureUnavailableError
+from newel.code_executors import CodeExecutionFile, CodeExecutionInput, CodeExecutionResult, SandboxCodeExecutor
+from newel.code_executors.bounded_output import MAX_OUTPUT
+from newel_kernel import compose
+from newel_kernel.errors import FeatureUnavailableError
 
 CTX: Any = SimpleNamespace(app_name="a", user_id="u")
 
@@ -160,7 +160,7 @@ def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(PathFinder, "find_spec", find_spec)
     monkeypatch.delitem(sys.modules, "pydantic_monty", raising=False)
-    with pytest.raises(FeatureUnavailableError, match=r'pip install "mortise\[sandbox\]"'):
+    with pytest.raises(FeatureUnavailableError, match=r'pip install "newel\[sandbox\]"'):
         SandboxCodeExecutor()
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mortise.agents import LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
-from mortise.tools import AgentTool
-from mortise.tools.base_toolset import BaseToolset
-from mortise.workflow import DEFAULT_ROUTE, Edge, JoinNode, ParallelWorker, Workflow
+from newel.agents import LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
+from newel.tools import AgentTool
+from newel.tools.base_toolset import BaseToolset
+from newel.workflow import DEFAULT_ROUTE, Edge, JoinNode, ParallelWorker, Workflow
 
 
 def search(query: str) -> str:
@@ -87,7 +87,7 @@ HOSTILE = (
 
 @pytest.fixture
 def hostile() -> LlmAgent:
-    from mortise.tools.base_tool import BaseTool
+    from newel.tools.base_tool import BaseTool
 
     tools = [BaseTool(name=name, description=name) for name in HOSTILE]
     return agent("Ünder_日本", description='"]<&\\', tools=tools)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from mortise.agents import BaseAgent, LlmAgent, LoopAgent, SequentialAgent
-from mortise.drawing import Picture, picture_of
-from mortise.drawing.picture import Kind, Relation, plain
-from mortise.testing import ScriptedModel
-from mortise.tools import AgentTool
-from mortise.workflow import BaseNode, Node, ParallelWorker, Workflow
+from newel.agents import BaseAgent, LlmAgent, LoopAgent, SequentialAgent
+from newel.drawing import Picture, picture_of
+from newel.drawing.picture import Kind, Relation, plain
+from newel.testing import ScriptedModel
+from newel.tools import AgentTool
+from newel.workflow import BaseNode, Node, ParallelWorker, Workflow
 
 
 def links(picture: Picture) -> list[tuple[str, str, str, str]]:

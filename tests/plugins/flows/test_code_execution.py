@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from pydantic import PrivateAttr
 
-from mortise.agents import LlmAgent
-from mortise.artifacts.in_memory_artifact_service import InMemoryArtifactService
-from mortise.code_executors import (
+from newel.agents import LlmAgent
+from newel.artifacts.in_memory_artifact_service import InMemoryArtifactService
+from newel.code_executors import (
     BaseCodeExecutor,
     BuiltInCodeExecutor,
     CodeExecutionFile,
@@ -21,14 +21,14 @@ from mortise.code_executors import (
     CodeExecutionResult,
     SandboxCodeExecutor,
 )
-from mortise.models.scripted import ScriptedModel
-from mortise_kernel import Event, LlmRequest, Runner
-from mortise_kernel.contracts.response import LlmResponse
-from mortise_kernel.errors import ConfigurationError, FeatureUnavailableError
-from mortise_kernel.run_config import RunConfig, StreamingMode
-from mortise_kernel.types.content import Content, Part
-from mortise_kernel.types.media import Blob, Outcome
-from mortise_kernel.types.usage import GenerateContentResponseUsageMetadata
+from newel.models.scripted import ScriptedModel
+from newel_kernel import Event, LlmRequest, Runner
+from newel_kernel.contracts.response import LlmResponse
+from newel_kernel.errors import ConfigurationError, FeatureUnavailableError
+from newel_kernel.run_config import RunConfig, StreamingMode
+from newel_kernel.types.content import Content, Part
+from newel_kernel.types.media import Blob, Outcome
+from newel_kernel.types.usage import GenerateContentResponseUsageMetadata
 
 BLOCK = "Let me see:\n```python\nprint(6 * 7)\n```\nand so on"
 CSV = b"city,people\nRome,3\nOslo,1\n"

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from mortise.agents import LlmAgent
-from mortise.flows.visibility import CONFIRMATION_CALL
-from mortise.runners import Runner
-from mortise.sessions import InMemorySessionService
-from mortise.testing import ScriptedModel
-from mortise.tools import FunctionTool, ToolContext
-from mortise_kernel import Event, compose
-from mortise_kernel.errors import ConfigurationError
-from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel.agents import LlmAgent
+from newel.flows.visibility import CONFIRMATION_CALL
+from newel.runners import Runner
+from newel.sessions import InMemorySessionService
+from newel.testing import ScriptedModel
+from newel.tools import FunctionTool, ToolContext
+from newel_kernel import Event, compose
+from newel_kernel.errors import ConfigurationError
+from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
 
 WHERE = {"user_id": "ada", "session_id": "s1"}
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mortise.memory import InMemoryMemoryService, MemoryEntry, SearchMemoryResponse
-from mortise_kernel import Event, Session, compose
-from mortise_kernel.contracts.services import BaseMemoryService
-from mortise_kernel.types.content import Content, Part
+from newel.memory import InMemoryMemoryService, MemoryEntry, SearchMemoryResponse
+from newel_kernel import Event, Session, compose
+from newel_kernel.contracts.services import BaseMemoryService
+from newel_kernel.types.content import Content, Part
 
 USER: dict[str, Any] = {"app_name": "desk", "user_id": "ada"}
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from mortise.runners import Runner
-from mortise_kernel.contracts.model import BaseLlm
-from mortise_kernel.contracts.request import LlmRequest
-from mortise_kernel.contracts.response import LlmResponse
-from mortise_kernel.events import Event
-from mortise_kernel.run_config import RunConfig, StreamingMode
-from mortise_kernel.types.config import GenerateContentConfig
-from mortise_kernel.types.content import Content, Part
-from mortise_kernel.types.tools import FunctionDeclaration, Tool
+from newel.runners import Runner
+from newel_kernel.contracts.model import BaseLlm
+from newel_kernel.contracts.request import LlmRequest
+from newel_kernel.contracts.response import LlmResponse
+from newel_kernel.events import Event
+from newel_kernel.run_config import RunConfig, StreamingMode
+from newel_kernel.types.config import GenerateContentConfig
+from newel_kernel.types.content import Content, Part
+from newel_kernel.types.tools import FunctionDeclaration, Tool
 
 
 class Talk:

@@ -10,19 +10,19 @@ import pytest
 from google import genai
 from google.oauth2.credentials import Credentials
 
-from mortise import types
-from mortise.agents import LlmAgent, ParallelAgent, RunConfig, StreamingMode
-from mortise.agents.context_cache_config import ContextCacheConfig
-from mortise.apps import App
-from mortise.models import Gemini, LlmRequest, LlmResponse
-from mortise.models.cache_metadata import CacheMetadata
-from mortise.models.gemini_context_cache_manager import GeminiContextCacheManager
-from mortise.runners import Runner
-from mortise.sessions import InMemorySessionService
-from mortise.sessions.sqlite_session_service import SqliteSessionService
-from mortise.testing import GeminiServer, ScriptedModel
-from mortise.utils.cache_performance_analyzer import CachePerformanceAnalyzer
-from mortise_kernel import Event, seam
+from newel import types
+from newel.agents import LlmAgent, ParallelAgent, RunConfig, StreamingMode
+from newel.agents.context_cache_config import ContextCacheConfig
+from newel.apps import App
+from newel.models import Gemini, LlmRequest, LlmResponse
+from newel.models.cache_metadata import CacheMetadata
+from newel.models.gemini_context_cache_manager import GeminiContextCacheManager
+from newel.runners import Runner
+from newel.sessions import InMemorySessionService
+from newel.sessions.sqlite_session_service import SqliteSessionService
+from newel.testing import GeminiServer, ScriptedModel
+from newel.utils.cache_performance_analyzer import CachePerformanceAnalyzer
+from newel_kernel import Event, seam
 
 LONG = "Answer in one sentence, and be kind. " * 400
 #: What the service says that a prompt with LONG costs.

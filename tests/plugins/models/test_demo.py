@@ -9,15 +9,15 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from mortise.agents import LlmAgent
-from mortise.models.demo import register_model_providers
-from mortise.models.demo.model import DemoModel, create
-from mortise.models.demo.wording import sentence
-from mortise.models.demo.words import stem, stems
-from mortise.models.offline.conversation import Exchange
-from mortise_kernel.errors import ModelError
-from mortise_kernel.types.content import Content, Part
-from mortise_kernel.types.tools import FunctionCallingConfig, ToolConfig
+from newel.agents import LlmAgent
+from newel.models.demo import register_model_providers
+from newel.models.demo.model import DemoModel, create
+from newel.models.demo.wording import sentence
+from newel.models.demo.words import stem, stems
+from newel.models.offline.conversation import Exchange
+from newel_kernel.errors import ModelError
+from newel_kernel.types.content import Content, Part
+from newel_kernel.types.tools import FunctionCallingConfig, ToolConfig
 
 STRING = {"type": "string"}
 
@@ -95,7 +95,7 @@ def test_says_what_it_is_and_once_how_to_use_a_real_model(kit: Any) -> None:
     assert first.startswith("(offline demo model) Hello! I am the agent 'root': Helps travellers.")
     assert "`get_weather` (Returns the current weather of a city)" in first
     assert "GOOGLE_API_KEY" in first
-    assert "pip install 'mortise[gemini]'" in first
+    assert "pip install 'newel[gemini]'" in first
     second = talk.answer("What is the meaning of life?")
     assert second.startswith("(offline demo model) ")
     assert "GOOGLE_API_KEY" not in second

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from mortise.agents import LlmAgent
-from mortise.models.echo_model import EchoModel, create
-from mortise_kernel.errors import ModelError
-from mortise_kernel.types.content import Content, Part
+from newel.agents import LlmAgent
+from newel.models.echo_model import EchoModel, create
+from newel_kernel.errors import ModelError
+from newel_kernel.types.content import Content, Part
 
 
 def ping(host: str) -> str:

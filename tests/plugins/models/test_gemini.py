@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from mortise import types
-from mortise.agents import LlmAgent, RunConfig, StreamingMode
-from mortise.models import Gemini, LlmRequest, LlmResponse
-from mortise.runners import Runner
-from mortise.testing import GeminiServer
-from mortise.testing.gemini_server import call, text
-from mortise_kernel.errors import FeatureUnavailableError, ModelError
-from mortise_kernel.types.content import SharedContents, freeze
+from newel import types
+from newel.agents import LlmAgent, RunConfig, StreamingMode
+from newel.models import Gemini, LlmRequest, LlmResponse
+from newel.runners import Runner
+from newel.testing import GeminiServer
+from newel.testing.gemini_server import call, text
+from newel_kernel.errors import FeatureUnavailableError, ModelError
+from newel_kernel.types.content import SharedContents, freeze
 
 KEY = "test-key-0123456789"
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["unary", "streamed"])
@@ -394,9 +394,9 @@ def test_retry_options(gemini_server: GeminiServer) -> None:
 
 def test_without_the_sdk(gemini_server: GeminiServer, monkeypatch: pytest.MonkeyPatch, composed: Any) -> None:
     monkeypatch.setitem(sys.modules, "google.genai", None)
-    with pytest.raises(ModelError, match=r"(?m)^pip install 'mortise\[gemini\]'$"):
+    with pytest.raises(ModelError, match=r"(?m)^pip install 'newel\[gemini\]'$"):
         composed("adk").model("gemini-2.5-flash")
-    with pytest.raises(ModelError, match=r"(?m)^pip install 'mortise\[gemini\]'$"):
+    with pytest.raises(ModelError, match=r"(?m)^pip install 'newel\[gemini\]'$"):
         ask(Gemini(), request(user("hi")))
 
 
@@ -575,8 +575,8 @@ def test_copies_and_pickles(gemini_server: GeminiServer) -> None:
 
 def test_composing_loads_no_sdk() -> None:
     code = (
-        "import sys, mortise_kernel; mortise_kernel.compose('standard');"
-        "import mortise.models, mortise.testing, mortise.models.google_llm;"
+        "import sys, newel_kernel; newel_kernel.compose('standard');"
+        "import newel.models, newel.testing, newel.models.google_llm;"
         "sys.exit('google.genai' in sys.modules)"
     )
     done = subprocess.run(

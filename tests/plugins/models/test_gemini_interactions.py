@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from mortise import types
-from mortise.agents import LlmAgent, ParallelAgent, RunConfig, StreamingMode
-from mortise.agents.context_cache_config import ContextCacheConfig
-from mortise.apps import App
-from mortise.models import Gemini, LlmRequest, LlmResponse, gemini_interactions, interaction_request
-from mortise.models.interaction_answer import Growing, whole
-from mortise.runners import Runner
-from mortise.testing import GeminiServer, ScriptedModel
-from mortise.testing.gemini_server import call, text
-from mortise_kernel import Event
-from mortise_kernel.errors import FeatureUnavailableError
+from newel import types
+from newel.agents import LlmAgent, ParallelAgent, RunConfig, StreamingMode
+from newel.agents.context_cache_config import ContextCacheConfig
+from newel.apps import App
+from newel.models import Gemini, LlmRequest, LlmResponse, gemini_interactions, interaction_request
+from newel.models.interaction_answer import Growing, whole
+from newel.runners import Runner
+from newel.testing import GeminiServer, ScriptedModel
+from newel.testing.gemini_server import call, text
+from newel_kernel import Event
+from newel_kernel.errors import FeatureUnavailableError
 
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["unary", "streamed"])
 

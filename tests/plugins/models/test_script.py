@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from mortise.agents import LlmAgent
-from mortise.models.script import create
-from mortise.testing import (
+from newel.agents import LlmAgent
+from newel.models.script import create
+from newel.testing import (
     ScriptedModel,
     ScriptError,
     ScriptExhaustedError,
     ScriptLeftoverError,
     ScriptMismatchError,
 )
-from mortise_kernel.contracts.request import LlmRequest
-from mortise_kernel.contracts.response import LlmResponse
-from mortise_kernel.errors import ConfigurationError, ModelError
-from mortise_kernel.host import compose
-from mortise_kernel.types.content import Content, FunctionCall, Part
+from newel_kernel.contracts.request import LlmRequest
+from newel_kernel.contracts.response import LlmResponse
+from newel_kernel.errors import ConfigurationError, ModelError
+from newel_kernel.host import compose
+from newel_kernel.types.content import Content, FunctionCall, Part
 
 
 def double(n: int) -> int:

@@ -9,12 +9,12 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter
 
-from mortise.agents import LlmAgent
-from mortise.models.offline.patterns import text_matching
-from mortise.models.offline.schemas import json_schema, sample
-from mortise.models.test_model import create
-from mortise_kernel.errors import ModelError
-from mortise_kernel.types.schema import Schema, Type
+from newel.agents import LlmAgent
+from newel.models.offline.patterns import text_matching
+from newel.models.offline.schemas import json_schema, sample
+from newel.models.test_model import create
+from newel_kernel.errors import ModelError
+from newel_kernel.types.schema import Schema, Type
 
 
 def add(a: int, b: int) -> int:

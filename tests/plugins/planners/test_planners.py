@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from mortise.agents import LlmAgent
-from mortise.models.scripted import ScriptedModel
-from mortise.planners import BasePlanner, BuiltInPlanner, PlanReActPlanner
-from mortise.sessions import InMemorySessionService
-from mortise_kernel import Event, Runner, compose
-from mortise_kernel.types.config import GenerateContentConfig, ThinkingConfig
-from mortise_kernel.types.content import FunctionCall, Part
+from newel.agents import LlmAgent
+from newel.models.scripted import ScriptedModel
+from newel.planners import BasePlanner, BuiltInPlanner, PlanReActPlanner
+from newel.sessions import InMemorySessionService
+from newel_kernel import Event, Runner, compose
+from newel_kernel.types.config import GenerateContentConfig, ThinkingConfig
+from newel_kernel.types.content import FunctionCall, Part
 
 
 def run(agent: LlmAgent, *messages: str) -> list[Event]:

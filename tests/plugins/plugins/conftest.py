@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from mortise.agents import LlmAgent
-from mortise.artifacts import InMemoryArtifactService
-from mortise.models.scripted import ScriptedModel
-from mortise.runners import Runner
-from mortise.sessions import InMemorySessionService
-from mortise_kernel import Event, Session
+from newel.agents import LlmAgent
+from newel.artifacts import InMemoryArtifactService
+from newel.models.scripted import ScriptedModel
+from newel.runners import Runner
+from newel.sessions import InMemorySessionService
+from newel_kernel import Event, Session
 
 
 class Talk:

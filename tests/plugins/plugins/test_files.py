@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from mortise.artifacts import InMemoryArtifactService
-from mortise.plugins import MultimodalToolResultsPlugin, SaveFilesAsArtifactsPlugin
-from mortise_kernel.contracts.services import ArtifactVersion
-from mortise_kernel.types.content import Content, Part
-from mortise_kernel.types.media import Blob
+from newel.artifacts import InMemoryArtifactService
+from newel.plugins import MultimodalToolResultsPlugin, SaveFilesAsArtifactsPlugin
+from newel_kernel.contracts.services import ArtifactVersion
+from newel_kernel.types.content import Content, Part
+from newel_kernel.types.media import Blob
 
 WHERE: dict[str, Any] = {"app_name": "desk", "user_id": "ada", "session_id": "s1"}
 

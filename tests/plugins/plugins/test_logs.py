@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from mortise.plugins import DebugLoggingPlugin, LoggingPlugin
-from mortise_kernel.types.content import Content, Part
-from mortise_kernel.types.media import Blob
+from newel.plugins import DebugLoggingPlugin, LoggingPlugin
+from newel_kernel.types.content import Content, Part
+from newel_kernel.types.media import Blob
 
 
 def add(a: int) -> int:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mortise.plugins import ContextFilterPlugin, GlobalInstructionPlugin
-from mortise_kernel import LlmRequest
-from mortise_kernel.types.config import GenerateContentConfig
-from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel.plugins import ContextFilterPlugin, GlobalInstructionPlugin
+from newel_kernel import LlmRequest
+from newel_kernel.types.config import GenerateContentConfig
+from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
 
 
 async def later(context: Any) -> str:
@@ -83,7 +83,7 @@ def test_only_the_last_invocations_are_sent(talk: Any) -> None:
 
 
 def test_a_result_keeps_its_call() -> None:
-    from mortise.plugins.context_filter_plugin import _start
+    from newel.plugins.context_filter_plugin import _start
 
     def content(role: str, part: Part) -> Content:
         return Content(role=role, parts=[part])

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mortise.agents.run_config import RunConfig
-from mortise.plugins import ReflectAndRetryModelPlugin, ReflectAndRetryToolPlugin
-from mortise.plugins.reflect_retry_tool_plugin import REFLECT_AND_RETRY_RESPONSE_TYPE, TrackingScope
-from mortise_kernel import Event
+from newel.agents.run_config import RunConfig
+from newel.plugins import ReflectAndRetryModelPlugin, ReflectAndRetryToolPlugin
+from newel.plugins.reflect_retry_tool_plugin import REFLECT_AND_RETRY_RESPONSE_TYPE, TrackingScope
+from newel_kernel import Event
 
 CALL = {"call": "flaky", "args": {"a": 1}}
 

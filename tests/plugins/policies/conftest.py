@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from mortise.agents import LlmAgent
-from mortise.runners import Runner
-from mortise.sessions import SqliteSessionService
-from mortise.testing import ScriptedModel
-from mortise_kernel import Event, Session, compose
-from mortise_kernel.contracts.request import LlmRequest
-from mortise_kernel.types.content import FunctionCall, Part
+from newel.agents import LlmAgent
+from newel.runners import Runner
+from newel.sessions import SqliteSessionService
+from newel.testing import ScriptedModel
+from newel_kernel import Event, Session, compose
+from newel_kernel.contracts.request import LlmRequest
+from newel_kernel.types.content import FunctionCall, Part
 
 
 @dataclass

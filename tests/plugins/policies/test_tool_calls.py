@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mortise_kernel.contracts.response import LlmResponse
-from mortise_kernel.types.content import Content, FunctionCall, Part
+from newel_kernel.contracts.response import LlmResponse
+from newel_kernel.types.content import Content, FunctionCall, Part
 
 
 def deep(levels: int) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mortise.agents import LlmAgent
-from mortise.tools import ToolContext
-from mortise_kernel.errors import ToolAbortedError
+from newel.agents import LlmAgent
+from newel.tools import ToolContext
+from newel_kernel.errors import ToolAbortedError
 
 ENDING = [SystemExit(7), KeyboardInterrupt(), asyncio.CancelledError(), GeneratorExit()]
 names_of = [type(error).__name__ for error in ENDING]

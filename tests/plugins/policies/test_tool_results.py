@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from mortise.policies.plain_data import MOST_DEPTH, MOST_VALUES, clean_text, plain
-from mortise.policies.tool_results import bounded
-from mortise_kernel.types.content import Part
+from newel.policies.plain_data import MOST_DEPTH, MOST_VALUES, clean_text, plain
+from newel.policies.tool_results import bounded
+from newel_kernel.types.content import Part
 
 MOST = 200_000
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from mortise.tools import ToolContext
-from mortise_kernel.errors import ConfigurationError
+from newel.tools import ToolContext
+from newel_kernel.errors import ConfigurationError
 
 guest: ContextVar[str] = ContextVar("guest", default="nobody")
 
@@ -51,7 +51,7 @@ def test_a_synchronous_tool_runs_in_a_thread_of_the_pool(ask: Any, call: Any) ->
     assert outcome.results == [{"result": "ada"}, {"result": "ada"}]
     stirred, chopped = sorted(where.threads)
     assert stirred == threading.current_thread().name
-    assert chopped.startswith("mortise-tool")
+    assert chopped.startswith("newel-tool")
 
 
 @pytest.mark.parametrize("choice", [{"without": ["tool_threads"]}, {"base": "adk"}], ids=["without", "adk"])
@@ -119,7 +119,7 @@ class Slotted(Callable):  # type: ignore[misc] # an ABC
 
 @pytest.mark.parametrize("tool", [Knife(), Slotted()], ids=["unhashable", "no weak references"])
 def test_callable_objects(ask: Any, call: Any, tool: Any) -> None:
-    assert ask([call("cut")], tools=[tool]).result["result"].startswith("mortise-tool")
+    assert ask([call("cut")], tools=[tool]).result["result"].startswith("newel-tool")
 
 
 def in_turn(call: Any, times: int) -> Any:

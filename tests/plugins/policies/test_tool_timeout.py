@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mortise.tools import FunctionTool
-from mortise_kernel.errors import CompositionError, ConfigurationError
+from newel.tools import FunctionTool
+from newel_kernel.errors import CompositionError, ConfigurationError
 
 SOON = "settings: {tool_timeout: {seconds: 0.02}}"
 

@@ -12,15 +12,15 @@ from typing import Any
 
 from pydantic import Field
 
-from mortise.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
-from mortise.apps import App, ResumabilityConfig
-from mortise.models import BaseLlm, LlmRequest, LlmResponse
-from mortise.runners import Runner
-from mortise.tools import AgentTool, FunctionTool, ToolContext
-from mortise.workflow import Workflow
-from mortise_kernel import Event
-from mortise_kernel.contracts.services import BaseSessionService
-from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
+from newel.apps import App, ResumabilityConfig
+from newel.models import BaseLlm, LlmRequest, LlmResponse
+from newel.runners import Runner
+from newel.tools import AgentTool, FunctionTool, ToolContext
+from newel.workflow import Workflow
+from newel_kernel import Event
+from newel_kernel.contracts.services import BaseSessionService
+from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
 
 CONFIRM = "adk_request_confirmation"
 WHERE = {"user_id": "ada"}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kinds import PAIRS, answer, file_effect, make_runner, send, unanswered
 
-from mortise.sessions import SqliteSessionService
+from newel.sessions import SqliteSessionService
 
 
 async def main(folder: Path) -> int:

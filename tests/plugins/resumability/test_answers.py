@@ -10,15 +10,15 @@ import pytest
 from kinds import CONFIRM, Caller, answer, make_runner, send, unanswered
 from test_crashes import DeathError, MortalStore
 
-from mortise.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
-from mortise.apps import App, ResumabilityConfig
-from mortise.runners import Runner
-from mortise.sessions import InMemorySessionService
-from mortise.testing import ScriptedModel
-from mortise.tools import AgentTool, FunctionTool, LongRunningFunctionTool, exit_loop
-from mortise_kernel import Event, Session
-from mortise_kernel.errors import ConfigurationError
-from mortise_kernel.types.content import FunctionCall, FunctionResponse, Part
+from newel.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
+from newel.apps import App, ResumabilityConfig
+from newel.runners import Runner
+from newel.sessions import InMemorySessionService
+from newel.testing import ScriptedModel
+from newel.tools import AgentTool, FunctionTool, LongRunningFunctionTool, exit_loop
+from newel_kernel import Event, Session
+from newel_kernel.errors import ConfigurationError
+from newel_kernel.types.content import FunctionCall, FunctionResponse, Part
 
 
 class Talk:

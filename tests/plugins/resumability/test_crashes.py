@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from kinds import KINDS, answer, expected, make_runner, send, unanswered
 
-from mortise.sessions import InMemorySessionService
-from mortise_kernel import Event, Session
+from newel.sessions import InMemorySessionService
+from newel_kernel import Event, Session
 
 #: The most commits that a pair takes, and some.
 MANY = 200

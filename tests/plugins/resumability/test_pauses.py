@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from kinds import CONFIRM, PAIRS, expected, file_effect, make_runner, send
 
-from mortise.sessions import SqliteSessionService
-from mortise_kernel import Session
+from newel.sessions import SqliteSessionService
+from newel_kernel import Session
 
 HERE = Path(__file__).parent
 MOST_PAUSES = 4  # a loop of two rounds within one

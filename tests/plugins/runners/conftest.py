@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from mortise.agents import LlmAgent
-from mortise.apps import App, ResumabilityConfig
-from mortise.artifacts import InMemoryArtifactService
-from mortise.models.scripted import ScriptedModel
-from mortise.runners import Runner
-from mortise.sessions import InMemorySessionService
-from mortise_kernel import Event, Session
+from newel.agents import LlmAgent
+from newel.apps import App, ResumabilityConfig
+from newel.artifacts import InMemoryArtifactService
+from newel.models.scripted import ScriptedModel
+from newel.runners import Runner
+from newel.sessions import InMemorySessionService
+from newel_kernel import Event, Session
 
 WHERE = {"app_name": "desk", "user_id": "ada", "session_id": "s1"}
 

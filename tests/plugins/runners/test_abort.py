@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from mortise.aborting import abortable
-from mortise.policies.pairing import CANCELLED
-from mortise_kernel import Event
+from newel.aborting import abortable
+from newel.policies.pairing import CANCELLED
+from newel_kernel import Event
 
 CALL = {"call": "wait"}
 

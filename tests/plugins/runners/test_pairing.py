@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from mortise.plugins import BasePlugin
-from mortise.policies.pairing import CANCELLED, INTERRUPTED
-from mortise_kernel import Event
-from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel.plugins import BasePlugin
+from newel.policies.pairing import CANCELLED, INTERRUPTED
+from newel_kernel import Event
+from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
 
 CALL = {"call": "wait"}
 

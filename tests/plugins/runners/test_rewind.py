@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mortise_kernel import Context
-from mortise_kernel.errors import SessionNotFoundError
-from mortise_kernel.types.content import Part
+from newel_kernel import Context
+from newel_kernel.errors import SessionNotFoundError
+from newel_kernel.types.content import Part
 
 WHERE = {"app_name": "desk", "user_id": "ada", "session_id": "s1"}
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from mortise.agents.run_config import RunConfig
-from mortise.runners import InMemoryRunner
-from mortise_kernel import Epilogue, Event, Prologue, Session, hookimpl
-from mortise_kernel.contracts.services import GetSessionConfig
-from mortise_kernel.types.content import Content, Part
-from mortise_kernel.types.media import Blob
+from newel.agents.run_config import RunConfig
+from newel.runners import InMemoryRunner
+from newel_kernel import Epilogue, Event, Prologue, Session, hookimpl
+from newel_kernel.contracts.services import GetSessionConfig
+from newel_kernel.types.content import Content, Part
+from newel_kernel.types.media import Blob
 
 
 def run(one: Any, message: str = "hello") -> Any:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mortise.sessions import InMemorySessionService, SqliteSessionService
-from mortise_kernel.contracts.services import BaseSessionService
+from newel.sessions import InMemorySessionService, SqliteSessionService
+from newel_kernel.contracts.services import BaseSessionService
 
 OpenStore = Callable[[], AbstractAsyncContextManager[BaseSessionService]]
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mortise.sessions import SqliteSessionService, plugin_sqlite
+from newel.sessions import SqliteSessionService, plugin_sqlite
 
 
 def test_the_plugin_opens_a_store_by_its_uri(tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_the_plugin_opens_a_store_by_its_uri(tmp_path: Path) -> None:
 
 def test_the_entry_module_is_light() -> None:
     script = (
-        "import sys; from mortise.sessions import plugin_sqlite as plugin; "
+        "import sys; from newel.sessions import plugin_sqlite as plugin; "
         "plugin.register_session_backends(); print('sqlite3' in sys.modules)"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from mortise_kernel.contracts.services import BaseSessionService, GetSessionConfig
-from mortise_kernel.errors import (
+from newel_kernel.contracts.services import BaseSessionService, GetSessionConfig
+from newel_kernel.errors import (
     AlreadyExistsError,
     FencedError,
     PairingError,
@@ -20,9 +20,9 @@ from mortise_kernel.errors import (
     SessionNotFoundError,
     StaleSessionError,
 )
-from mortise_kernel.events import Event, EventActions
-from mortise_kernel.session import Session
-from mortise_kernel.types import Content, FrozenError, FunctionCall, FunctionResponse, Part
+from newel_kernel.events import Event, EventActions
+from newel_kernel.session import Session
+from newel_kernel.types import Content, FrozenError, FunctionCall, FunctionResponse, Part
 
 OpenStore = Callable[[], AbstractAsyncContextManager[BaseSessionService]]
 WHERE: dict[str, Any] = {"app_name": "app", "user_id": "u"}

@@ -20,19 +20,19 @@ from typing import Any
 
 import pytest
 
-from mortise.sessions import SqliteSessionService
-from mortise.sessions.sqlite_database import MIGRATIONS, locate
-from mortise_kernel.contracts.services import GetSessionConfig
-from mortise_kernel.errors import (
+from newel.sessions import SqliteSessionService
+from newel.sessions.sqlite_database import MIGRATIONS, locate
+from newel_kernel.contracts.services import GetSessionConfig
+from newel_kernel.errors import (
     ConfigurationError,
     FencedError,
     SessionError,
     SessionNotFoundError,
     StaleSessionError,
 )
-from mortise_kernel.events import Event, EventActions
-from mortise_kernel.session import Session
-from mortise_kernel.types import Content, FunctionResponse, Part
+from newel_kernel.events import Event, EventActions
+from newel_kernel.session import Session
+from newel_kernel.types import Content, FunctionResponse, Part
 
 WHERE: dict[str, Any] = {"app_name": "app", "user_id": "u"}
 AT: dict[str, Any] = {**WHERE, "session_id": "s"}
@@ -58,8 +58,8 @@ def run(path: Path, scenario: Callable[[SqliteSessionService], Awaitable[None]])
 def python(script: str, *arguments: str | Path) -> subprocess.Popen[str]:
     prelude = (
         "import asyncio, os, signal, sys\n"
-        "from mortise.sessions import SqliteSessionService\n"
-        "from mortise_kernel.events import Event\n"
+        "from newel.sessions import SqliteSessionService\n"
+        "from newel_kernel.events import Event\n"
         "AT = dict(app_name='app', user_id='u', session_id='s')\n"
         "def said(text, **fields): return Event(author='user', message=text, **fields)\n"
     )
@@ -631,7 +631,7 @@ BAD_FILES: list[tuple[Callable[[Path], Any], str]] = [
     (lambda path: path.write_bytes(b"no database at all, but long enough" * 50), "is not a database.*another path"),
     (lambda path: path.mkdir(), "unable to open"),
     (foreign, r"another program's database \(tables: sessions\)"),
-    (newer, f"schema version {len(MIGRATIONS) + 1}, this mortise knows {len(MIGRATIONS)}: upgrade"),
+    (newer, f"schema version {len(MIGRATIONS) + 1}, this newel knows {len(MIGRATIONS)}: upgrade"),
 ]
 
 

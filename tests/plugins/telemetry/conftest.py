@@ -14,9 +14,9 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from mortise.sessions import InMemorySessionService
-from mortise.telemetry import TelemetryPlugin
-from mortise_kernel import Event, Runner, compose
+from newel.sessions import InMemorySessionService
+from newel.telemetry import TelemetryPlugin
+from newel_kernel import Event, Runner, compose
 
 Tree = list[Any]
 

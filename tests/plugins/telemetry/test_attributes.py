@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from opentelemetry.trace import SpanKind
 
-from mortise.agents import LlmAgent
-from mortise.models import Gemini, LlmResponse
-from mortise.telemetry.content import without_secrets
-from mortise.testing import ScriptedModel
-from mortise.types import GenerateContentConfig
-from mortise_kernel.types.content import Content, FunctionCall, Part
-from mortise_kernel.types.usage import GenerateContentResponseUsageMetadata
+from newel.agents import LlmAgent
+from newel.models import Gemini, LlmResponse
+from newel.telemetry.content import without_secrets
+from newel.testing import ScriptedModel
+from newel.types import GenerateContentConfig
+from newel_kernel.types.content import Content, FunctionCall, Part
+from newel_kernel.types.usage import GenerateContentResponseUsageMetadata
 
 VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 USED = GenerateContentResponseUsageMetadata(

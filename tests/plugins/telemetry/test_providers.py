@@ -15,19 +15,19 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
-from mortise.agents import LlmAgent
-from mortise.sessions import InMemorySessionService
-from mortise.telemetry import TelemetryPlugin
-from mortise.telemetry import plugin as telemetry
-from mortise.testing import ScriptedModel
-from mortise_kernel import Runner, compose
-from mortise_kernel.errors import ConfigurationError
+from newel.agents import LlmAgent
+from newel.sessions import InMemorySessionService
+from newel.telemetry import TelemetryPlugin
+from newel.telemetry import plugin as telemetry
+from newel.testing import ScriptedModel
+from newel_kernel import Runner, compose
+from newel_kernel.errors import ConfigurationError
 
 TURN = """
 import asyncio, sys
-from mortise.agents import LlmAgent
-from mortise.runners import InMemoryRunner
-from mortise.testing import ScriptedModel
+from newel.agents import LlmAgent
+from newel.runners import InMemoryRunner
+from newel.testing import ScriptedModel
 
 runner = InMemoryRunner(agent=LlmAgent(name="waiter", model=ScriptedModel(["tea", "more tea"])), app_name="tearoom")
 
@@ -80,7 +80,7 @@ def test_the_api_alone_records_nothing(tmp_path: Path) -> None:
     said = python(
         """
         from opentelemetry import metrics, trace
-        from mortise_kernel import observation
+        from newel_kernel import observation
         begun = []
         observation.Operation.stream = lambda self, items: begun.append(self) or items
         asyncio.run(turn())
@@ -104,15 +104,15 @@ def test_without_the_package_everything_composes_and_the_plugin_says_what_is_mis
                     raise ModuleNotFoundError(name)
         sys.meta_path.insert(0, Absent())
         asyncio.run(turn())
-        from mortise.cli.main import main
-        sys.argv = ["mortise", "plugins", "--distribution", "{distribution}", "why", "telemetry"]
+        from newel.cli.main import main
+        sys.argv = ["newel", "plugins", "--distribution", "{distribution}", "why", "telemetry"]
         main()
         """,
         tmp_path,
     )
     told = "\n".join(said)
     assert '"off"' in told
-    assert "opentelemetry-api is not installed (pip install 'mortise[telemetry]')" in told
+    assert "opentelemetry-api is not installed (pip install 'newel[telemetry]')" in told
 
 
 def test_with_the_package_the_plugin_is_on() -> None:

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from opentelemetry import trace
 
-from mortise.agents import LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
-from mortise.agents.run_config import RunConfig, StreamingMode
-from mortise.models import BaseLlm, LlmResponse
-from mortise.testing import ScriptedModel
-from mortise.tools.agent_tool import AgentTool
-from mortise_kernel import BaseAgent, Event, Runner
-from mortise_kernel.observation import current
-from mortise_kernel.types.content import Content, FunctionCall, Part
+from newel.agents import LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
+from newel.agents.run_config import RunConfig, StreamingMode
+from newel.models import BaseLlm, LlmResponse
+from newel.testing import ScriptedModel
+from newel.tools.agent_tool import AgentTool
+from newel_kernel import BaseAgent, Event, Runner
+from newel_kernel.observation import current
+from newel_kernel.types.content import Content, FunctionCall, Part
 
 
 def call(name: str, **args: Any) -> FunctionCall:

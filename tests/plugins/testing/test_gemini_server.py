@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from mortise.testing import GeminiServer
-from mortise.testing.gemini_rules import refusal
-from mortise.testing.gemini_server import call, text
+from newel.testing import GeminiServer
+from newel.testing.gemini_rules import refusal
+from newel.testing.gemini_server import call, text
 
 HI = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}
 
@@ -199,8 +199,8 @@ def test_composed_makes_a_fresh_composition(composed: Any) -> None:
 
 def test_the_pytest_plugin_imports_little() -> None:
     code = (
-        "import sys, mortise.testing.fixtures;"
-        "assert not {'pydantic', 'mortise_kernel.host', 'http.server'} & set(sys.modules)"
+        "import sys, newel.testing.fixtures;"
+        "assert not {'pydantic', 'newel_kernel.host', 'http.server'} & set(sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from mortise.artifacts import InMemoryArtifactService
-from mortise.sessions import InMemorySessionService
-from mortise_kernel import BaseAgent, Event, Runner, Session, compose
+from newel.artifacts import InMemoryArtifactService
+from newel.sessions import InMemorySessionService
+from newel_kernel import BaseAgent, Event, Runner, Session, compose
 
 WHERE = {"app_name": "tearoom", "user_id": "ada", "session_id": "s1"}
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from mortise.agents import LlmAgent, SequentialAgent
-from mortise.models.scripted import ScriptedModel
-from mortise.plugins import BasePlugin
-from mortise.tools import AgentTool, BaseToolset, ToolContext
-from mortise_kernel import LlmResponse
-from mortise_kernel.types.content import CodeExecutionResult, FunctionCall, Part
+from newel.agents import LlmAgent, SequentialAgent
+from newel.models.scripted import ScriptedModel
+from newel.plugins import BasePlugin
+from newel.tools import AgentTool, BaseToolset, ToolContext
+from newel_kernel import LlmResponse
+from newel_kernel.types.content import CodeExecutionResult, FunctionCall, Part
 
 
 class Ask(BaseModel):

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from mortise import tools
-from mortise.agents.config_agent_utils import from_config
-from mortise.planners import BuiltInPlanner
-from mortise_kernel import compose
-from mortise_kernel.errors import AgentConfigError
+from newel import tools
+from newel.agents.config_agent_utils import from_config
+from newel.planners import BuiltInPlanner
+from newel_kernel import compose
+from newel_kernel.errors import AgentConfigError
 
 NAMES = [
     "code_execution", "enterprise_web_search", "exit_loop", "get_user_choice", "google_maps_grounding",

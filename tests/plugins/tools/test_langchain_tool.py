@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
-from mortise.agents import LlmAgent
-from mortise.models.scripted import ScriptedModel
-from mortise.tools import LangchainTool
-from mortise_kernel.errors import ConfigurationError
-from mortise_kernel.types.content import FunctionCall
+from newel.agents import LlmAgent
+from newel.models.scripted import ScriptedModel
+from newel.tools import LangchainTool
+from newel_kernel.errors import ConfigurationError
+from newel_kernel.types.content import FunctionCall
 
 
 class Args(BaseModel):

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from mortise.agents import LlmAgent, LoopAgent
-from mortise.models.scripted import ScriptedModel
-from mortise.tools import BaseToolset, FunctionTool, LongRunningFunctionTool, exit_loop, get_user_choice
-from mortise_kernel.errors import ConfigurationError, DuplicateToolError
-from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel.agents import LlmAgent, LoopAgent
+from newel.models.scripted import ScriptedModel
+from newel.tools import BaseToolset, FunctionTool, LongRunningFunctionTool, exit_loop, get_user_choice
+from newel_kernel.errors import ConfigurationError, DuplicateToolError
+from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
 
 
 def agent(*steps: Any, **fields: Any) -> LlmAgent:

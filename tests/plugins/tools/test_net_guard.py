@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mortise.net_guard import FetchError, Policy, UrlRefusedError, check, fetch, fetch_blocking, is_public
+from newel.net_guard import FetchError, Policy, UrlRefusedError, check, fetch, fetch_blocking, is_public
 
 PRIVATE = [
     "127.0.0.1", "127.8.9.1", "0.0.0.0", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254",

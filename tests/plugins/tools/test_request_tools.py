@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from mortise import tools
-from mortise.agents import LlmAgent
-from mortise.examples import BaseExampleProvider, Example
-from mortise.models.scripted import ScriptedModel
-from mortise.tools import ExampleTool, GoogleSearchTool, VertexAiSearchTool, load_artifacts, load_memory, preload_memory
-from mortise_kernel.contracts.services import BaseMemoryService
-from mortise_kernel.errors import ConfigurationError
-from mortise_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
-from mortise_kernel.types.media import Blob
+from newel import tools
+from newel.agents import LlmAgent
+from newel.examples import BaseExampleProvider, Example
+from newel.models.scripted import ScriptedModel
+from newel.tools import ExampleTool, GoogleSearchTool, VertexAiSearchTool, load_artifacts, load_memory, preload_memory
+from newel_kernel.contracts.services import BaseMemoryService
+from newel_kernel.errors import ConfigurationError
+from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel_kernel.types.media import Blob
 
 WHERE = {"app_name": "tearoom", "user_id": "ada", "session_id": "s1"}
 

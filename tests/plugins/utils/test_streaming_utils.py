@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mortise import types as t
-from mortise.models import LlmResponse
-from mortise.utils.streaming_utils import StreamingResponseAggregator
-from mortise_kernel.errors import ModelError
+from newel import types as t
+from newel.models import LlmResponse
+from newel.utils.streaming_utils import StreamingResponseAggregator
+from newel_kernel.errors import ModelError
 
 STOP = t.FinishReason.STOP
 

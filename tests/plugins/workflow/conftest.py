@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from mortise import App, Event, Runner
-from mortise.apps import ResumabilityConfig
-from mortise.runners import as_root
-from mortise.sessions import BaseSessionService, InMemorySessionService
-from mortise.types import Content, FunctionResponse, Part
-from mortise_kernel import Observer, Signal, hookimpl
+from newel import App, Event, Runner
+from newel.apps import ResumabilityConfig
+from newel.runners import as_root
+from newel.sessions import BaseSessionService, InMemorySessionService
+from newel.types import Content, FunctionResponse, Part
+from newel_kernel import Observer, Signal, hookimpl
 
 ASK = "adk_request_input"
 

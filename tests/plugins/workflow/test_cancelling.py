@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mortise import Context
-from mortise.workflow import BaseNode, FunctionNode, ParallelWorker, RetryConfig, Workflow
+from newel import Context
+from newel.workflow import BaseNode, FunctionNode, ParallelWorker, RetryConfig, Workflow
 
 QUICK = RetryConfig(max_attempts=3, initial_delay=0.0)
 

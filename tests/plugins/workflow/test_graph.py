@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from mortise.workflow import DEFAULT_ROUTE, START, Edge, FunctionNode, Graph, JoinNode, Workflow
+from newel.workflow import DEFAULT_ROUTE, START, Edge, FunctionNode, Graph, JoinNode, Workflow
 
 
 class Number(BaseModel):

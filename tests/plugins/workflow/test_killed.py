@@ -10,10 +10,10 @@ from pathlib import Path
 PROGRAM = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from mortise import App, Runner, Workflow
-from mortise.apps import ResumabilityConfig
-from mortise.sessions import SqliteSessionService
-from mortise.workflow import JoinNode
+from newel import App, Runner, Workflow
+from newel.apps import ResumabilityConfig
+from newel.sessions import SqliteSessionService
+from newel.workflow import JoinNode
 
 folder, invocation = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None
 

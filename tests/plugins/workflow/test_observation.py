@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mortise import Agent
-from mortise.testing import ScriptedModel
-from mortise.workflow import FunctionNode, JoinNode, Workflow, node
+from newel import Agent
+from newel.testing import ScriptedModel
+from newel.workflow import FunctionNode, JoinNode, Workflow, node
 
 
 def test_each_run_is_an_operation_within_what_ran_it(watched: Any) -> None:

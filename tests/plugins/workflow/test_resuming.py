@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from mortise import Agent, Context
-from mortise.events import RequestInput
-from mortise.sessions import InMemorySessionService, SqliteSessionService
-from mortise.testing import ScriptedModel
-from mortise.workflow import FunctionNode, JoinNode, Workflow, node
+from newel import Agent, Context
+from newel.events import RequestInput
+from newel.sessions import InMemorySessionService, SqliteSessionService
+from newel.testing import ScriptedModel
+from newel.workflow import FunctionNode, JoinNode, Workflow, node
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from mortise import Agent, Context, Event
-from mortise.agents import LoopAgent, SequentialAgent
-from mortise.events import EventActions, RequestInput
-from mortise.testing import ScriptedModel
-from mortise.tools import AgentTool
-from mortise.types import FunctionCall
-from mortise.workflow import (
+from newel import Agent, Context, Event
+from newel.agents import LoopAgent, SequentialAgent
+from newel.events import EventActions, RequestInput
+from newel.testing import ScriptedModel
+from newel.tools import AgentTool
+from newel.types import FunctionCall
+from newel.workflow import (
     BaseNode,
     DynamicNodeFailError,
     FunctionNode,

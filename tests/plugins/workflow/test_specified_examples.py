@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from mortise import types
-from mortise.agents import LlmAgent
-from mortise.agents.context import Context
-from mortise.runners import InMemoryRunner
-from mortise.testing import ScriptedModel
-from mortise.workflow._function_node import FunctionNode
-from mortise.workflow._graph import DEFAULT_ROUTE, Edge, Graph
-from mortise.workflow._node import START
-from mortise.workflow._node_runner import NodeRunner
-from mortise.workflow._node_state import NodeState
-from mortise.workflow._node_status import NodeStatus
-from mortise.workflow._parallel_worker import _ParallelWorker
-from mortise.workflow._workflow import Workflow
+from newel import types
+from newel.agents import LlmAgent
+from newel.agents.context import Context
+from newel.runners import InMemoryRunner
+from newel.testing import ScriptedModel
+from newel.workflow._function_node import FunctionNode
+from newel.workflow._graph import DEFAULT_ROUTE, Edge, Graph
+from newel.workflow._node import START
+from newel.workflow._node_runner import NodeRunner
+from newel.workflow._node_state import NodeState
+from newel.workflow._node_status import NodeStatus
+from newel.workflow._parallel_worker import _ParallelWorker
+from newel.workflow._workflow import Workflow
 
 
 def say(workflow: Workflow, text: str) -> list[Any]:
@@ -145,5 +145,5 @@ def test_an_edge_item_of_another_kind() -> None:
     ],
 )
 def test_the_specified_module_names(module: str, names: list[str]) -> None:
-    found = importlib.import_module(f"mortise.workflow.{module}")
+    found = importlib.import_module(f"newel.workflow.{module}")
     assert all(hasattr(found, name) for name in names)

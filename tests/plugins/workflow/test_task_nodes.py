@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from mortise import Agent, Context, Event
-from mortise.agents import LoopAgent, ParallelAgent, SequentialAgent
-from mortise.sessions import InMemorySessionService, SqliteSessionService
-from mortise.testing import ScriptedModel
-from mortise.tools import FunctionTool, LongRunningFunctionTool
-from mortise.types import Content, FunctionCall, FunctionResponse, Part
-from mortise.workflow import JoinNode, ParallelWorker, Workflow, node
+from newel import Agent, Context, Event
+from newel.agents import LoopAgent, ParallelAgent, SequentialAgent
+from newel.sessions import InMemorySessionService, SqliteSessionService
+from newel.testing import ScriptedModel
+from newel.tools import FunctionTool, LongRunningFunctionTool
+from newel.types import Content, FunctionCall, FunctionResponse, Part
+from newel.workflow import JoinNode, ParallelWorker, Workflow, node
 
 
 class Booking(BaseModel):

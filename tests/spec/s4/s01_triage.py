@@ -1,8 +1,8 @@
-from mortise.workflow._workflow import Workflow
-from mortise.workflow._graph import Edge, DEFAULT_ROUTE
-from mortise.workflow._node import START
-from mortise.workflow._function_node import FunctionNode
-from mortise.agents.context import Context
+from newel.workflow._workflow import Workflow
+from newel.workflow._graph import Edge, DEFAULT_ROUTE
+from newel.workflow._node import START
+from newel.workflow._function_node import FunctionNode
+from newel.agents.context import Context
 
 async def classify(ctx: Context) -> None:
     text = ctx.node_input or ""

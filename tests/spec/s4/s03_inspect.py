@@ -1,8 +1,8 @@
 import asyncio
-from mortise.workflow._workflow import Workflow
-from mortise.workflow._node_status import NodeStatus
-from mortise.runners import InMemoryRunner
-from mortise.agents import LlmAgent
+from newel.workflow._workflow import Workflow
+from newel.workflow._node_status import NodeStatus
+from newel.runners import InMemoryRunner
+from newel.agents import LlmAgent
 
 async def inspect_workflow_state():
     wf = Workflow(name="demo", edges=[...])

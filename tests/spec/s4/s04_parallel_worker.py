@@ -1,9 +1,9 @@
-from mortise.workflow._workflow import Workflow
-from mortise.workflow._parallel_worker import _ParallelWorker
-from mortise.workflow._function_node import FunctionNode
-from mortise.workflow._node import START
-from mortise.agents.context import Context
-from mortise.agents import LlmAgent
+from newel.workflow._workflow import Workflow
+from newel.workflow._parallel_worker import _ParallelWorker
+from newel.workflow._function_node import FunctionNode
+from newel.workflow._node import START
+from newel.agents.context import Context
+from newel.agents import LlmAgent
 
 summariser = LlmAgent(
     name="summariser",

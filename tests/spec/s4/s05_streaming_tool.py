@@ -1,8 +1,8 @@
 import asyncio
-from mortise.tools.base_tool import BaseTool
-from mortise.agents.live_request_queue import LiveRequestQueue
-from mortise.tools.tool_context import ToolContext
-from mortise import types
+from newel.tools.base_tool import BaseTool
+from newel.agents.live_request_queue import LiveRequestQueue
+from newel.tools.tool_context import ToolContext
+from newel import types
 
 class EchoStreamingTool(BaseTool):
     """Echoes audio back to the model with a 100 ms delay."""

@@ -1,4 +1,4 @@
-from mortise.utils.cache_performance_analyzer import CachePerformanceAnalyzer
-from mortise.sessions import InMemorySessionService
+from newel.utils.cache_performance_analyzer import CachePerformanceAnalyzer
+from newel.sessions import InMemorySessionService
 
 analyzer = CachePerformanceAnalyzer(session_service=InMemorySessionService())

@@ -1,11 +1,11 @@
 import asyncio
-from mortise.apps.app import App
-from mortise.agents.context_cache_config import ContextCacheConfig
-from mortise.agents import LlmAgent
-from mortise.sessions import InMemorySessionService
-from mortise.runners import Runner
-from mortise.utils.cache_performance_analyzer import CachePerformanceAnalyzer
-from mortise import types
+from newel.apps.app import App
+from newel.agents.context_cache_config import ContextCacheConfig
+from newel.agents import LlmAgent
+from newel.sessions import InMemorySessionService
+from newel.runners import Runner
+from newel.utils.cache_performance_analyzer import CachePerformanceAnalyzer
+from newel import types
 
 LARGE_SYSTEM_PROMPT = "..." * 500  # > 4096 tokens
 

@@ -1,5 +1,5 @@
-from mortise.runners import InMemoryRunner
-from mortise import types
+from newel.runners import InMemoryRunner
+from newel import types
 
 runner = InMemoryRunner(agent=my_agent)
 session = await runner.session_service.create_session(

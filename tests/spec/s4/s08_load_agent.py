@@ -1,4 +1,4 @@
-from mortise.agents.agent_config import load_agent_from_config
+from newel.agents.agent_config import load_agent_from_config
 
 # Load an agent defined entirely in YAML
 agent = load_agent_from_config("coordinator.yaml")

@@ -1,3 +1,3 @@
-from mortise.apps.app import App
+from newel.apps.app import App
 
 app = App.from_config("app_config.yaml")

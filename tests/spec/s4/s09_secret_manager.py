@@ -1,10 +1,10 @@
 import asyncio
 from google.cloud import secretmanager
 
-from mortise.auth.base_auth_provider import BaseAuthProvider
-from mortise.auth.auth_credential import AuthCredential, AuthCredentialTypes, ApiKey
-from mortise.auth.auth_schemes import ApiKeyScheme
-from mortise.agents.callback_context import CallbackContext
+from newel.auth.base_auth_provider import BaseAuthProvider
+from newel.auth.auth_credential import AuthCredential, AuthCredentialTypes, ApiKey
+from newel.auth.auth_schemes import ApiKeyScheme
+from newel.agents.callback_context import CallbackContext
 
 class GCPSecretManagerAuthProvider(BaseAuthProvider):
     """Retrieves API keys from GCP Secret Manager."""
@@ -34,8 +34,8 @@ class GCPSecretManagerAuthProvider(BaseAuthProvider):
             return None  # fall back to next provider
 
 # Registration
-from mortise.apps.app import App
-from mortise.auth.auth_provider_registry import AuthProviderRegistry
+from newel.apps.app import App
+from newel.auth.auth_provider_registry import AuthProviderRegistry
 
 registry = AuthProviderRegistry()
 registry.register(

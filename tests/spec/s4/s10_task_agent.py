@@ -1,7 +1,7 @@
 from pydantic import BaseModel
-from mortise.agents import LlmAgent
-from mortise.tools.function_tool import FunctionTool
-from mortise import types
+from newel.agents import LlmAgent
+from newel.tools.function_tool import FunctionTool
+from newel import types
 
 class ResearchOutput(BaseModel):
     summary: str

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from mortise import Agent, App, Event, Runner
-from mortise.agents import SequentialAgent
-from mortise.apps import ResumabilityConfig
-from mortise.models import BaseLlm
-from mortise.sessions import InMemorySessionService, SqliteSessionService
-from mortise.testing import ScriptedModel
-from mortise.tools import LongRunningFunctionTool
-from mortise.types import Content, FunctionCall, FunctionResponse, Part
-from mortise_kernel.errors import ConfigurationError, DuplicateToolError
+from newel import Agent, App, Event, Runner
+from newel.agents import SequentialAgent
+from newel.apps import ResumabilityConfig
+from newel.models import BaseLlm
+from newel.sessions import InMemorySessionService, SqliteSessionService
+from newel.testing import ScriptedModel
+from newel.tools import LongRunningFunctionTool
+from newel.types import Content, FunctionCall, FunctionResponse, Part
+from newel_kernel.errors import ConfigurationError, DuplicateToolError
 
 
 class Ask(BaseModel):

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from mortise.agents.llm.task import FinishTaskTool, TaskRequest, TaskResult, _DefaultTaskInput, _DefaultTaskOutput
-from mortise.agents.llm.task._finish_task_tool import FINISH_TASK_SUCCESS_RESULT, FINISH_TASK_TOOL_NAME
-from mortise.agents.llm.task._finish_task_tool import FinishTaskTool as UnderItsPrivateName
-from mortise.agents.llm.task._task_models import TaskRequest as RequestUnderItsPrivateName
-from mortise_kernel import LlmRequest
+from newel.agents.llm.task import FinishTaskTool, TaskRequest, TaskResult, _DefaultTaskInput, _DefaultTaskOutput
+from newel.agents.llm.task._finish_task_tool import FINISH_TASK_SUCCESS_RESULT, FINISH_TASK_TOOL_NAME
+from newel.agents.llm.task._finish_task_tool import FinishTaskTool as UnderItsPrivateName
+from newel.agents.llm.task._task_models import TaskRequest as RequestUnderItsPrivateName
+from newel_kernel import LlmRequest
 
 
 class Source(BaseModel):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from mortise import Agent, App, Runner
-from mortise.agents import RunConfig
-from mortise.agents.run_config import StreamingMode
-from mortise.apps import BaseEventsSummarizer, EventsCompactionConfig
-from mortise.testing import ScriptedModel
-from mortise.types import Content, FunctionCall, Part
-from mortise_kernel.events import Event, EventActions, EventCompaction
+from newel import Agent, App, Runner
+from newel.agents import RunConfig
+from newel.agents.run_config import StreamingMode
+from newel.apps import BaseEventsSummarizer, EventsCompactionConfig
+from newel.testing import ScriptedModel
+from newel.types import Content, FunctionCall, Part
+from newel_kernel.events import Event, EventActions, EventCompaction
 
 
 class Summarizer(BaseEventsSummarizer):

@@ -6,12 +6,12 @@ import asyncio
 
 from pydantic import BaseModel
 
-from mortise import types
-from mortise.agents import LlmAgent
-from mortise.agents.llm.task._finish_task_tool import FinishTaskTool
-from mortise.runners import InMemoryRunner
-from mortise.testing import ScriptedModel
-from mortise.tools.function_tool import FunctionTool
+from newel import types
+from newel.agents import LlmAgent
+from newel.agents.llm.task._finish_task_tool import FinishTaskTool
+from newel.runners import InMemoryRunner
+from newel.testing import ScriptedModel
+from newel.tools.function_tool import FunctionTool
 
 
 class ResearchOutput(BaseModel):

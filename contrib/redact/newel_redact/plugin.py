@@ -1,0 +1,106 @@
+"""redact: e-mail addresses and keys are masked in what a model sees; the session keeps them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, get_args
+
+from pydantic import BaseModel, ConfigDict, field_validator
+
+from newel_kernel import Context, Event, InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from newel_kernel.types.content import Content, FrozenContent
+from newel_redact.masking import Masker, Tally
+from newel_redact.patterns import Kind
+
+#: The plugin's name also where the module is given directly, as in ``compose(plugins=[plugin])``.
+name = "redact"
+
+
+class Settings(BaseModel):
+    """Settings of redact."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kinds: tuple[Kind, ...] = ("email", "api_key", "token", "private_key", "secret")
+    #: What stands in place of a value; ``{kind}`` is replaced by its kind.
+    replacement: str = "[{kind} masked]"
+    #: Templates and instruction functions bring state into the instruction, so it is masked too.
+    system_instruction: bool = True
+
+    @field_validator("replacement")
+    @classmethod
+    def _is_no_value(cls, replacement: str) -> str:
+        every = get_args(Kind)
+        tally = Tally()
+        for kind in every:
+            Masker(every, "").value({"password": replacement.replace("{kind}", kind)}, tally)
+        if tally.counts:
+            raise ValueError("the replacement looks like a value that is masked; use words, as in '[{kind} masked]'")
+        return replacement
+
+
+@lru_cache(maxsize=64)
+def _masker(settings: Settings) -> Masker:
+    return Masker(settings.kinds, settings.replacement)
+
+
+def masked(ctx: InvocationContext) -> dict[str, int]:
+    """How many different values were masked so far in this invocation, by kind."""
+    tally: Tally | None = ctx.notes.get(name)
+    return tally.counts if tally is not None else {}
+
+
+async def run(ctx: InvocationContext, request: LlmRequest) -> None:
+    """Mask the contents, and the system instruction as it stands."""
+    chosen: Any = ctx.composition.settings[name]
+    settings: Settings = chosen
+    masker, tally = _masker(settings), ctx.notes.setdefault(name, Tally())
+    if settings.system_instruction and request.config.system_instruction is not None:
+        config = request.config
+        config.system_instruction = masker.instruction(config.system_instruction, tally)
+    clean = _clean(ctx, masker)
+    # Read without touching: an element that is read through the list itself becomes a copy.
+    for index, content in enumerate(list.copy(request.contents)):
+        if id(content) in clean:
+            continue
+        own = masker.content(content, tally)
+        if own is not None:
+            request.contents[index] = own
+        elif content.__class__ is FrozenContent:
+            clean[id(content)] = content
+
+
+def _clean(ctx: InvocationContext, masker: Masker) -> dict[int, Content]:
+    """The contents of the session in which nothing was found, by identity; frozen, they need no second look."""
+    cache = ctx.session.cache
+    if cache is None:
+        cache = ctx.session.cache = {}
+    clean: dict[int, Content] = cache.setdefault((name, masker), {})
+    return clean
+
+
+@hookimpl
+def register_settings() -> type[BaseModel]:
+    """The settings."""
+    return Settings
+
+
+@hookimpl
+def register_request_processors() -> list[RequestProcessor]:
+    """The processor `redact`, right after `contents`: what follows (a context cache, say) sees masked contents."""
+    return [RequestProcessor(name=name, run=run, after=("contents",))]
+
+
+@hookimpl(trylast=True)
+async def before_model_callback(callback_context: Context, llm_request: LlmRequest) -> None:
+    """Mask what tools, later processors and callbacks have added since; the last to look before the model does."""
+    await run(callback_context.get_invocation_context(), llm_request)
+
+
+@hookimpl
+async def on_event_callback(invocation_context: InvocationContext, event: Event) -> None:
+    """Note the invocation's counts in the event's `custom_metadata`; so its last event tells the total."""
+    counts = masked(invocation_context)
+    if counts and not event.partial:
+        # Set, not returned: an answer would end the round, and other plugins would not see the event.
+        event.custom_metadata = {**(event.custom_metadata or {}), name: counts}

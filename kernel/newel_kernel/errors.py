@@ -1,0 +1,132 @@
+"""The error tree. A message says what happened, who caused it, where, and what to do.
+
+NewelError
+├── ConfigurationError            a distribution, a YAML file or an argument is wrong
+│   ├── CompositionError          the plugins do not fit together (carries every problem found)
+│   │   └── LockError             the composition differs from its lock file
+│   ├── AgentConfigError          an agent file is wrong (carries file and line)
+│   ├── ServiceMissingError       the runner has no such service (a FeatureUnavailableError, too)
+│   └── DuplicateToolError        two tools of an agent have one name (carries both)
+├── PluginError                   a plugin misbehaved (carries its name and distribution)
+│   ├── PluginLoadError           it could not be imported
+│   └── HookSignatureError        a hook or a callback has the wrong signature or result
+├── ModelError                    no model, an unknown address, a missing SDK or key
+│   └── LlmCallsLimitExceededError  RunConfig.max_llm_calls was reached
+├── FeatureUnavailableError       asked for something that no installed plugin provides
+├── ToolAbortedError              a tool raised SystemExit, KeyboardInterrupt or a stray CancelledError
+├── SessionError
+│   ├── SessionNotFoundError
+│   ├── AlreadyExistsError        a session of that id exists
+│   ├── StaleSessionError         the session moved on: reload the tail and retry
+│   ├── FencedError               another worker took the session over: stop
+│   └── PairingError              a tool result without its call
+└── NodeTimeoutError, StateSchemaError   raised by graph nodes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+
+class NewelError(Exception):
+    """The base of every error that newel raises itself."""
+
+
+class ConfigurationError(NewelError, ValueError):
+    """A setting, a file or an argument is wrong."""
+
+
+class CompositionError(ConfigurationError):
+    """The plugins do not compose. `problems` lists everything that was found, each a sentence."""
+
+    def __init__(self, problems: str | Iterable[str]) -> None:
+        self.problems = (problems,) if isinstance(problems, str) else tuple(problems)
+        super().__init__("; ".join(self.problems))
+
+
+class LockError(CompositionError):
+    """The installed plugins differ from the lock file."""
+
+
+class AgentConfigError(ConfigurationError):
+    """An agent file is wrong; the message starts with ``file:line``."""
+
+
+class DuplicateToolError(ConfigurationError):
+    """Two tools of a request have the same name; `tools` holds both."""
+
+    def __init__(self, message: str, tools: tuple[Any, Any]) -> None:
+        self.tools = tools
+        super().__init__(message)
+
+
+class PluginError(NewelError):
+    """A plugin misbehaved."""
+
+
+class PluginLoadError(PluginError):
+    """A plugin could not be imported; the cause is chained."""
+
+
+class HookSignatureError(PluginError, TypeError):
+    """A hook or callback takes other arguments than its specification, or returned something it must not."""
+
+
+class ModelError(NewelError):
+    """A model cannot be used."""
+
+
+class LlmCallsLimitExceededError(ModelError):
+    """The invocation asked for more model calls than RunConfig.max_llm_calls allows."""
+
+
+class FeatureUnavailableError(NewelError, NotImplementedError):
+    """No composed plugin provides what was asked for; the message names the remedy."""
+
+
+class ServiceMissingError(ConfigurationError, FeatureUnavailableError):
+    """The runner was given no such service, and its distribution names none."""
+
+
+class ToolAbortedError(NewelError, RuntimeError):
+    """A tool raised what would have ended the process, or cancelled a task that nobody cancelled."""
+
+
+class SessionError(NewelError):
+    """A session cannot be read or written."""
+
+
+class SessionNotFoundError(SessionError, ValueError):
+    """There is no such session."""
+
+
+class AlreadyExistsError(SessionError):
+    """A session of that id exists."""
+
+
+class StaleSessionError(SessionError, ValueError):
+    """The stored session has events that this view has not seen: reload the tail and retry."""
+
+
+class FencedError(SessionError):
+    """Another worker holds the session's lease: stop."""
+
+
+class PairingError(SessionError):
+    """A tool result answers no call of the session."""
+
+
+class NodeTimeoutError(NewelError):
+    """A graph node took longer than its time-out."""
+
+
+class StateSchemaError(NewelError, ValueError):
+    """A state value does not fit the declared schema."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``"; did you mean 'x'?"`` where a known name is close, else an empty string."""
+    close = get_close_matches(name, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -1,5 +1,0 @@
-"""The public import path of the requests for credentials."""
-
-from mortise_kernel.types.auth import AuthConfig, AuthToolArguments
-
-__all__ = ["AuthConfig", "AuthToolArguments"]

@@ -1,5 +1,0 @@
-"""The public name of the contract of code executors."""
-
-from __future__ import annotations
-
-from mortise_kernel.contracts.executor import BaseCodeExecutor as BaseCodeExecutor

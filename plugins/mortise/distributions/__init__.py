@@ -1,1 +1,0 @@
-"""The distributions that mortise ships, one YAML file each."""

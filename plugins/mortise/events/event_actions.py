@@ -1,5 +1,0 @@
-"""The side effects of an event."""
-
-from mortise_kernel.events import EventActions, EventCompaction
-
-__all__ = ["EventActions", "EventCompaction"]

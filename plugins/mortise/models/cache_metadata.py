@@ -1,5 +1,0 @@
-"""CacheMetadata: what a response says of the context cache behind it."""
-
-from mortise_kernel.types.cache_metadata import CacheMetadata
-
-__all__ = ["CacheMetadata"]

@@ -1,5 +1,0 @@
-"""One conversation."""
-
-from mortise_kernel.session import Session
-
-__all__ = ["Session"]

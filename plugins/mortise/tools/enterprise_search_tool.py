@@ -1,5 +1,0 @@
-"""Compliant web search by the model's service."""
-
-from mortise.tools.server_tools import EnterpriseWebSearchTool, enterprise_web_search_tool
-
-__all__ = ["EnterpriseWebSearchTool", "enterprise_web_search_tool"]

@@ -1,5 +1,0 @@
-"""Search of the web by the model's service."""
-
-from mortise.tools.server_tools import GoogleSearchTool, google_search
-
-__all__ = ["GoogleSearchTool", "google_search"]

@@ -1,5 +1,0 @@
-"""A request to confirm a tool call, or its answer."""
-
-from mortise_kernel.events import ToolConfirmation
-
-__all__ = ["ToolConfirmation"]

@@ -1,5 +1,0 @@
-"""Reading of URLs by the model's service."""
-
-from mortise.tools.server_tools import UrlContextTool, url_context
-
-__all__ = ["UrlContextTool", "url_context"]

@@ -1,5 +1,0 @@
-"""Vertex AI Search by the model's service."""
-
-from mortise.tools.server_tools import VertexAiSearchTool
-
-__all__ = ["VertexAiSearchTool"]

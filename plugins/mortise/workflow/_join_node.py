@@ -1,5 +1,0 @@
-"""Another name of `mortise.workflow.join_node`."""
-
-from mortise.workflow.join_node import JoinNode
-
-__all__ = ["JoinNode"]

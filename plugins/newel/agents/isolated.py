@@ -1,0 +1,105 @@
+"""Isolated runs: an agent at work on an input of its own, apart from the conversation around it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+from newel.agents.llm.task._finish_task_tool import finishing_response
+from newel.agents.opening import Opening, as_opening
+from newel.agents.structured_output import validated
+from newel_kernel.contracts.agent import BaseAgent
+from newel_kernel.events import Event
+from newel_kernel.invocation import InvocationContext
+from newel_kernel.resumption import restore
+
+
+async def run_isolated(
+    agent: BaseAgent,
+    ctx: InvocationContext,
+    node_input: Any,
+    *,
+    branch: str | None,
+    isolation_scope: str | None,
+    since: int | None = None,
+) -> AsyncGenerator[Event, None]:
+    """Run `agent` on `node_input` (a text, a Content, or data, told as JSON), which stands for the user's message.
+
+    What its models see is that input, then the events of the same `isolation_scope` (the context's own, where
+    that is None) on `branch`. A scope that is used for one run only may span invocations: run the agent again
+    in it, and it goes on. Without one, it sees what this very run says; one that goes on with an earlier run
+    names the index `since` of the first event of that. The input itself is no event; None stands for the message
+    that started the invocation. Every event carries the scope and the branch.
+    """
+    scope = ctx.isolation_scope if isolation_scope is None else isolation_scope
+    if since is None:
+        since = 0 if isolation_scope is not None else len(ctx.session.events)
+    content = as_opening(_first_message(ctx) if node_input is None else node_input)
+    earlier = [e for e in ctx.session.events[since:] if e.isolation_scope == scope and e.branch == branch]
+    own = {event.id for event in earlier} if isolation_scope is None else None
+    view = ctx.model_copy(
+        update={
+            "agent": agent, "branch": branch, "isolation_scope": scope, "agent_states": {}, "end_of_agents": {},
+            "opening": Opening(agent.name, content, since, own),
+            "user_content": ctx.user_content if earlier else content,  # a run that goes on has an answer of the user
+        }
+    )  # fmt: skip
+    if ctx.is_resumable:
+        restore(view, earlier)
+    async with aclosing(agent.run_async(view)) as events:
+        async for event in events:
+            if event.isolation_scope is None:
+                event.isolation_scope = scope
+            if event.branch is None:
+                event.branch = branch
+            if own is not None:
+                own.add(event.id)
+            yield event
+
+
+def _first_message(ctx: InvocationContext) -> Any:
+    """The message that started the invocation; a resumed one's latest message may be an answer."""
+    for event in ctx.session.events if ctx.resumed else ():
+        if event.invocation_id == ctx.invocation_id and event.author == "user" and event.content is not None:
+            return event.content
+    return ctx.user_content
+
+
+class Outcome:
+    """What an isolated run comes to: show it each event before that is committed, then read `value`.
+
+    That is the `output` of an event which has one (a finished task); of an agent that answers once, its last
+    message: a text, or data where it has an output schema. Such a message is marked as being the output.
+    """
+
+    __slots__ = ("_answers_once", "_schema", "value")
+
+    def __init__(self, agent: BaseAgent) -> None:
+        self._answers_once = getattr(agent, "mode", "") in (None, "single_turn")  # other kinds of agents have no mode
+        self._schema = getattr(agent, "output_schema", None)
+        self.value: Any = None
+
+    def see(self, event: Event) -> None:
+        """Take note of `event`; a message that does not fit the output schema raises pydantic's ValidationError."""
+        if event.output is not None:
+            self.value = event.output
+        elif self._answers_once and (text := _message(event)) is not None:
+            event.node_info.message_as_output = True
+            if self._schema is None:
+                self.value = text
+            else:
+                self.value = validated(self._schema, text) if text.strip() else None
+
+
+def finishes(agent: BaseAgent, event: Event) -> bool:
+    """Whether the task agent `agent` is done with this event; what it came to may be None."""
+    return event.author == agent.name and finishing_response(event) is not None
+
+
+def _message(event: Event) -> str | None:
+    """The text of a model's message that calls nothing; None where it is something else."""
+    content = event.content
+    if event.partial or content is None or content.role != "model" or event.get_function_calls():
+        return None
+    return "".join(part.text for part in content.parts or () if part.text and not part.thought)

@@ -1,0 +1,107 @@
+"""LangGraphAgent: a compiled LangGraph graph as an agent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable
+from importlib import import_module
+from typing import Any
+
+from pydantic import field_validator
+
+from newel_kernel.contracts.agent import BaseAgent
+from newel_kernel.errors import ModelError
+from newel_kernel.events import Event
+from newel_kernel.invocation import InvocationContext
+from newel_kernel.types.content import Content, Part
+
+_CLASSES = {"system": "SystemMessage", "user": "HumanMessage", "assistant": "AIMessage"}
+
+
+class LangGraphAgent(BaseAgent):
+    """Sends the conversation to `graph` and yields its last message.
+
+    The graph's state has `messages`. One with a checkpointer remembers the conversation itself, as the thread of the
+    session's id, and gets the user's latest messages only. `instruction` is the first message of a new thread.
+    """
+
+    graph: Any
+    instruction: str = ""
+
+    @field_validator("graph")
+    @classmethod
+    def _is_graph(cls, graph: Any) -> Any:
+        if not (hasattr(graph, "ainvoke") or hasattr(graph, "invoke")):
+            raise ValueError(
+                f"{type(graph).__name__} is no compiled graph (it has neither ainvoke nor invoke); build one with "
+                f"LangGraph (pip install langgraph) and pass builder.compile()"
+            )
+        return graph
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        config = {"configurable": {"thread_id": ctx.session.id}}
+        remembers = bool(getattr(self.graph, "checkpointer", None))
+        said = [] if remembers and await self._state(config) else self._opening()
+        said += _latest(ctx.session.events) if remembers else _dialogue(ctx.session.events, self.name)
+        result = await self._call("invoke", {"messages": [_message(role, text) for role, text in said]}, config)
+        yield Event(
+            invocation_id=ctx.invocation_id,
+            author=self.name,
+            branch=ctx.branch,
+            content=Content(role="model", parts=[Part(text=self._answer(result))]),
+        )
+
+    def _opening(self) -> list[tuple[str, str]]:
+        return [("system", self.instruction)] if self.instruction else []
+
+    async def _state(self, config: dict[str, Any]) -> Any:
+        """The messages that the graph's checkpointer has of this thread."""
+        state = await self._call("get_state", config)
+        return (getattr(state, "values", None) or {}).get("messages")
+
+    async def _call(self, name: str, *args: Any) -> Any:
+        """The asynchronous method where there is one, else the other one in a thread."""
+        own = getattr(self.graph, f"a{name}", None)
+        return await own(*args) if own is not None else await asyncio.to_thread(getattr(self.graph, name), *args)
+
+    def _answer(self, result: Any) -> str:
+        messages = result.get("messages") if isinstance(result, dict) else None
+        if not messages:
+            raise ModelError(f"the graph of agent {self.name!r} returned no `messages`: its state needs that key")
+        last = messages[-1]
+        content = last.get("content") if isinstance(last, dict) else getattr(last, "content", last)
+        if isinstance(content, list):  # blocks of several kinds
+            return "".join(b if isinstance(b, str) else str(b.get("text", "")) for b in content)
+        return str(content)
+
+
+def _text(event: Event) -> str:
+    parts = event.content.parts if event.content is not None else None
+    return "\n".join(part.text for part in parts or () if part.text and not part.thought)
+
+
+def _latest(events: Iterable[Event]) -> list[tuple[str, str]]:
+    """What the user said since anybody else did."""
+    said: list[tuple[str, str]] = []
+    for event in reversed(list(events)):
+        if event.author != "user":
+            if said:
+                break
+        elif text := _text(event):
+            said.append(("user", text))
+    return said[::-1]
+
+
+def _dialogue(events: Iterable[Event], name: str) -> list[tuple[str, str]]:
+    """What the user and the agent `name` said."""
+    roles = {"user": "user", name: "assistant"}
+    return [(roles[e.author], text) for e in events if e.author in roles and (text := _text(e))]
+
+
+def _message(role: str, text: str) -> Any:
+    """A message as LangChain has it; without LangChain, the dict that its reducers take as well."""
+    try:
+        messages = import_module("langchain_core.messages")
+    except ModuleNotFoundError:
+        return {"role": role, "content": text}
+    return getattr(messages, _CLASSES[role])(content=text)

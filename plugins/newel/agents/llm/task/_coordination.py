@@ -1,0 +1,74 @@
+"""Coordination: an agent with sub-agents that work for it, each as a tool of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from newel_kernel.events import Event
+from newel_kernel.invocation import InvocationContext
+from newel_kernel.rendezvous import Meeting, merge
+from newel_kernel.routing import backwards
+from newel_kernel.types.content import FunctionCall
+
+if TYPE_CHECKING:
+    from newel.agents.llm.task._delegation_tools import DelegationTool
+
+Events = AsyncGenerator[Event, None]
+
+
+class Desk(Meeting):
+    """Where the events of sub-agents at work join those of the agent that they work for."""
+
+    __slots__ = ("turn",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        #: Tasks take turns: each may talk to the user.
+        self.turn = asyncio.Lock()
+
+
+async def coordinate(
+    ctx: InvocationContext, tools: Mapping[str, DelegationTool], run: Callable[[InvocationContext], Events]
+) -> Events:
+    """What earlier turns left to sub-agents, as far as it goes on now; then the agent's own events (`run`).
+
+    Where a sub-agent waits for the user or the outside, the invocation ends.
+    """
+    desk = Desk()
+    view = ctx.model_copy(update={"meeting": desk})
+    async with aclosing(merge([_work(view, tools, run)], desk)) as events:
+        async for event in events:
+            yield event
+    ctx.end_invocation = ctx.end_invocation or view.end_invocation
+
+
+async def _work(
+    ctx: InvocationContext, tools: Mapping[str, DelegationTool], run: Callable[[InvocationContext], Events]
+) -> Events:
+    for call, since in unfinished(ctx, tools):
+        async with aclosing(tools[call.name or ""].resume(ctx, call, since)) as resumed:
+            async for event in resumed:
+                yield event
+        if ctx.end_invocation:
+            return
+    async with aclosing(run(ctx)) as events:
+        async for event in events:
+            yield event
+
+
+def unfinished(ctx: InvocationContext, tools: Mapping[str, DelegationTool]) -> list[tuple[FunctionCall, int]]:
+    """The calls of sub-agents, in the agent's latest event, that have no result; with the index after that event."""
+    answered: set[str | None] = set()
+    own: set[str] | None = ctx.opening.own if ctx.opening is not None else None
+    for index, event in backwards(ctx.session.events):
+        if event.isolation_scope != ctx.isolation_scope or (own is not None and event.id not in own):
+            continue
+        answered.update(response.id for response in event.get_function_responses())
+        if event.author == ctx.agent.name and (calls := event.get_function_calls()):
+            return [(call, index + 1) for call in calls if call.name in tools and call.id not in answered]
+        if event.author == ctx.agent.name and event.content is not None and not event.get_function_responses():
+            break  # it has spoken since
+    return []

@@ -1,0 +1,278 @@
+"""The tools with which an agent has its sub-agents work for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+from pydantic import BaseModel
+
+from newel.agents.isolated import Outcome, run_isolated
+from newel.agents.llm.task._coordination import Desk
+from newel.agents.llm.task._finish_task_tool import finishing_response
+from newel.agents.llm.task._task_models import TaskRequest, _DefaultTaskInput
+from newel_kernel.context import Context
+from newel_kernel.contracts.agent import BaseAgent
+from newel_kernel.contracts.tool import BaseTool
+from newel_kernel.errors import ConfigurationError
+from newel_kernel.events import Event
+from newel_kernel.invocation import InvocationContext
+from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel_kernel.types.tools import FunctionDeclaration
+
+Events = AsyncGenerator[Event, None]
+
+_REQUEST = {"type": "object", "properties": {"request": {"type": "string"}}, "required": ["request"]}
+_ALONE = "A task agent takes this over and may talk to the user: call it alone, without other tools beside it."
+
+
+class Run:
+    """How far a sub-agent got with what it was given."""
+
+    __slots__ = ("_agent", "_open", "finished", "gave_back", "outcome")
+
+    def __init__(self, agent: BaseAgent) -> None:
+        self._agent = agent
+        self.outcome = Outcome(agent)
+        self.finished = False
+        #: Whether it handed over to somebody who does not work for it: it has nothing more to do then.
+        self.gave_back = False
+        self._open: set[str] = set()
+
+    @property
+    def waits(self) -> bool:
+        """Whether the agent called something that only the outside can answer, and said nothing since."""
+        return bool(self._open) and self.outcome.value is None
+
+    def see(self, event: Event) -> None:
+        """Take note of an event, before it is committed."""
+        if not event.partial:
+            self._open.update(event.long_running_tool_ids or ())
+            self._open.difference_update(str(response.id) for response in event.get_function_responses())
+        self.outcome.see(event)
+        if event.author == self._agent.name and finishing_response(event) is not None:
+            self.finished = True
+        actions = event.touched_actions
+        target = actions.transfer_to_agent if actions is not None else None
+        if target is not None and self._agent.find_agent(target) is None:
+            self.gave_back = True
+
+    def response(self) -> dict[str, Any]:
+        """What the agent came to, as the result of a call."""
+        if self.gave_back:
+            return {"error": f"The agent {self._agent.name!r} gave this back without a result."}
+        value = self.outcome.value
+        if isinstance(value, dict):
+            return value
+        return {"output" if self.finished else "result": value}
+
+
+class DelegationTool(BaseTool):
+    """A sub-agent as a tool of its parent. Its parameters are the agent's input schema, or `request`, a text.
+
+    Arguments that do not fit are an error result for the parent's model.
+    """
+
+    #: An agent gets it for what its sub-agents are, not for what is listed.
+    of_mode = True
+    #: Seconds; none: what the agent does has limits of its own.
+    timeout = 0
+
+    def __init__(self, agent: BaseAgent) -> None:
+        super().__init__(name=agent.name, description=agent.description)
+        self.agent = agent
+        self._schema: Any = getattr(agent, "input_schema", None)
+
+    @property
+    def origin(self) -> str:
+        """The agent."""
+        return f"{super().origin} of agent {self.agent.name!r}"
+
+    def _get_declaration(self) -> FunctionDeclaration:
+        schema = self._schema
+        if isinstance(schema, type) and issubclass(schema, BaseModel):
+            schema = schema.model_json_schema()
+            schema.pop("description", None)  # the model class's docstring; the agent has its own
+        return FunctionDeclaration(
+            name=self.name, description=self.description, parameters_json_schema=schema or _REQUEST
+        )
+
+    def validated(self, args: dict[str, Any]) -> Any:
+        """The arguments as the input schema has them; pydantic's ValidationError or a ValueError says what is wrong."""
+        if isinstance(self._schema, type) and issubclass(self._schema, BaseModel):
+            return self._schema.model_validate(args).model_dump(mode="json")
+        if self._schema is None and not isinstance(args.get("request"), str):
+            raise ValueError("`request` must be a text that says what is wanted")
+        if self._schema is None and (unknown := args.keys() - {"request"}):
+            raise ValueError(f"unknown: {', '.join(sorted(unknown))}; the only parameter is `request`")
+        return args
+
+    def _problem(self, error: ValueError) -> dict[str, Any]:
+        return {"error": f"Invoking `{self.name}()` failed: the arguments do not fit: {error}"}
+
+    def _desk(self, ctx: InvocationContext) -> Desk:
+        if not isinstance(ctx.meeting, Desk):
+            raise ConfigurationError(
+                f"{self.origin} works for the parent of its agent only: put the agent in `sub_agents` of the one "
+                f"that calls it, and do not list the tool (agent {ctx.agent.name!r} called it)"
+            )
+        return ctx.meeting
+
+    def resume(self, ctx: InvocationContext, call: FunctionCall, since: int) -> Events:
+        """Go on with a call of an earlier turn, up to its result, or until the agent waits once more."""
+        raise NotImplementedError
+
+    def _result(self, ctx: InvocationContext, call_id: str | None, author: str, response: Any) -> Event:
+        answer = FunctionResponse(id=call_id, name=self.name, response=response)
+        return Event(
+            invocation_id=ctx.invocation_id, author=author, branch=ctx.branch, isolation_scope=ctx.isolation_scope,
+            content=Content(role="user", parts=[Part(function_response=answer)]),
+        )  # fmt: skip
+
+    async def _tell(self, events: Events, run: Run, failed: Event) -> Events:
+        """The agent's events until it ends or gives the work back; a failure is told by an event first.
+
+        What the agent's code made of a cancellation is a cancellation still.
+        """
+        task = asyncio.current_task()
+        cancellations = task.cancelling() if task is not None else 0
+        async with aclosing(events) as told:
+            try:
+                async for event in told:
+                    run.see(event)
+                    yield event
+                    if run.gave_back:
+                        return
+            except Exception as error:
+                if task is not None and task.cancelling() > cancellations:
+                    raise asyncio.CancelledError from error
+                failed.error_code, failed.error_message = type(error).__name__, str(error)
+                yield failed
+                raise
+
+
+class SingleTurnTool(DelegationTool):
+    """A sub-agent that answers once: its answer is the tool's result. Calls of it may run side by side."""
+
+    #: Where the agent waits for the outside, the result comes later.
+    defers_response = True
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> Any:
+        """Have the agent answer."""
+        try:
+            given = self.validated(args)
+        except ValueError as error:
+            return self._problem(error)
+        ctx = tool_context.get_invocation_context()
+        run = Run(self.agent)
+        await self._desk(ctx).produce(self._answer(ctx, given, run))
+        if run.waits:
+            ctx.end_invocation = True
+            return None
+        return run.response()
+
+    async def _answer(self, ctx: InvocationContext, given: Any, run: Run, since: int | None = None) -> Events:
+        branch = f"{ctx.branch}.{self.name}@1" if ctx.branch else f"{self.name}@1"
+        node_input = given["request"] if self._schema is None else given
+        events = run_isolated(self.agent, ctx, node_input, branch=branch, isolation_scope=None, since=since)
+        failed = Event(
+            invocation_id=ctx.invocation_id, author=self.name, branch=branch, isolation_scope=ctx.isolation_scope
+        )
+        try:
+            async with aclosing(self._tell(events, run, failed)) as told:
+                async for event in told:
+                    yield event
+        except Exception as error:  # noqa: BLE001 - the agent is a plugin's; told by an event, and the parent goes on
+            settings: Any = ctx.composition.settings.get("delegation")
+            problem = f"The agent {self.name!r} failed: {type(error).__name__}: {error}"
+            run.outcome.value = {"error": problem} if settings is not None and settings.tell_failures else None
+
+    async def resume(self, ctx: InvocationContext, call: FunctionCall, since: int) -> Events:
+        """Go on with what the agent said so far."""
+        run = Run(self.agent)
+        try:
+            given = self.validated(call.args or {})
+        except ValueError as error:
+            yield self._result(ctx, call.id, ctx.agent.name, self._problem(error))
+            return
+        async with aclosing(self._answer(ctx, given, run, since)) as events:
+            async for event in events:
+                yield event
+        if run.waits:
+            ctx.end_invocation = True
+        else:
+            yield self._result(ctx, call.id, ctx.agent.name, run.response())
+
+
+class RequestTaskTool(DelegationTool):
+    """A sub-agent that takes a task over, over several turns of the user if need be, until it calls finish_task.
+
+    Its result is an event of its own. Tasks that are called together run one after another.
+    """
+
+    defers_response = True
+
+    def _get_declaration(self) -> FunctionDeclaration:
+        declaration = super()._get_declaration()
+        declaration.description = f"{self.description}\n\n{_ALONE}".strip()
+        return declaration
+
+    def request(self, args: dict[str, Any]) -> TaskRequest:
+        """The task; pydantic's ValidationError or a ValueError says what is wrong with the arguments."""
+        if self._schema is not None or not args.keys() & _DefaultTaskInput.model_fields.keys():
+            self.validated(args)
+        else:
+            _DefaultTaskInput.model_validate(args)
+        return TaskRequest(agent_name=self.name, input=args)
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> Any:
+        """Start the task; None where its result comes as an event of its own, now or in a later turn."""
+        try:
+            request = self.request(args)
+        except ValueError as error:
+            return self._problem(error)
+        ctx = tool_context.get_invocation_context()
+        desk = self._desk(ctx)
+        async with desk.turn:
+            if not ctx.end_invocation:  # else a task before this one waits, and this one waits for that
+                await desk.produce(self._carry_out(ctx, request, tool_context.function_call_id))
+        return None
+
+    async def _carry_out(
+        self, ctx: InvocationContext, request: TaskRequest, call_id: str | None, since: int | None = None
+    ) -> Events:
+        run = Run(self.agent)
+        start = len(ctx.session.events) if since is None else since
+        events = run_isolated(
+            self.agent, ctx, request.input, branch=ctx.branch, isolation_scope=call_id, since=start
+        )
+        failed = Event(
+            invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, isolation_scope=call_id
+        )
+        async with aclosing(self._tell(events, run, failed)) as told:
+            async for event in told:
+                yield event
+        if run.finished or run.gave_back:
+            yield self._result(ctx, call_id, "user", run.response())
+        else:
+            ctx.end_invocation = True
+
+    async def resume(self, ctx: InvocationContext, call: FunctionCall, since: int) -> Events:
+        """Go on in the task's own conversation, with what the user said there."""
+        run = Run(self.agent)
+        for event in ctx.session.events[since:]:
+            if event.isolation_scope == call.id and finishing_response(event) is not None:
+                run.see(event)
+        if run.finished:  # and it was interrupted before the result was told
+            yield self._result(ctx, call.id, "user", run.response())
+            return
+        try:
+            request = self.request(call.args or {})
+        except ValueError as error:
+            yield self._result(ctx, call.id, "user", self._problem(error))
+            return
+        async with aclosing(self._carry_out(ctx, request, call.id, since)) as events:
+            async for event in events:
+                yield event

@@ -1,0 +1,125 @@
+"""finish_task: how a task agent says that it is done, and with what."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, Protocol
+
+from pydantic import TypeAdapter, ValidationError
+
+from newel.agents.llm.task._task_models import _DefaultTaskOutput
+from newel_kernel.context import Context
+from newel_kernel.contracts.request import LlmRequest
+from newel_kernel.contracts.tool import BaseTool
+from newel_kernel.events import Event
+from newel_kernel.invocation import InvocationContext
+from newel_kernel.routing import find_call_event
+from newel_kernel.types.content import FunctionResponse
+from newel_kernel.types.tools import FunctionDeclaration
+
+FINISH_TASK_TOOL_NAME = "finish_task"
+FINISH_TASK_SUCCESS_RESULT = "The task is finished."
+_WRAPPER_KEY = "result"
+_INSTRUCTION = (
+    "Do NOT call `finish_task` prematurely. Use your available tools to fully complete every aspect of the delegated "
+    "task first. Where the task leaves something open that only the user knows, ask the user. When everything is "
+    "done, call `finish_task`, alone and without any other text."
+)
+
+
+class TaskAgent(Protocol):
+    """What the tool needs to know of its agent."""
+
+    output_schema: Any
+
+
+class FinishTaskTool(BaseTool):
+    """`finish_task`: its parameters are the fields of the agent's output schema.
+
+    Without one it takes a `result`, a text; a schema that is no object is the parameter `result`. An answer that
+    does not fit is an error result, so that the model can mend it.
+    """
+
+    #: An agent gets it for its mode.
+    of_mode = True
+
+    def __init__(self, task_agent: TaskAgent) -> None:
+        super().__init__(
+            name=FINISH_TASK_TOOL_NAME, description="Finish the delegated task and hand over what came of it."
+        )
+        schema = task_agent.output_schema
+        self.output_schema: Any = _DefaultTaskOutput if schema is None else schema
+        self._adapter: TypeAdapter[Any] | None = None
+        if isinstance(self.output_schema, dict):  # a JSON schema: nothing here checks a value against it
+            raw = dict(self.output_schema)
+        else:
+            self._adapter = TypeAdapter(self.output_schema)
+            raw = self._adapter.json_schema()
+        self._wrapper_key: str | None = None
+        if str(raw.get("type", "")).lower() != "object" and "properties" not in raw:
+            self._wrapper_key = _WRAPPER_KEY
+            definitions = raw.pop("$defs", None)  # references in it begin at the root
+            raw = {"type": "object", "properties": {_WRAPPER_KEY: raw}, "required": [_WRAPPER_KEY]}
+            if definitions:
+                raw["$defs"] = definitions
+        self._declaration = FunctionDeclaration(
+            name=self.name, description=self.description, parameters_json_schema=raw
+        )
+
+    def _get_declaration(self) -> FunctionDeclaration:
+        return self._declaration
+
+    async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:
+        """Declare the tool, and say when to call it."""
+        llm_request.append_tools([self])
+        llm_request.append_instructions([_INSTRUCTION])
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> Any:
+        """FINISH_TASK_SUCCESS_RESULT, or what is wrong with the arguments."""
+        try:
+            self.output(args)
+        except ValidationError as error:
+            return {
+                "error": (
+                    f"Invoking `{self.name}()` failed due to validation errors:\n{error}\nYou could retry calling "
+                    "this tool, but it is IMPORTANT for you to provide all the mandatory parameters with correct types."
+                )
+            }
+        return FINISH_TASK_SUCCESS_RESULT
+
+    def output(self, args: dict[str, Any]) -> Any:
+        """The value that the arguments stand for, as plain data; a wrong one raises pydantic's ValidationError."""
+        value = args.get(self._wrapper_key) if self._wrapper_key else args
+        if self._adapter is None:
+            return value
+        return self._adapter.dump_python(self._adapter.validate_python(value), mode="json")
+
+
+async def until_finished(
+    ctx: InvocationContext, tool: FinishTaskTool, events: AsyncGenerator[Event, None]
+) -> AsyncGenerator[Event, None]:
+    """The events of a task agent, up to the one that says that it is done, which gets the `output`."""
+    agent_name = ctx.agent.name
+    async with aclosing(events) as told:
+        async for event in told:
+            if event.author != agent_name:  # of an agent that works for this one
+                yield event
+                continue
+            done = finishing_response(event)
+            if done is not None:  # its call is committed, perhaps by a process that is gone
+                called = find_call_event(ctx.session.events, {done.id})
+                offered = [call for call in called.get_function_calls() if call.id == done.id] if called else []
+                if offered:
+                    event.output = tool.output(offered[0].args or {})
+                    yield event
+                    return
+            yield event
+
+
+def finishing_response(event: Event) -> FunctionResponse | None:
+    """The result of a successful finish_task among the event's results."""
+    for response in event.get_function_responses():
+        if response.name == FINISH_TASK_TOOL_NAME and response.response == {"result": FINISH_TASK_SUCCESS_RESULT}:
+            return response
+    return None

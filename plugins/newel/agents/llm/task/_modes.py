@@ -1,0 +1,37 @@
+"""Modes: what an LLM agent gets for its own mode, and for those of its sub-agents."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from newel.agents.llm.task._coordination import coordinate
+from newel.agents.llm.task._delegation_tools import DelegationTool, RequestTaskTool, SingleTurnTool
+from newel.agents.llm.task._finish_task_tool import FinishTaskTool, until_finished
+from newel_kernel.events import Event
+from newel_kernel.invocation import InvocationContext
+from newel_kernel.loop import reason_and_act
+
+
+def tools_of(agent: Any) -> list[Any]:
+    """The agent's tools: its own, finish_task for a task agent, and one for each sub-agent that works for it."""
+    tools = [entry for entry in agent.tools if not isinstance(entry, (FinishTaskTool, DelegationTool))]
+    if agent.mode == "task":
+        tools.append(FinishTaskTool(agent))
+    for child in agent.sub_agents:
+        mode = getattr(child, "mode", None)
+        if mode == "task":
+            tools.append(RequestTaskTool(child))
+        elif mode == "single_turn":
+            tools.append(SingleTurnTool(child))
+    return tools
+
+
+def delegating(agent: Any, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+    """The agent's events with those of the sub-agents that work for it; those of a task agent until it is done."""
+    tools = {entry.name: entry for entry in agent.tools if isinstance(entry, DelegationTool)}
+    events = coordinate(ctx, tools, reason_and_act) if tools else reason_and_act(ctx)
+    if agent.mode != "task":
+        return events
+    finish = next(entry for entry in agent.tools if isinstance(entry, FinishTaskTool))
+    return until_finished(ctx, finish, events)

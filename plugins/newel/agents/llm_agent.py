@@ -1,0 +1,210 @@
+"""LlmAgent: an agent that a model drives, with tools and sub-agents."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from newel.agents.llm import task
+from newel.agents.resuming import handed_over, has_finished, pauses, transferred_to
+from newel.agents.structured_output import validated as validated
+from newel_kernel.composing import compose_once
+from newel_kernel.contracts.agent import BaseAgent, BaseAgentState, Handover
+from newel_kernel.contracts.model import BaseLlm
+from newel_kernel.contracts.tool import BaseTool, BaseToolset
+from newel_kernel.events import Event
+from newel_kernel.hooks import LIFECYCLE
+from newel_kernel.invocation import InvocationContext
+from newel_kernel.loop import reason_and_act
+from newel_kernel.resumption import waits
+from newel_kernel.routing import is_delegate
+from newel_kernel.types.config import GenerateContentConfig
+from newel_kernel.types.hot import as_plain
+
+_OWN_FIELDS = {
+    "tools": "LlmAgent.tools",
+    "system_instruction": "LlmAgent.instruction",
+    "response_schema": "LlmAgent.output_schema",
+}
+
+
+class LlmAgent(BaseAgent):
+    """An agent that asks a model what to do, runs the tools it calls, and may transfer to other agents.
+
+    `model` is an address (``gemini-2.5-flash``, ``demo:``, ``script:steps.yaml``) or a BaseLlm; where it is
+    empty, the nearest ancestor's is used, else the distribution's default. `tools` holds functions, tools
+    and toolsets.
+    """
+
+    transfers: ClassVar[bool] = True
+
+    model: str | BaseLlm = ""
+    #: Text with ``{state_key}`` placeholders, or a function of a ReadonlyContext that returns text as it is to be sent.
+    instruction: Any = ""
+    #: The same, for the whole tree; only the root's is used.
+    global_instruction: Any = ""
+    #: Sent as it is, before everything else, so that a provider can cache it (text, a Content or parts).
+    static_instruction: Any = None
+    tools: list[Any] = Field(default_factory=list)
+    generate_content_config: GenerateContentConfig | None = None
+    mode: Literal["chat", "task", "single_turn"] | None = None
+    disallow_transfer_to_parent: bool = False
+    disallow_transfer_to_peers: bool = False
+    #: 'none': the model sees only the current turn.
+    include_contents: Literal["default", "none"] = "default"
+    input_schema: Any = None
+    output_schema: Any = None
+    #: The state key that gets the final answer.
+    output_key: str | None = None
+    planner: Any = None
+    code_executor: Any = None
+    before_model_callback: Any = None
+    after_model_callback: Any = None
+    on_model_error_callback: Any = None
+    before_tool_callback: Any = None
+    after_tool_callback: Any = None
+    on_tool_error_callback: Any = None
+
+    @field_validator("generate_content_config", mode="before")
+    @classmethod
+    def _only_its_own(cls, value: Any) -> Any:
+        config = GenerateContentConfig.model_validate(as_plain(value)) if value is not None else None
+        for field, instead in _OWN_FIELDS.items():
+            if config is not None and getattr(config, field):
+                raise ValueError(f"generate_content_config.{field} must not be set: use {instead}")
+        return config
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Give the agent the tools of its mode and those to reach its delegates.
+
+        Callbacks' signatures are checked now: a wrong one must not wait for its first call.
+        """
+        super().model_post_init(context)
+        if self._has_modes() or any(getattr(entry, "of_mode", False) for entry in self.tools):
+            self.tools = task.tools_of(self)
+        for hook in LIFECYCLE:
+            if getattr(self, hook, None) is not None:
+                self.callbacks(hook)
+
+    @cached_property
+    def _adapted(self) -> dict[int, tuple[Any, list[BaseTool]]]:
+        """The tools made of entries that are none, by the entry's identity."""
+        return {}
+
+    def _has_modes(self) -> bool:
+        """Whether the agent works for another one, on a task, or has sub-agents that work for it."""
+        return self.mode == "task" or (bool(self.sub_agents) and any(map(is_delegate, self.sub_agents)))
+
+    def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        if ctx.is_resumable:
+            return self._resumable(ctx)
+        if ctx.resumed and (target := handed_over(self, ctx)) is not None:
+            return self._handing_over(target, ctx)
+        return self._turns(ctx)
+
+    async def _handing_over(self, target: BaseAgent, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        yield Handover(target, ctx)
+
+    def _turns(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        events = task.delegating(self, ctx) if self._has_modes() else reason_and_act(ctx)
+        return events if self.output_key is None else self._saving_output(events)
+
+    async def _resumable(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        """The agent's events from where it stopped, if it had begun, and then that it ended (S0 §2.1)."""
+        resumed = self._load_agent_state(ctx, BaseAgentState) is not None
+        ctx.agent_states.pop(self.name, None)  # should the agent run once more in this invocation, it begins anew
+        target = transferred_to(self, ctx) if resumed else None
+        if target is not None:
+            if not ctx.end_of_agents.get(target.name):
+                yield Handover(target, ctx)
+        elif not (resumed and has_finished(self, ctx) and not waits(ctx)):
+            async with aclosing(self._turns(ctx)) as events:
+                async for event in events:
+                    yield event
+        if not pauses(ctx) and not (ctx.end_invocation and self._has_modes()):  # a task that asks ends it too
+            ctx.set_agent_state(self.name, end_of_agent=True)
+            yield self._state_event(ctx)
+
+    async def _saving_output(self, said: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+        async with aclosing(said) as events:
+            async for event in events:
+                self._save_output(event)
+                yield event
+
+    def _save_output(self, event: Event) -> None:
+        """Put the text of a final answer (validated, where there is an output schema) into the state."""
+        if event.author != self.name or not event.is_final_response():
+            return
+        parts = event.content.parts if event.content is not None else None
+        if not parts or self.output_key is None:
+            return
+        text = "".join(part.text for part in parts if part.text and not part.thought)
+        value: Any = text
+        if self.output_schema is not None:
+            if not text.strip() or self.mode == "task":  # a task's result goes to finish_task, and this is a question
+                return
+            value = validated(self.output_schema, text)
+        event.actions.state_delta[self.output_key] = value
+
+    @property
+    def canonical_model(self) -> BaseLlm:
+        """The model itself, resolved by the process's distribution where `model` is an address."""
+        named = self._named_model()
+        return compose_once().model(named) if isinstance(named, str) else named
+
+    def model_for(self, ctx: InvocationContext) -> BaseLlm:
+        """The model itself, resolved by the invocation's distribution."""
+        named = self.model or self._named_model()
+        return ctx.composition.model(named) if isinstance(named, str) else named
+
+    def _named_model(self) -> str | BaseLlm:
+        agent: BaseAgent | None = self
+        while agent is not None:
+            model: str | BaseLlm | None = getattr(agent, "model", None)
+            if model:
+                return model
+            agent = agent.parent_agent
+        return ""
+
+    def as_tools(self, entry: Any, ctx: InvocationContext) -> list[BaseTool]:
+        """The tools of one entry of `tools`; what is no tool is adapted once."""
+        known = self._adapted.get(id(entry))
+        if known is None or known[0] is not entry:
+            made = entry if isinstance(entry, BaseTool) else ctx.composition.adapt_tool(entry)
+            known = self._adapted[id(entry)] = (entry, [made])
+        return known[1]
+
+    def plain_tools(self, ctx: InvocationContext) -> list[BaseTool] | None:
+        """The agent's tools where each only declares itself, found out once per list of entries; else None."""
+        known = self._plain
+        if not known or known[0] != self.tools:
+            found: list[BaseTool] = []
+            if not any(isinstance(entry, BaseToolset) for entry in self.tools):
+                found = [tool for entry in self.tools for tool in self.as_tools(entry, ctx)]
+            whole = found and all(type(t).process_llm_request is BaseTool.process_llm_request for t in found)
+            known[:] = [list(self.tools), found if whole else None]
+        return known[1]  # type: ignore[no-any-return]
+
+    @cached_property
+    def _plain(self) -> list[Any]:
+        """The entries that `plain_tools` knows, and their tools."""
+        return []
+
+    async def canonical_tools(self, ctx: Any = None) -> list[BaseTool]:
+        """Every tool of the agent, functions adapted and toolsets asked."""
+        tools: list[BaseTool] = []
+        for entry in self.tools:
+            if isinstance(entry, BaseToolset):
+                tools.extend(await entry.get_tools_with_prefix(ctx))
+            elif isinstance(entry, BaseTool):
+                tools.append(entry)
+            else:
+                tools.append(compose_once().adapt_tool(entry))
+        return tools
+
+
+Agent = LlmAgent

@@ -1,0 +1,113 @@
+"""LoopAgent: runs its sub-agents again and again."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+from typing import Any
+
+from newel.agents.resuming import pauses
+from newel_kernel.contracts.agent import BaseAgent, BaseAgentState
+from newel_kernel.events import Event
+from newel_kernel.invocation import InvocationContext
+
+#: The events whose escalation a loop has answered, so that a loop around it goes on.
+_ANSWERED = "loop_agent.answered_escalations"
+
+
+class LoopAgentState(BaseAgentState):
+    """The sub-agent that runs, and how many rounds are complete."""
+
+    current_sub_agent: str = ""
+    times_looped: int = 0
+
+
+class LoopAgent(BaseAgent):
+    """Runs `sub_agents` in rounds until one escalates or `max_iterations` rounds are done."""
+
+    max_iterations: int | None = None
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        if not self.sub_agents:
+            return
+        state: LoopAgentState | None = self._load_agent_state(ctx, LoopAgentState)
+        leave = self._take_up(ctx) if state is not None else False
+        rounds, start, resuming = self._where(ctx, state)
+        while not leave and (not self.max_iterations or rounds < self.max_iterations):
+            for agent in self.sub_agents[start:]:
+                if ctx.is_resumable and not resuming:
+                    checkpoint = LoopAgentState(current_sub_agent=agent.name, times_looped=rounds)
+                    ctx.set_agent_state(self.name, agent_state=checkpoint)
+                    yield self._state_event(ctx)
+                resuming = False
+                async with aclosing(agent.run_async(ctx)) as events:
+                    async for event in events:
+                        yield event
+                        leave = _escalates(ctx, event) or leave
+                if pauses(ctx):
+                    return
+                if leave:
+                    break
+            start = 0
+            rounds += 1
+            for agent in self.sub_agents:
+                _forget(ctx, agent)
+        if ctx.is_resumable:
+            ctx.set_agent_state(self.name, end_of_agent=True)
+            yield self._state_event(ctx)
+
+    def _take_up(self, ctx: InvocationContext) -> bool:
+        """Forget the checkpoints of earlier rounds, which the log also has; whether this round has escalated."""
+        since: list[Event] = []
+        for event in reversed(ctx.get_events(current_invocation=True)):
+            if event.author == self.name and (a := event.touched_actions) is not None and a.agent_state is not None:
+                break
+            since.append(event)
+        begun = {event.author for event in since}
+        for agent in _below(self):
+            if agent.name not in begun:
+                ctx.set_agent_state(agent.name)
+        return any(self._is_left_by(event) for event in since)
+
+    def _is_left_by(self, event: Event) -> bool:
+        """Whether `event` escalates out of this loop, and not out of one inside it."""
+        if (actions := event.touched_actions) is None or not actions.escalate:
+            return False
+        agent = self.find_sub_agent(event.author)
+        while agent is not None and agent is not self and not isinstance(agent, LoopAgent):
+            agent = agent.parent_agent
+        return agent is self
+
+    def _where(self, ctx: InvocationContext, state: LoopAgentState | None) -> tuple[int, int, bool]:
+        """The complete rounds, the index of the sub-agent to begin with, and whether it had begun before."""
+        names = [agent.name for agent in self.sub_agents]
+        if state is None or state.current_sub_agent not in names:
+            return state.times_looped if state is not None else 0, 0, False
+        index = names.index(state.current_sub_agent)
+        if ctx.end_of_agents.get(state.current_sub_agent):
+            return state.times_looped, index + 1, False
+        return state.times_looped, index, True
+
+
+def _escalates(ctx: InvocationContext, event: Event) -> bool:
+    """Whether `event` ends this loop: it escalates, and no loop inside has answered it."""
+    actions = event.touched_actions
+    if actions is None or not actions.escalate:
+        return False
+    answered: set[Any] = ctx.notes.setdefault(_ANSWERED, set())
+    if event.id in answered:
+        return False
+    answered.add(event.id)
+    return True
+
+
+def _forget(ctx: InvocationContext, agent: BaseAgent) -> None:
+    """Drop the checkpoints of a subtree: the next round starts it afresh."""
+    for one in (agent, *_below(agent)):
+        ctx.set_agent_state(one.name)
+
+
+def _below(agent: BaseAgent) -> Iterator[BaseAgent]:
+    for child in agent.sub_agents:
+        yield child
+        yield from _below(child)

@@ -1,0 +1,64 @@
+"""Opening: how the conversation of an isolated run begins, and who talks in it how."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
+
+from newel_kernel import InvocationContext
+from newel_kernel.events import Event
+from newel_kernel.types.content import Content, Part, freeze, thaw
+
+
+class Opening:
+    """What an agent was given in the place of the user's message, and since which event it converses.
+
+    `since` is the index in the session of the first event that can belong to the run; `own` are the ids of those
+    that do, as far as it goes, or None where the isolation scope tells.
+    """
+
+    __slots__ = ("agent", "content", "histories", "own", "since")
+
+    def __init__(self, agent: str, content: Content, since: int, own: set[str] | None) -> None:
+        self.agent = agent
+        self.content = freeze(content)
+        self.since = since
+        self.own = own
+        #: The conversation as each agent in it sees it, kept by whoever tells it; it lives as long as the run.
+        self.histories: dict[str, Any] = {}
+
+    def said(self, events: Sequence[Event]) -> Sequence[Event]:
+        """The events that can belong to the run."""
+        tail = events[self.since :] if self.since else events
+        own = self.own
+        return tail if own is None else [event for event in tail if event.id in own]
+
+
+def as_opening(node_input: Any) -> Content:
+    """`node_input` as a message: a Content's parts, a text as it is, a model, a dict or a list as JSON."""
+    if isinstance(node_input, Content):
+        return Content(role="user", parts=list(thaw(node_input).parts or ()))
+    if isinstance(node_input, str):
+        text = node_input
+    elif isinstance(node_input, BaseModel):
+        text = node_input.model_dump_json()
+    elif isinstance(node_input, (dict, list, tuple)):
+        text = json.dumps(to_jsonable_python(node_input, fallback=str), ensure_ascii=False)
+    else:
+        text = str(node_input)
+    return Content(role="user", parts=[Part(text=text)])
+
+
+def mode_of(ctx: InvocationContext) -> str:
+    """How the agent converses: 'chat', 'task' or 'single_turn'.
+
+    One without a mode chats, but for the one that an isolated run was started for: that answers once.
+    """
+    mode: str | None = getattr(ctx.agent, "mode", None)
+    if mode is not None:
+        return mode
+    return "single_turn" if ctx.opening is not None and ctx.opening.agent == ctx.agent.name else "chat"

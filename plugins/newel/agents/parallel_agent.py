@@ -1,0 +1,34 @@
+"""ParallelAgent: runs its sub-agents side by side, each on a branch of its own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from newel.agents.resuming import pauses
+from newel_kernel.contracts.agent import BaseAgent, BaseAgentState
+from newel_kernel.events import Event
+from newel_kernel.invocation import InvocationContext
+from newel_kernel.rendezvous import merge
+
+
+class ParallelAgent(BaseAgent):
+    """Runs `sub_agents` concurrently. None sees what another says; whoever runs next sees them all."""
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        if not self.sub_agents:
+            return
+        if ctx.is_resumable and self.name not in ctx.agent_states:
+            ctx.set_agent_state(self.name, agent_state=BaseAgentState())
+            yield self._state_event(ctx)
+        waiting = [agent for agent in self.sub_agents if not ctx.end_of_agents.get(agent.name)]
+        async with aclosing(merge([agent.run_async(self._branch(ctx, agent)) for agent in waiting])) as events:
+            async for event in events:
+                yield event
+        if ctx.is_resumable and not pauses(ctx):
+            ctx.set_agent_state(self.name, end_of_agent=True)
+            yield self._state_event(ctx)
+
+    def _branch(self, ctx: InvocationContext, agent: BaseAgent) -> InvocationContext:
+        name = f"{self.name}.{agent.name}"
+        return ctx.model_copy(update={"branch": f"{ctx.branch}.{name}" if ctx.branch else name, "agent": agent})

@@ -1,0 +1,41 @@
+"""SequentialAgent: runs its sub-agents one after another."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from newel.agents.resuming import pauses
+from newel_kernel.contracts.agent import BaseAgent, BaseAgentState
+from newel_kernel.events import Event
+from newel_kernel.invocation import InvocationContext
+
+
+class SequentialAgentState(BaseAgentState):
+    """The sub-agent that runs."""
+
+    current_sub_agent: str = ""
+
+
+class SequentialAgent(BaseAgent):
+    """Runs `sub_agents` in order, each on the same branch."""
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        state = self._load_agent_state(ctx, SequentialAgentState)
+        names = [agent.name for agent in self.sub_agents]
+        start = names.index(state.current_sub_agent) if state and state.current_sub_agent in names else 0
+        for index, agent in enumerate(self.sub_agents[start:], start):
+            resuming = state is not None and index == start
+            if resuming and ctx.end_of_agents.get(agent.name):
+                continue
+            if ctx.is_resumable and not resuming:
+                ctx.set_agent_state(self.name, agent_state=SequentialAgentState(current_sub_agent=agent.name))
+                yield self._state_event(ctx)
+            async with aclosing(agent.run_async(ctx)) as events:
+                async for event in events:
+                    yield event
+            if pauses(ctx):
+                return
+        if ctx.is_resumable and self.sub_agents:
+            ctx.set_agent_state(self.name, end_of_agent=True)
+            yield self._state_event(ctx)

@@ -1,0 +1,67 @@
+"""Calls that agent files ask for: what ``{name, args}`` makes of a class or a function."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from newel.agents.common_configs import CodeConfig
+
+_REQUIRED = (
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    inspect.Parameter.KEYWORD_ONLY,
+)
+
+
+def check_call(function: Callable[..., Any], config: CodeConfig) -> None:
+    """Raise a TypeError where `function` cannot be called with the arguments of `config`."""
+    signature = _signature(function)
+    if signature is not None:
+        signature.bind(*config.positional, **config.keywords)
+
+
+def applied(function: Callable[..., Any], config: CodeConfig) -> Any:
+    """What a name with arguments means.
+
+    Where the arguments complete the call, it is made, and what it returns is meant (a class, a factory). Where a
+    function wants more, they are bound, and the model or the hook gives the rest.
+    """
+    signature = None if inspect.isclass(function) else _signature(function)
+    if signature is None:
+        return function(*config.positional, **config.keywords)
+    given = signature.bind_partial(*config.positional, **config.keywords).arguments
+    if all(p.default is not p.empty or p.kind not in _REQUIRED or n in given for n, p in signature.parameters.items()):
+        return function(*config.positional, **config.keywords)
+    left = [p for name, p in signature.parameters.items() if name not in given]
+    return _bound(function, config, signature.replace(parameters=left))
+
+
+def _bound(function: Callable[..., Any], config: CodeConfig, signature: inspect.Signature) -> Callable[..., Any]:
+    """`function` with the arguments of `config`, which its signature does not show: they may be secrets."""
+    call: Callable[..., Any]
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def call(*args: Any, **keywords: Any) -> Any:
+            return await function(*config.positional, *args, **config.keywords, **keywords)
+
+    else:
+
+        @functools.wraps(function)
+        def call(*args: Any, **keywords: Any) -> Any:
+            return function(*config.positional, *args, **config.keywords, **keywords)
+
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    if not hasattr(function, "__name__"):  # an object that can be called
+        call.__name__ = config.name.rpartition(".")[2]
+    return call
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,86 @@
+"""Environment variables in agent files: ``${NAME}`` in a value, and errors that do not tell what it stands for."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from newel.agents.yaml_syntax import Steps
+from newel_kernel.errors import AgentConfigError
+
+_REFERENCE = re.compile(r"\$(?:(?P<escaped>\$)(?=\{)|\{(?P<name>[^{}]*)\}|(?P<open>\{))")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+#: Shorter values are no secrets, and hiding them would garble every message.
+_SHORTEST = 4
+#: The least piece of a value that is hidden where a message shows it cut short.
+_PIECE = 8
+
+Fault = Callable[[Steps, str], AgentConfigError]
+
+
+def interpolated(value: Any, steps: Steps, fault: Fault, used: dict[str, str]) -> Any:
+    """`value` with every ``${NAME}`` replaced by the variable; ``$${`` stands for ``${``.
+
+    Variables that were read are added to `used`. What is wrong is raised as `fault` makes it.
+    """
+    if isinstance(value, dict):
+        for key in value:
+            if isinstance(key, str) and "${" in key:
+                raise fault((*steps, key), f"the key {key!r} cannot hold a variable; only values can")
+        return {key: interpolated(item, (*steps, str(key)), fault, used) for key, item in value.items()}
+    if isinstance(value, list):
+        return [interpolated(item, (*steps, index), fault, used) for index, item in enumerate(value)]
+    if not isinstance(value, str) or "${" not in value:
+        return value
+    return _REFERENCE.sub(lambda match: _replacement(match, steps, fault, used), value)
+
+
+def _replacement(match: re.Match[str], steps: Steps, fault: Fault, used: dict[str, str]) -> str:
+    hint = "write ${NAME}, or $${ for the text ${"
+    if match["escaped"]:
+        return "$"
+    if match["open"]:
+        raise fault(steps, f"a reference ${{ has no closing }}; {hint}")
+    name = match["name"]
+    if not _NAME.fullmatch(name):
+        raise fault(steps, f"{match[0]!r} is no reference to an environment variable; {hint}")
+    if name not in os.environ:
+        hint = f"set it, or write $${{{name}}} for the text ${{{name}}}"
+        raise fault(steps, f"the environment variable {name!r} is not set; {hint}")
+    used[name] = os.environ[name]
+    return used[name]
+
+
+def masked(text: str, used: Mapping[str, str]) -> str:
+    """`text` with ``${NAME}`` in place of the values of variables, and of longer pieces of them."""
+    longest_first = sorted(used.items(), key=lambda entry: -len(entry[1]))
+    for name, value in longest_first:
+        for form in dict.fromkeys((value, repr(value)[1:-1], *value.splitlines())):
+            if len(form.strip()) >= _SHORTEST:
+                text = _without(text, form, f"${{{name}}}")
+    return text
+
+
+def _without(text: str, value: str, shown: str) -> str:
+    """`text` without `value` and, where it stands cut short (``sk-123...``), without what is left of it."""
+    text = text.replace(value, shown)
+    for length in range(min(len(value) - 1, len(text)), _PIECE - 1, -1):
+        text = text.replace(value[:length], shown).replace(value[-length:], shown)
+    return text
+
+
+def tells(error: BaseException, used: Mapping[str, str]) -> bool:
+    """Whether an error, or one that it came from, shows the value of a variable."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        if masked(str(one), used) != str(one):
+            return True
+        waiting += (one.__cause__, one.__context__)
+    return False

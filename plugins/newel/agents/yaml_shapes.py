@@ -1,0 +1,188 @@
+"""Shapes in the JSON schema of agent files: how references, calls, nodes and edges are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from newel_kernel.types.config import GenerateContentConfig
+
+#: A name of the app's code.
+DOTTED = r"^\.?[^\W\d_]\w*(\.[^\W\d_]\w*)+$"
+_FILE = r"\.ya?ml$"
+_VARIABLE = r"\$\{"
+#: What an agent says in fields of its own.
+_NOT_ITS_OWN = ("tools", "system_instruction", "response_schema")
+
+
+def ref(name: str) -> dict[str, Any]:
+    """A reference to a definition."""
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def several(shape: dict[str, Any]) -> dict[str, Any]:
+    """A list."""
+    return {"type": "array", "items": shape}
+
+
+def mapping(required: Iterable[str] = (), **properties: Any) -> dict[str, Any]:
+    """A mapping with these keys and no others."""
+    return {
+        "type": "object", "properties": properties, "required": list(required), "additionalProperties": False,
+    }  # fmt: skip
+
+
+def any_of(*shapes: dict[str, Any]) -> dict[str, Any]:
+    """One of several shapes."""
+    return {"anyOf": list(shapes)}
+
+
+def code_of(names: list[str]) -> dict[str, Any]:
+    """Code by the name of an installed one or as module.attribute, alone or with arguments."""
+    own = {"type": "string", "pattern": DOTTED}
+    name = any_of({"enum": names}, own, ref("variable")) if names else any_of(own, ref("variable"))
+    return any_of(name, mapping(["name"], name=name, args=ref("arguments")))
+
+
+_TEXT = {"type": "string"}
+_OPTIONS: dict[str, Any] = {
+    "rerun_on_resume": {"type": "boolean"},
+    "retry_config": {"type": "object", "description": "The fields of a RetryConfig, such as max_attempts."},
+    "timeout": {"type": "number"},
+    "parallel_worker": {"type": "boolean"},
+    "max_concurrency": {"type": "integer"},
+    "max_parallel_workers": {"type": "integer"},
+}
+_ROUTE = any_of({"type": "boolean"}, {"type": "integer"}, _TEXT)
+_ENDS = any_of(ref("node"), several(ref("node")))
+
+
+def _subject(key: str, shape: dict[str, Any]) -> dict[str, Any]:
+    return mapping([key], name=_TEXT, agent_class={"const": "FunctionNode"}, **{key: shape}, **_OPTIONS)
+
+
+SHAPES: dict[str, Any] = {
+    "any": {},
+    "text": _TEXT,
+    "variable": {
+        "description": "A text with environment variables.", "type": "string", "pattern": _VARIABLE,
+    },
+    "arguments": {
+        "description": "The arguments of a call: a mapping, or a list of names and values.",
+        **any_of({"type": "object"}, several(mapping(["value"], name={"type": ["string", "null"]}, value={}))),
+    },
+    "code": {"description": "module.attribute of the app's folder, alone or with arguments.", **code_of([])},
+    "callbacks": any_of(ref("code"), several(ref("code"))),
+    "tools": several(ref("tool")),
+    "model": any_of(_TEXT, {"type": "object", **mapping(["name"], name=_TEXT, args=ref("arguments"))}),
+    "content": any_of(_TEXT, mapping(["parts"], role=_TEXT, parts=several({"type": "object"}))),
+    "schemaReference": any_of(ref("code"), {"description": "A JSON schema.", "type": "object", "anyOf": [
+        {"required": [key]} for key in ("type", "properties", "$ref", "anyOf")
+    ]}),
+    "agentReference": {
+        "description": "An agent: a file, relative to this one, or an agent of the app's code.",
+        **any_of(
+            {"type": "string", "pattern": _FILE},
+            mapping(["config_path"], config_path={"type": "string", "pattern": f"{_FILE}|{_VARIABLE}"}),
+            mapping(["code"], code={"type": "string", "pattern": f"{DOTTED}|{_VARIABLE}"}),
+        ),
+    },
+    "agentReferences": several(ref("agentReference")),
+    "ownAgent": {
+        "description": "An agent of a class of the app, which knows its own fields.",
+        "type": "object", "properties": {"name": _TEXT, "description": _TEXT}, "required": ["agent_class", "name"],
+    },
+    "nodes": any_of({"type": "object", "additionalProperties": ref("node")}, several(ref("node"))),
+    "node": {
+        "description": "A node: its name, a function, a file, an installed tool, or a mapping.",
+        **any_of(
+            _TEXT,
+            *(_subject(key, ref("code")) for key in ("function", "func", "func_code", "code")),
+            _subject("config_path", {"type": "string", "pattern": f"{_FILE}|{_VARIABLE}"}),
+            _subject("tool", ref("tool")),
+            mapping(["agent_class"], agent_class={"const": "JoinNode"}, name=_TEXT, description=_TEXT, **_OPTIONS),
+            {"description": "An agent that stands here.", "type": "object", "anyOf": [
+                {"required": ["agent_class"], "properties": {"agent_class": {"not": {
+                    "enum": ["JoinNode", "FunctionNode"]}}}},
+                {"required": ["instruction"]}, {"required": ["model"]}, {"required": ["tools"]},
+            ]},
+        ),
+    },
+    "edges": several(any_of(
+        {"description": "A chain.", **several(any_of(
+            ref("node"),
+            {"description": "Nodes side by side.", **several(ref("node"))},
+            {"description": "Route: node; DEFAULT is for every other route.", "type": "object",
+             "additionalProperties": _ENDS},
+        )), "minItems": 2},
+        mapping(["from", "to"], **{"from": _ENDS, "to": _ENDS, "route": any_of(_ROUTE, several(_ROUTE))}),
+        mapping(["from_node", "to_node"], from_node=_ENDS, to_node=_ENDS, route=any_of(_ROUTE, several(_ROUTE))),
+    )),
+}  # fmt: skip
+
+
+def generation() -> dict[str, Any]:
+    """The configuration of model calls, in both spellings, without what an agent says elsewhere."""
+    snake = GenerateContentConfig.model_json_schema(by_alias=False)
+    camel = GenerateContentConfig.model_json_schema(by_alias=True)
+    merged = _both(snake, camel)
+    merged["$defs"] = {name: _both(one, camel["$defs"][name]) for name, one in snake.get("$defs", {}).items()}
+    for field in _NOT_ITS_OWN:
+        head, *tail = field.split("_")
+        for key in (field, head + "".join(map(str.title, tail))):
+            merged["properties"].pop(key, None)
+    return merged
+
+
+def _both(snake: dict[str, Any], camel: dict[str, Any]) -> dict[str, Any]:
+    if "enum" in snake:  # an unknown value is kept, and case does not count
+        return {**{key: value for key, value in snake.items() if key not in ("enum", "type")},
+                **any_of({"enum": snake["enum"]}, _TEXT)}  # fmt: skip
+    if "properties" not in snake:
+        return snake
+    required = [key for key in snake.get("required", ()) if key in camel["properties"]]
+    return {**snake, "properties": {**camel["properties"], **snake["properties"]}, "required": required}
+
+
+def with_variables(schema: Any) -> Any:
+    """`schema`, in which a number, a truth value or a choice may also be a variable: ``${NAME}``."""
+    if isinstance(schema, list):
+        return [with_variables(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    done = {
+        key: value if key in ("enum", "const", "default", "examples", "required") else with_variables(value)
+        for key, value in schema.items()
+    }
+    kind = done.get("type")
+    if kind in ("number", "integer", "boolean") or ("enum" in done and kind == "string"):
+        kept = {key: done.pop(key) for key in ("default", "description", "title") if key in done}
+        return {**any_of(done, ref("variable")), **kept}
+    return done
+
+
+def pruned(schema: dict[str, Any]) -> dict[str, Any]:
+    """`schema` with the definitions that something refers to, nested ones among the others."""
+    definitions = schema.pop("$defs")
+    for shape in list(definitions.values()):
+        definitions |= {name: one for name, one in shape.pop("$defs", {}).items() if name not in definitions}
+    needed: set[str] = set()
+    waiting = list(_references(schema))
+    while waiting:
+        name = waiting.pop()
+        if name not in needed:
+            needed.add(name)
+            waiting += _references(definitions[name])
+    return {**schema, "$defs": {name: definitions[name] for name in sorted(needed)}}
+
+
+def _references(schema: Any) -> Iterable[str]:
+    if isinstance(schema, list):
+        for item in schema:
+            yield from _references(item)
+    elif isinstance(schema, dict):
+        for key, value in schema.items():
+            if key == "$ref" and isinstance(value, str):
+                yield value.rpartition("/")[2]
+            else:
+                yield from _references(value)

@@ -1,0 +1,174 @@
+"""YAML as agent files may use it: one document of plain data, read once, with the line of everything in it.
+
+No anchors, aliases, merge keys, tags or duplicate keys, and bounds on size, depth and number of values. Scalars
+follow the core schema of YAML 1.2, which editors assume: ``yes`` and ``12:30`` are texts, ``true`` is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from newel_kernel.distribution import MAX_BYTES
+from newel_kernel.errors import AgentConfigError
+
+MAX_DEPTH = 32
+MAX_VALUES = 10_000
+
+#: A place in a document: keys and indexes from the top.
+Steps = tuple[str | int, ...]
+
+_CONSTANTS = {"": None, "~": None} | {
+    form: value
+    for word, value in (("null", None), ("true", True), ("false", False))
+    for form in (word, word.title(), word.upper())
+}
+_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+
+#: What to do about a message of the parser that says little.
+_HINTS = {
+    "mapping values are not allowed here": "; put a text with a colon in quotes, or mend the indentation",
+    "found character '\\t' that cannot start any token": "; indent with spaces",
+    "but found another document": ": remove the line `---`",
+}
+
+
+def one_line(text: object) -> str:
+    """`text` without line breaks."""
+    return "; ".join(line.strip() for line in str(text).splitlines() if line.strip())
+
+
+class AgentFileMissingError(FileNotFoundError, AgentConfigError):
+    """An agent file, or one that it refers to, is not there."""
+
+
+def read_text(file: Path) -> str:
+    """The text of a file that is not too large; a fault is an AgentConfigError."""
+    try:
+        with file.open("rb") as stream:
+            raw = stream.read(MAX_BYTES + 1)
+        if len(raw) > MAX_BYTES:
+            raise AgentConfigError(f"{file}:1: the file is larger than {MAX_BYTES // 1024} KiB; split it")
+        return raw.decode("utf-8-sig")
+    except OSError as error:
+        kind = AgentFileMissingError if isinstance(error, FileNotFoundError) else AgentConfigError
+        raise kind(f"{file}:1: the file cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise AgentConfigError(f"{file}:{line}: the file is not UTF-8 text; save it as UTF-8") from None
+
+
+def parse(text: str, file: Path) -> tuple[Any, dict[Steps, int]]:
+    """The data of the document, and the line (from 1) of every key and item; a fault names file and line."""
+    lines: dict[Steps, int] = {}
+    with _reported(text, file):
+        loader = _Composer(text)
+        try:
+            node = loader.get_single_node()
+        finally:
+            loader.dispose()
+        return (None if node is None else _value(node, (), lines)), lines
+
+
+@contextmanager
+def _reported(text: str, file: Path) -> Iterator[None]:
+    """Turn the parser's errors into ours."""
+    try:
+        yield
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 1
+        problem = one_line(error.problem or "not valid YAML")
+        raise AgentConfigError(f"{file}:{line}: {problem}{_HINTS.get(problem, '')}") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        shown = f"the character U+{ord(text[error.position]):04X} is not allowed in YAML; remove it"
+        raise AgentConfigError(f"{file}:{line}: {shown}") from None
+    except yaml.YAMLError as error:
+        raise AgentConfigError(f"{file}:1: not valid YAML: {type(error).__name__}") from None
+
+
+def _fault(problem: str, mark: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
+
+
+class _Composer(yaml.SafeLoader):
+    """Composes the tree of nodes and stops at the first thing that an agent file must not hold.
+
+    Everything is checked on events, before anything recurses or grows.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = 0
+        self._values = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        self._check(event)
+        collection = isinstance(event, yaml.CollectionStartEvent)
+        self._depth += collection
+        if self._depth > MAX_DEPTH:
+            raise _fault(f"nested deeper than {MAX_DEPTH} levels; flatten it", event.start_mark)
+        node = super().compose_node(parent, index)
+        self._depth -= collection
+        return node
+
+    def _check(self, event: Any) -> None:
+        if isinstance(event, yaml.AliasEvent):
+            raise _fault(f"aliases are not allowed (*{event.anchor}); write the value out", event.start_mark)
+        if event.anchor is not None:
+            raise _fault(f"anchors are not allowed; remove &{event.anchor}", event.start_mark)
+        if event.tag is not None:
+            shown = str(event.tag).replace("tag:yaml.org,2002:", "!!")
+            raise _fault(f"tags are not allowed; remove {shown!r}", event.start_mark)
+        self._values += 1
+        if self._values > MAX_VALUES:
+            raise _fault(f"the file holds more than {MAX_VALUES:,} values; split it", event.start_mark)
+
+
+def _value(node: Any, steps: Steps, lines: dict[Steps, int]) -> Any:
+    lines.setdefault(steps, node.start_mark.line + 1)
+    if isinstance(node, yaml.ScalarNode):
+        return _scalar(node)
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(item, (*steps, index), lines) for index, item in enumerate(node.value)]
+    data: dict[Any, Any] = {}
+    for key_node, value_node in node.value:
+        key = _key(key_node)
+        if key in data:
+            raise _fault(f"the key {key_node.value!r} stands twice; keep one of them", key_node.start_mark)
+        here = (*steps, str(key))
+        lines[here] = key_node.start_mark.line + 1  # the key's line, not that of its first child
+        data[key] = _value(value_node, here, lines)
+    return data
+
+
+def _key(node: Any) -> Any:
+    if not isinstance(node, yaml.ScalarNode) or (key := _scalar(node)) is None:
+        raise _fault("a key is a text, not a list, a mapping or nothing; put it in quotes", node.start_mark)
+    if key == "<<" and node.style is None:
+        raise _fault("merge keys (<<) are not allowed; write the values out", node.start_mark)
+    return key
+
+
+def _scalar(node: yaml.ScalarNode) -> Any:
+    text: str = node.value
+    if node.style is not None:  # quoted, or a block
+        return text
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if _INT.fullmatch(text):
+        try:
+            return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+        except ValueError:
+            raise _fault("the number has too many digits; put it in quotes", node.start_mark) from None
+    if _FLOAT.fullmatch(text):
+        return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+    return text

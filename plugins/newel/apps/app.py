@@ -1,0 +1,50 @@
+"""App: a root agent with the plugins and the settings that belong to it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
+
+from newel.agents.context_cache_config import ContextCacheConfig
+from newel.apps.configs import EventsCompactionConfig, ResumabilityConfig
+from newel_kernel.contracts.agent import BaseAgent
+
+__all__ = ["App", "EventsCompactionConfig", "ResumabilityConfig"]
+
+
+class App(BaseModel):
+    """What a Runner runs. `agent` is another name for `root_agent`; services given here are the Runner's defaults."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", populate_by_name=True)
+
+    name: str
+    root_agent: BaseAgent = Field(validation_alias=AliasChoices("root_agent", "agent"))
+    plugins: list[Any] = Field(default_factory=list)
+    events_compaction_config: EventsCompactionConfig | None = None
+    context_cache_config: ContextCacheConfig | None = None
+    resumability_config: ResumabilityConfig | None = None
+    session_service: Any = None
+    artifact_service: Any = None
+    memory_service: Any = None
+    credential_service: Any = None
+    auth_provider_registry: Any = None
+
+    @field_validator("name")
+    @classmethod
+    def _valid_name(cls, name: str) -> str:
+        if not name.replace("-", "_").isidentifier() or name == "user":
+            raise ValueError(f"invalid app name {name!r}: use letters, digits, '_' and '-', and not 'user'")
+        return name
+
+    @classmethod
+    def from_config(cls, config_path: str | Path) -> Self:
+        """The app of a YAML file.
+
+        The file is an agent's (the app then has the agent's name), or holds fields of App, with `root_agent` the
+        name of an agent file in the same folder.
+        """
+        file: Any = import_module("newel.apps.app_file")  # brings the reader of agent files along
+        return cls(**file.read_fields(Path(config_path)))

@@ -1,0 +1,15 @@
+"""The contract of what summarises events for compaction."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from newel_kernel.events import Event
+
+
+class BaseEventsSummarizer(ABC):
+    """Writes the summary that stands for a range of events from then on."""
+
+    @abstractmethod
+    async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
+        """An event whose `actions.compaction` says the range (by timestamps) and the summary; None: not now."""

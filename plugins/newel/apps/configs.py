@@ -1,0 +1,46 @@
+"""The settings of an app: resumption, and compaction of its sessions."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from newel.apps.base_events_summarizer import BaseEventsSummarizer
+
+
+class ResumabilityConfig(BaseModel):
+    """Whether an interrupted invocation can be resumed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    is_resumable: bool = False
+
+
+class EventsCompactionConfig(BaseModel):
+    """When the older part of a session is summarised: every few invocations, or where a prompt grows too long."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    #: What writes the summary; None: the model of the app's first LLM agent.
+    summarizer: BaseEventsSummarizer | None = None
+    #: Summarise once this many invocations have come since the last summary.
+    compaction_interval: int | None = Field(default=None, ge=1)
+    #: How many invocations before those a summary takes in as well.
+    overlap_size: int | None = Field(default=None, ge=0)
+    #: Summarise once a prompt has this many tokens.
+    token_threshold: int | None = Field(default=None, gt=0)
+    #: How many events stay as they are where the threshold was reached.
+    event_retention_size: int | None = Field(default=None, ge=0)
+
+    @model_validator(mode="after")
+    def _in_pairs(self) -> Self:
+        window = (self.compaction_interval, self.overlap_size)
+        threshold = (self.token_threshold, self.event_retention_size)
+        if (window[0] is None) != (window[1] is None):
+            raise ValueError("compaction_interval and overlap_size must be set together.")
+        if (threshold[0] is None) != (threshold[1] is None):
+            raise ValueError("token_threshold and event_retention_size must be set together.")
+        if window[0] is None and threshold[0] is None:
+            raise ValueError("set compaction_interval and overlap_size, or token_threshold and event_retention_size")
+        return self

@@ -1,0 +1,70 @@
+"""LlmEventSummarizer: a model writes the summary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import aclosing
+
+from newel.apps.base_events_summarizer import BaseEventsSummarizer
+from newel_kernel.contracts.model import BaseLlm
+from newel_kernel.contracts.request import LlmRequest
+from newel_kernel.events import Event, EventActions, EventCompaction
+from newel_kernel.types.content import Content, Part
+
+_PLACE = "{conversation_history}"
+_MOST_OF_A_TOOL = 500
+_PROMPT = f"""Below is the older part of a conversation between a user and an assistant, which works with tools.
+Write a short summary that can take its place: what the user wants, the facts and decisions so far, names, numbers and
+identifiers exactly as they are, and what is still open. Write only the summary.
+
+{_PLACE}"""
+
+
+class LlmEventSummarizer(BaseEventsSummarizer):
+    """Asks `llm` with `prompt_template`, in which ``{conversation_history}`` stands for what was said."""
+
+    def __init__(self, llm: BaseLlm, prompt_template: str | None = None) -> None:
+        self._llm = llm
+        self._prompt = prompt_template or _PROMPT
+
+    async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
+        """The summary of `events`, or None where there are none or the model has no answer."""
+        if not events:
+            return None
+        prompt = self._prompt.replace(_PLACE, "\n".join(_told(events)))
+        request = LlmRequest(model=self._llm.model, contents=[Content(role="user", parts=[Part(text=prompt)])])
+        async with aclosing(self._llm.generate_content_async(request, stream=False)) as responses:
+            async for response in responses:
+                if response.content is None:
+                    continue
+                compaction = EventCompaction(
+                    start_timestamp=events[0].timestamp,
+                    end_timestamp=events[-1].timestamp,
+                    compacted_content=Content(role="model", parts=response.content.parts),
+                )
+                return Event(
+                    author="user",
+                    invocation_id=Event.new_id(),
+                    actions=EventActions(compaction=compaction),
+                    usage_metadata=response.usage_metadata,
+                )
+        return None
+
+
+def _told(events: Sequence[Event]) -> list[str]:
+    lines: list[str] = []
+    for event in events:
+        for part in (event.content.parts or ()) if event.content is not None else ():
+            if part.text and not part.thought:
+                lines.append(f"{event.author}: {part.text}")
+            elif part.function_call is not None:
+                arguments = _short(part.function_call.args or {})
+                lines.append(f"{event.author} called {part.function_call.name}({arguments})")
+            elif part.function_response is not None:
+                lines.append(f"{part.function_response.name} returned {_short(part.function_response.response)}")
+    return lines
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= _MOST_OF_A_TOOL else f"{text[:_MOST_OF_A_TOOL]}…"

@@ -1,0 +1,201 @@
+"""FileArtifactService: artifacts in a folder.
+
+``root/<app>/<user>/[session-<id>/]artifact-<name>/<version>/`` holds ``artifact.json`` (the part and what is known of
+it) and, where the part has bytes, ``data``. A version is written beside its place and renamed into it, so it is there
+whole or not at all, and of two writers one takes the next number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from newel.artifacts.stored_part import as_part, is_blank, mime_type, scope_of
+from newel_kernel import seam
+from newel_kernel.contracts.services import ArtifactVersion, BaseArtifactService
+from newel_kernel.errors import ConfigurationError
+from newel_kernel.types.content import Part
+
+_FILE, _DATA = "artifact.json", "data"
+_ARTIFACT, _SESSION = "artifact-", "session-"
+_NEW, _GONE = ".new-", ".gone-"
+_TAKEN = (errno.EEXIST, errno.ENOTEMPTY)
+
+
+class FileArtifactService(BaseArtifactService):
+    """Versions of artifacts under `root_dir`, which is made when needed. Several processes may share it."""
+
+    def __init__(self, root_dir: str | Path) -> None:
+        self.root_dir = Path(root_dir).expanduser().resolve()
+
+    async def save_artifact(
+        self, *, app_name: str, user_id: str, filename: str, artifact: Part | dict[str, Any],
+        session_id: str | None = None, custom_metadata: Mapping[str, Any] | None = None,
+    ) -> int:  # fmt: skip
+        """Store a new version."""
+        part = as_part(artifact)
+        folder = self._folder(app_name, user_id, session_id, filename)
+        known = {"filename": filename, "custom_metadata": dict(custom_metadata or {}), "mime_type": mime_type(part)}
+        return await asyncio.to_thread(self._save, folder, part, known)
+
+    async def load_artifact(
+        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
+        version: int | None = None,
+    ) -> Part | None:  # fmt: skip
+        """A version, or None."""
+        folder = self._folder(app_name, user_id, session_id, filename)
+        return await asyncio.to_thread(self._load, folder, version)
+
+    async def list_artifact_keys(self, *, app_name: str, user_id: str, session_id: str | None = None) -> list[str]:
+        """The names of the session's and of the user's artifacts."""
+        user = self.root_dir / _named(app_name) / _named(user_id)
+        folders = [user] if session_id is None else [user, user / (_SESSION + _named(session_id))]
+        return await asyncio.to_thread(lambda: sorted(name for folder in folders for name in self._names(folder)))
+
+    async def delete_artifact(
+        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
+    ) -> None:
+        """Delete every version."""
+        await asyncio.to_thread(self._delete, self._folder(app_name, user_id, session_id, filename))
+
+    async def list_versions(
+        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
+    ) -> list[int]:
+        """The version numbers."""
+        return await asyncio.to_thread(self._numbers, self._folder(app_name, user_id, session_id, filename))
+
+    async def get_artifact_version(
+        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
+        version: int | None = None,
+    ) -> ArtifactVersion | None:  # fmt: skip
+        """What is known of a version."""
+        folder = self._folder(app_name, user_id, session_id, filename)
+        return await asyncio.to_thread(self._version, folder, version)
+
+    def _folder(self, app_name: str, user_id: str, session_id: str | None, filename: str) -> Path:
+        scope = scope_of(filename, session_id)
+        owner = self.root_dir / _named(app_name) / _named(user_id)
+        return (owner if scope is None else owner / (_SESSION + _named(scope))) / (_ARTIFACT + _named(filename))
+
+    def _inside(self, path: Path) -> Path:
+        """`path` where it lies under the root once symbolic links are followed, else an error."""
+        if not path.resolve().is_relative_to(self.root_dir):
+            raise ConfigurationError(f"{path} leads out of the artifact folder {self.root_dir}: it is a symbolic link")
+        return path
+
+    def _save(self, folder: Path, part: Part, known: dict[str, Any]) -> int:
+        blob = part.inline_data
+        if blob is not None:
+            part = part.model_copy(update={"inline_data": blob.model_copy(update={"data": None})})
+        stored = {**known, "create_time": seam.clock(), "part": part.model_dump(mode="json", exclude_none=True)}
+        text = json.dumps(stored, ensure_ascii=False, allow_nan=False)
+        new = self._inside(folder) / (_NEW + seam.new_id())
+        new.mkdir(parents=True)
+        try:
+            if blob is not None:
+                _write(new / _DATA, blob.data or b"")
+            _write(new / _FILE, text.encode())
+            number = self._take_number(folder, new)
+        except BaseException:
+            shutil.rmtree(new, ignore_errors=True)
+            raise
+        _sync(folder)
+        return number
+
+    def _take_number(self, folder: Path, new: Path) -> int:
+        number = max(self._numbers(folder), default=-1) + 1
+        while True:
+            try:
+                new.rename(folder / str(number))
+                return number
+            except OSError as error:
+                if error.errno not in _TAKEN:
+                    raise
+                number += 1
+
+    def _numbers(self, folder: Path) -> list[int]:
+        if not self._inside(folder).is_dir():
+            return []
+        return sorted(int(one.name) for one in folder.iterdir() if re.fullmatch("[0-9]+", one.name))
+
+    def _read(self, folder: Path, version: int | None) -> tuple[int, Path, dict[str, Any]] | None:
+        numbers = self._numbers(folder)
+        number = numbers[-1] if numbers and version is None else version
+        if number is None or number not in numbers:
+            return None
+        path = self._inside(folder / str(number))
+        try:
+            return number, path, json.loads(self._inside(path / _FILE).read_bytes())
+        except FileNotFoundError:
+            return None  # deleted in between
+        except ValueError as error:
+            raise ConfigurationError(f"{path / _FILE} is damaged: {error}") from None
+
+    def _load(self, folder: Path, version: int | None) -> Part | None:
+        found = self._read(folder, version)
+        if found is None:
+            return None
+        part: Part = Part.model_validate(found[2]["part"])
+        if part.inline_data is not None:
+            part.inline_data.data = self._inside(found[1] / _DATA).read_bytes()
+        return None if is_blank(part) else part
+
+    def _version(self, folder: Path, version: int | None) -> ArtifactVersion | None:
+        found = self._read(folder, version)
+        if found is None:
+            return None
+        number, path, stored = found
+        data = path / _DATA
+        return ArtifactVersion(
+            version=number,
+            canonical_uri=(data if data.exists() else path / _FILE).as_uri(),
+            custom_metadata=stored["custom_metadata"],
+            create_time=stored["create_time"],
+            mime_type=stored["mime_type"],
+        )
+
+    def _names(self, owner: Path) -> Iterator[str]:
+        if not self._inside(owner).is_dir():
+            return
+        for folder in owner.glob(_ARTIFACT + "*"):
+            if (found := self._read(folder, None)) is not None:
+                yield found[2]["filename"]
+
+    def _delete(self, folder: Path) -> None:
+        gone = folder.with_name(_GONE + seam.new_id())
+        try:
+            self._inside(folder).rename(gone)
+        except FileNotFoundError:
+            return
+        shutil.rmtree(gone, ignore_errors=True)
+
+
+def _named(name: str) -> str:
+    """A folder's name for any id or file name: readable, and another one for each, also where case does not count."""
+    readable = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:60]
+    return f"{readable}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:20]}"
+
+
+def _write(path: Path, data: bytes) -> None:
+    with path.open("xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    """Make a rename durable, where the system can."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

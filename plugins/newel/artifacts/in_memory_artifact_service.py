@@ -1,0 +1,84 @@
+"""InMemoryArtifactService: artifacts in this process, for tests and first steps; they end with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from newel.artifacts.stored_part import as_part, is_blank, mime_type, scope_of
+from newel_kernel.contracts.services import ArtifactVersion, BaseArtifactService
+from newel_kernel.types.content import Part
+from newel_kernel.types.hot import deep_copy
+
+#: App, user, session (None: the user's own), file name.
+_Key = tuple[str, str, str | None, str]
+
+
+class InMemoryArtifactService(BaseArtifactService):
+    """Versions of artifacts by app, user, session and file name."""
+
+    def __init__(self) -> None:
+        self._versions: dict[_Key, list[tuple[Part, ArtifactVersion]]] = {}
+
+    async def save_artifact(
+        self, *, app_name: str, user_id: str, filename: str, artifact: Part | dict[str, Any],
+        session_id: str | None = None, custom_metadata: Mapping[str, Any] | None = None,
+    ) -> int:  # fmt: skip
+        """Store a new version."""
+        part = as_part(artifact)
+        scope = scope_of(filename, session_id)
+        versions = self._versions.setdefault((app_name, user_id, scope, filename), [])
+        owner = f"apps/{app_name}/users/{user_id}" + (f"/sessions/{scope}" if scope is not None else "")
+        known = ArtifactVersion(
+            version=len(versions),
+            canonical_uri=f"memory://{owner}/artifacts/{filename}/versions/{len(versions)}",
+            custom_metadata=deep_copy(dict(custom_metadata or {})),
+            mime_type=mime_type(part),
+        )
+        versions.append((part, known))
+        return known.version
+
+    async def load_artifact(
+        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
+        version: int | None = None,
+    ) -> Part | None:  # fmt: skip
+        """A copy of a version, or None."""
+        entry = self._entry(self._key(app_name, user_id, session_id, filename), version)
+        return None if entry is None or is_blank(entry[0]) else entry[0].model_copy(deep=True)
+
+    async def list_artifact_keys(self, *, app_name: str, user_id: str, session_id: str | None = None) -> list[str]:
+        """The names of the session's and of the user's artifacts."""
+        return sorted(
+            filename
+            for app, user, scope, filename in self._versions
+            if (app, user) == (app_name, user_id) and scope in (None, session_id)
+        )
+
+    async def delete_artifact(
+        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
+    ) -> None:
+        """Forget every version."""
+        self._versions.pop(self._key(app_name, user_id, session_id, filename), None)
+
+    async def list_versions(
+        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
+    ) -> list[int]:
+        """The version numbers."""
+        return list(range(len(self._versions.get(self._key(app_name, user_id, session_id, filename), ()))))
+
+    async def get_artifact_version(
+        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
+        version: int | None = None,
+    ) -> ArtifactVersion | None:  # fmt: skip
+        """What is known of a version."""
+        entry = self._entry(self._key(app_name, user_id, session_id, filename), version)
+        return None if entry is None else entry[1].model_copy(deep=True)
+
+    @staticmethod
+    def _key(app_name: str, user_id: str, session_id: str | None, filename: str) -> _Key:
+        return app_name, user_id, scope_of(filename, session_id), filename
+
+    def _entry(self, key: _Key, version: int | None) -> tuple[Part, ArtifactVersion] | None:
+        versions = self._versions.get(key, [])
+        number = len(versions) - 1 if version is None else version
+        return versions[number] if 0 <= number < len(versions) else None

@@ -1,0 +1,12 @@
+"""The plugin of in-memory artifacts: the URI ``memory:``."""
+
+from __future__ import annotations
+
+from newel import artifacts
+from newel_kernel import ArtifactBackend, hookimpl
+
+
+@hookimpl
+def register_artifact_backends() -> list[ArtifactBackend]:
+    """The scheme ``memory``; each opening is a store of its own."""
+    return [ArtifactBackend(name="memory", open=lambda uri: artifacts.InMemoryArtifactService())]

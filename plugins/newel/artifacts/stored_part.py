@@ -1,0 +1,67 @@
+"""What the stores of artifacts have in common: which names and parts they take, and what counts as no artifact."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from newel_kernel.errors import ConfigurationError
+from newel_kernel.types.content import Part
+from newel_kernel.types.hot import coerce
+
+USER_SCOPE = "user:"
+_MOST_CHARACTERS = 1024
+
+
+def scope_of(filename: str, session_id: str | None) -> str | None:
+    """The session that an artifact belongs to; None: it belongs to the user. Refuses a name that no store should see.
+
+    A name may have folders. One that would lead out of its folder in a store of files, or names no file, is refused
+    by every store.
+    """
+    name = filename.removeprefix(USER_SCOPE)
+    segments = re.split(r"[/\\]", name)
+    problem = ""
+    if not name or name != name.strip():
+        problem = "it is empty, or starts or ends with blanks"
+    elif any(ord(character) < 32 for character in name):
+        problem = "it holds control characters"
+    elif len(name) > _MOST_CHARACTERS:
+        problem = f"it has more than {_MOST_CHARACTERS} characters"
+    elif not segments[0] or re.match(r"[A-Za-z]:[/\\]", name):
+        problem = "it is an absolute path"
+    elif any(segment in ("", ".", "..") for segment in segments):
+        problem = "it has empty, '.' or '..' segments"
+    if problem:
+        raise ConfigurationError(f"the artifact name {filename[:200]!r} cannot be used: {problem}")
+    if filename.startswith(USER_SCOPE):
+        return None
+    if session_id is None:
+        raise ConfigurationError(
+            f"the artifact {filename!r} belongs to a session: pass session_id, or name it {USER_SCOPE + filename!r}"
+        )
+    return session_id
+
+
+def as_part(artifact: Any) -> Part:
+    """A Part of our own with data, text or a file; a dict or google-genai's Part will do."""
+    part: Part = coerce(Part, artifact).model_copy(deep=True)
+    if part.inline_data is None and part.text is None and part.file_data is None:
+        raise ConfigurationError("an artifact is a Part with inline_data, text or file_data; this one has none of them")
+    return part
+
+
+def mime_type(part: Part) -> str | None:
+    """The MIME type of what is in a part."""
+    if part.inline_data is not None:
+        return part.inline_data.mime_type
+    if part.file_data is not None:
+        return part.file_data.mime_type
+    return "text/plain"
+
+
+def is_blank(part: Part) -> bool:
+    """Whether a part holds nothing. Saving one is how an artifact is taken back: loading it finds none."""
+    if part.inline_data is not None:
+        return not part.inline_data.data
+    return not part.text and part.file_data is None

@@ -1,0 +1,59 @@
+"""Credentials: schemes, requests to the user, providers, and stores that are encrypted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from newel_kernel.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from newel.auth.answers import seal_answers as seal_answers
+    from newel.auth.answers import take_answers as take_answers
+    from newel.auth.asking import mask_results as mask_results
+    from newel.auth.asking import request_event as request_event
+    from newel.auth.asking import run_again as run_again
+    from newel.auth.auth_handler import AuthHandler as AuthHandler
+    from newel.auth.auth_provider_registry import AuthProviderRegistry as AuthProviderRegistry
+    from newel.auth.base_auth_provider import BaseAuthProvider as BaseAuthProvider
+    from newel.auth.credential_manager import CredentialManager as CredentialManager
+    from newel.auth.toolsets import resolve_toolsets as resolve_toolsets
+    from newel_kernel.types.auth import ApiKey as ApiKey
+    from newel_kernel.types.auth import AuthConfig as AuthConfig
+    from newel_kernel.types.auth import AuthCredential as AuthCredential
+    from newel_kernel.types.auth import AuthCredentialTypes as AuthCredentialTypes
+    from newel_kernel.types.auth import AuthToolArguments as AuthToolArguments
+    from newel_kernel.types.auth import HttpAuth as HttpAuth
+    from newel_kernel.types.auth import HttpCredentials as HttpCredentials
+    from newel_kernel.types.auth import OAuth2Auth as OAuth2Auth
+    from newel_kernel.types.auth import ServiceAccount as ServiceAccount
+    from newel_kernel.types.auth import ServiceAccountCredential as ServiceAccountCredential
+    from newel_kernel.types.auth_schemes import ApiKeyScheme as ApiKeyScheme
+    from newel_kernel.types.auth_schemes import AuthScheme as AuthScheme
+    from newel_kernel.types.auth_schemes import AuthSchemeType as AuthSchemeType
+    from newel_kernel.types.auth_schemes import CustomAuthScheme as CustomAuthScheme
+    from newel_kernel.types.auth_schemes import OpenIdConnectWithConfig as OpenIdConnectWithConfig
+
+_WHERE = {
+    "AuthHandler": "newel.auth.auth_handler",
+    "AuthProviderRegistry": "newel.auth.auth_provider_registry",
+    "BaseAuthProvider": "newel.auth.base_auth_provider",
+    "CredentialManager": "newel.auth.credential_manager",
+    **dict.fromkeys(
+        ["ApiKey", "AuthConfig", "AuthCredential", "AuthCredentialTypes", "AuthToolArguments", "HttpAuth",
+         "HttpCredentials", "OAuth2Auth", "ServiceAccount", "ServiceAccountCredential"],
+        "newel_kernel.types.auth",
+    ),
+    **dict.fromkeys(
+        ["ApiKeyScheme", "AuthScheme", "AuthSchemeType", "CustomAuthScheme", "OpenIdConnectWithConfig"],
+        "newel_kernel.types.auth_schemes",
+    ),
+    # What the flows do; they are light, and these come with the first request.
+    "mask_results": "newel.auth.asking",
+    "request_event": "newel.auth.asking",
+    "resolve_toolsets": "newel.auth.toolsets",
+    "run_again": "newel.auth.asking",
+    "seal_answers": "newel.auth.answers",
+    "take_answers": "newel.auth.answers",
+}  # fmt: skip
+
+__getattr__, __dir__ = lazy_exports(__name__, _WHERE)

@@ -1,0 +1,146 @@
+"""AuthHandler: the request for a credential that goes to the user, and what comes back."""
+
+from __future__ import annotations
+
+from secrets import token_urlsafe
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from newel.auth.errors import AuthConfigError
+from newel.auth.token_endpoint import DEFAULT_POLICY, client_of
+from newel_kernel.types.auth import AuthConfig, AuthCredential, OAuth2Auth
+from newel_kernel.types.auth_schemes import (
+    AuthScheme,
+    OAuth2,
+    OAuthFlows,
+    OpenIdConnectWithConfig,
+    SecurityBase,
+    SecuritySchemeType,
+)
+
+#: As base64 these are 64 characters; RFC 7636 allows 43 to 128.
+_VERIFIER_BYTES = 48
+_CONSENTED = (SecuritySchemeType.oauth2, SecuritySchemeType.openIdConnect)
+
+
+def asks_for_consent(scheme: AuthScheme) -> bool:
+    """Whether a scheme's credential is had by the user's consent at a URL."""
+    return isinstance(scheme, SecurityBase) and scheme.type_ in _CONSENTED
+
+
+class AuthHandler:
+    """Makes the request of one AuthConfig, and checks the answer to it. The requests hold secrets: seal them."""
+
+    def __init__(self, auth_config: AuthConfig) -> None:
+        self.auth_config = auth_config
+
+    def check(self) -> None:
+        """Raise AuthConfigError where the config lacks what a request needs."""
+        config, raw = self.auth_config, self.auth_config.raw_auth_credential
+        if not asks_for_consent(config.auth_scheme) or _has_uri(config.exchanged_auth_credential):
+            return
+        if raw is None or raw.oauth2 is None or not (raw.oauth2.client_id or raw.oauth2.auth_uri):
+            raise AuthConfigError(
+                f"the {type(config.auth_scheme).__name__} scheme of the credential {config.credential_key!r} needs an "
+                f"OAuth2 client: give AuthConfig(raw_auth_credential=AuthCredential(auth_type='oauth2', "
+                f"oauth2=OAuth2Auth(client_id=...)))"
+            )
+        if raw.oauth2.code_challenge_method not in (None, "S256"):
+            raise AuthConfigError(
+                f"unsupported code_challenge_method {raw.oauth2.code_challenge_method!r}: only 'S256' is"
+            )
+
+    def generate_auth_request(self) -> AuthConfig:
+        """What to ask the user: the config itself, or one with the URL of the consent in the exchanged credential."""
+        self.check()
+        config, raw = self.auth_config, self.auth_config.raw_auth_credential
+        if not asks_for_consent(config.auth_scheme) or _has_uri(config.exchanged_auth_credential):
+            return config.model_copy(deep=True)
+        has_uri = raw is not None and _has_uri(raw)
+        made = raw.model_copy(deep=True) if raw is not None and has_uri else self.generate_auth_uri()
+        return config.model_copy(deep=True, update={"exchanged_auth_credential": made})
+
+    def generate_auth_uri(self) -> AuthCredential:
+        """The raw credential with the URL at which the user consents, its state and PKCE verifier, a nonce for OIDC."""
+        config = self.auth_config
+        raw = config.raw_auth_credential
+        if raw is None or raw.oauth2 is None or not raw.oauth2.client_id:
+            raise AuthConfigError(f"the credential {config.credential_key!r} needs a client_id in its oauth2")
+        url, scopes = _consent(config.auth_scheme)
+        oauth2 = raw.oauth2.model_copy(
+            update={
+                "code_verifier": raw.oauth2.code_verifier or token_urlsafe(_VERIFIER_BYTES),
+                "code_challenge_method": "S256",
+                "nonce": raw.oauth2.nonce or (token_urlsafe(24) if "openid" in scopes else None),
+            }
+        )
+        client = client_of(oauth2, DEFAULT_POLICY, scope=" ".join(scopes) or None, code_challenge_method="S256")
+        oauth2.auth_uri, oauth2.state = client.create_authorization_url(
+            url, state=oauth2.state, code_verifier=oauth2.code_verifier, **_parameters(oauth2)
+        )
+        return raw.model_copy(update={"oauth2": oauth2})
+
+    def accept(self, answer: AuthCredential, issued: AuthCredential | None) -> AuthCredential | None:
+        """The credential of an answer, with the client that the request was `issued` for; None where it has none.
+
+        The client and where its secrets go are the app's own: an answer cannot name others. Raises
+        AuthConfigError where a code comes without the state of the request.
+        """
+        if answer.oauth2 is None or not asks_for_consent(self.auth_config.auth_scheme):
+            return answer if any(answer.secrets()) else None
+        given, own = answer.oauth2, (issued.oauth2 if issued is not None else None) or OAuth2Auth()
+        if given.access_token:
+            return _pinned(answer, own)
+        code, state = _code_of(given)
+        if code is None:
+            return None
+        if own.state is not None and state != own.state:
+            raise AuthConfigError(
+                f"the answer for the credential {self.auth_config.credential_key!r} has not the state of the request: "
+                f"it belongs to another one, or somebody else made it; ask again"
+            )
+        pinned = _pinned(answer, own)
+        assert pinned.oauth2 is not None
+        pinned.oauth2.auth_code = code
+        return pinned
+
+
+def _has_uri(credential: AuthCredential | None) -> bool:
+    return credential is not None and credential.oauth2 is not None and bool(credential.oauth2.auth_uri)
+
+
+def _pinned(answer: AuthCredential, own: OAuth2Auth) -> AuthCredential:
+    kept = ("client_id", "client_secret", "redirect_uri", "code_verifier", "nonce", "token_endpoint_auth_method")
+    update = {name: value for name in kept if (value := getattr(own, name)) is not None}
+    assert answer.oauth2 is not None
+    return answer.model_copy(update={"oauth2": answer.oauth2.model_copy(update=update)})
+
+
+def _code_of(given: OAuth2Auth) -> tuple[str | None, str | None]:
+    """The authorization code and the state that came with it, in the URL the user was sent back to or alone."""
+    if given.auth_response_uri:
+        query = parse_qs(urlsplit(given.auth_response_uri.rstrip("#")).query)
+        return query.get("code", [None])[0], query.get("state", [None])[0]
+    return given.auth_code, given.state
+
+
+def _consent(scheme: AuthScheme) -> tuple[str, list[str]]:
+    """Where the user consents, and to what."""
+    if isinstance(scheme, OpenIdConnectWithConfig):
+        return scheme.authorization_endpoint, list(scheme.scopes or ["openid"])
+    flows = scheme.flows if isinstance(scheme, OAuth2) else getattr(scheme, "flows", None)
+    if isinstance(flows, OAuthFlows):
+        for flow in (flows.authorizationCode, flows.implicit):
+            if flow is not None and flow.authorizationUrl:
+                return flow.authorizationUrl, list(flow.scopes)
+    raise AuthConfigError(f"the {type(scheme).__name__} scheme names no URL at which the user could consent")
+
+
+def _parameters(oauth2: OAuth2Auth) -> dict[str, Any]:
+    wanted = {
+        "access_type": "offline",
+        "prompt": oauth2.prompt or "consent",
+        "audience": oauth2.audience,
+        "nonce": oauth2.nonce,
+    }
+    return {name: value for name, value in wanted.items() if value}

@@ -1,0 +1,217 @@
+"""CredentialManager: the credential of a tool, from wherever it can be had without the user, else asked of the user."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from weakref import WeakValueDictionary
+
+from newel.auth.auth_handler import AuthHandler
+from newel.auth.base_auth_provider import BaseAuthProvider
+from newel.auth.environment import from_environment
+from newel.auth.errors import CredentialExchangeError, CredentialRefresherError
+from newel.auth.exchanger.base_credential_exchanger import BaseCredentialExchanger
+from newel.auth.exchanger.credential_exchanger_registry import CredentialExchangerRegistry
+from newel.auth.exchanger.oauth2_credential_exchanger import OAuth2CredentialExchanger
+from newel.auth.exchanger.service_account_credential_exchanger import ServiceAccountCredentialExchanger
+from newel.auth.oauth2_discovery import with_end_points
+from newel.auth.providing import provided, shared
+from newel.auth.refresher.base_credential_refresher import BaseCredentialRefresher
+from newel.auth.refresher.credential_refresher_registry import CredentialRefresherRegistry
+from newel.auth.refresher.oauth2_credential_refresher import OAuth2CredentialRefresher
+from newel.auth.secrecy import remember
+from newel.auth.settings import settings_of
+from newel.auth.token_endpoint import grant_of, policy_of, seconds_left
+from newel_kernel.context import CallbackContext
+from newel_kernel.types.auth import AuthConfig, AuthCredential, AuthCredentialTypes
+from newel_kernel.types.auth_schemes import AuthScheme, OAuthGrantType
+
+logger = logging.getLogger(__name__)
+
+_CONSENTED = (AuthCredentialTypes.OAUTH2, AuthCredentialTypes.OPEN_ID_CONNECT)
+#: One at a time for a user's credential: two that renew it at once would spend one refresh token twice.
+_locks: WeakValueDictionary[tuple[int, str, str, str], asyncio.Lock] = WeakValueDictionary()
+
+
+class CredentialManager:
+    """Resolves one AuthConfig, in this order (S4 §9): the auth providers, what the user answered in this invocation,
+    what the app itself brings, the credential service, the environment; where none has it, the user is asked.
+
+    Codes are exchanged for tokens, and expired tokens renewed, on the way.
+    """
+
+    def __init__(self, auth_config: AuthConfig) -> None:
+        self._auth_config = auth_config
+        self._exchangers = CredentialExchangerRegistry()
+        self._refreshers = CredentialRefresherRegistry()
+
+    @classmethod
+    def register_auth_provider(cls, provider: BaseAuthProvider) -> None:
+        """Register a provider, for its `supported_auth_schemes`, for the whole process."""
+        shared.register(provider)
+
+    def register_credential_exchanger(
+        self, credential_type: AuthCredentialTypes, exchanger_instance: BaseCredentialExchanger
+    ) -> None:
+        """Exchange credentials of a type with `exchanger_instance`."""
+        self._exchangers.register(credential_type, exchanger_instance)
+
+    def register_credential_refresher(
+        self, credential_type: AuthCredentialTypes, refresher_instance: BaseCredentialRefresher
+    ) -> None:
+        """Renew credentials of a type with `refresher_instance`."""
+        self._refreshers.register(credential_type, refresher_instance)
+
+    async def get_or_request(self, context: CallbackContext) -> AuthCredential | None:
+        """The credential; or None, once the user was asked for it."""
+        credential = await self.get_auth_credential(context)
+        if credential is None:
+            await self.request_credential(context)
+        return credential
+
+    async def request_credential(self, context: CallbackContext) -> None:
+        """Ask the user; raises AuthConfigError where the config lacks what the question needs."""
+        config = self.request_config(context)
+        AuthHandler(config).check()
+        context.request_credential(config)
+
+    def request_config(self, context: CallbackContext) -> AuthConfig:
+        """What to ask the user for: the config, with the consent that a provider wants, where one does."""
+        wanted = context.get_invocation_context().notes.get(("consent", self._auth_config.credential_key))
+        return self._auth_config.model_copy(deep=True, update={"exchanged_auth_credential": wanted} if wanted else None)
+
+    async def get_auth_credential(self, context: CallbackContext) -> AuthCredential | None:
+        """The credential, ready to be used, or None: then the user has to be asked."""
+        found = await provided(self._auth_config, context)
+        if found is not None and _needs_consent(found):
+            context.get_invocation_context().notes["consent", self._auth_config.credential_key] = found
+            found = None
+        if found is None:
+            async with self._lock(context):
+                found = await self._resolve(context)
+        if found is not None:
+            remember(context, found)
+        return found
+
+    async def _resolve(self, context: CallbackContext) -> AuthCredential | None:
+        config, ctx = self._auth_config, context.get_invocation_context()
+        key, raw = config.credential_key or "", config.raw_auth_credential
+        if (failure := ctx.notes.pop(("failed", key), None)) is not None:
+            raise failure
+        answered = ctx.credential_by_key.get(key) or self._own_answer(context)
+        if answered is None and _is_ready(raw):
+            return raw.model_copy(deep=True) if raw is not None else None
+        scheme = await with_end_points(config.auth_scheme, policy_of(settings_of(context)))
+        if answered is not None:
+            return await self._taken("answer", answered, scheme, context)
+        if ctx.credential_service is not None and (stored := await context.load_credential(config)) is not None:
+            if (usable := await self._taken("store", stored, scheme, context)) is not None:
+                return usable
+            other = await context.load_credential(config)
+            if other is not None and other != stored:  # another process has renewed it in the meantime
+                return await self._taken("store", other, scheme, context)
+            await self._save(None, context)
+        found = from_environment(config, settings_of(context))
+        if found is not None and (usable := await self._taken("environment", found, scheme, context)) is not None:
+            return usable
+        own = self._own_client(scheme)
+        return await self._taken("app", own, scheme, context) if own is not None else None
+
+    async def _taken(
+        self, source: str, credential: AuthCredential, scheme: AuthScheme, context: CallbackContext
+    ) -> AuthCredential | None:
+        """The credential made usable, and kept: for the rest of the invocation, and stored where it is the user's."""
+        ctx, key = context.get_invocation_context(), self._auth_config.credential_key or ""
+        usable = await self._usable(credential, scheme, context)
+        if usable is None:
+            ctx.credential_by_key.pop(key, None)
+            return None
+        if source == "app" and usable is credential:
+            return usable.model_copy(deep=True)  # a token of the config's own, which no key tells apart
+        ctx.credential_by_key[key] = usable
+        ctx.notes.pop(("unexchanged", key), None)
+        is_new = usable is not credential and usable.auth_type in _CONSENTED
+        was_answered = source == "answer" and ("stored", key) not in ctx.notes
+        if is_new or was_answered:
+            await self._save(usable, context)
+        ctx.notes["stored", key] = True
+        return usable
+
+    async def _save(self, credential: AuthCredential | None, context: CallbackContext) -> None:
+        if context.get_invocation_context().credential_service is not None:
+            saved = self._auth_config.model_copy(update={"exchanged_auth_credential": credential})
+            await context.save_credential(saved)
+
+    def _own_answer(self, context: CallbackContext) -> AuthCredential | None:
+        """An answer that could not be exchanged when it came: the request's own secrets were not at hand."""
+        key = self._auth_config.credential_key
+        waiting = context.get_invocation_context().notes.get(("unexchanged", key))
+        if waiting is None:
+            return None
+        return AuthHandler(self._auth_config).accept(waiting, self._auth_config.raw_auth_credential)
+
+    def _own_client(self, scheme: AuthScheme) -> AuthCredential | None:
+        """The app's own credential, where it gets tokens without the user."""
+        raw = self._auth_config.raw_auth_credential
+        if raw is None:
+            return None
+        for_app = raw.service_account is not None or grant_of(scheme) is OAuthGrantType.CLIENT_CREDENTIALS
+        has_token = raw.oauth2 is not None and raw.oauth2.access_token
+        return raw if for_app or has_token else None
+
+    async def _usable(
+        self, credential: AuthCredential, scheme: AuthScheme, context: CallbackContext
+    ) -> AuthCredential | None:
+        """The credential with a token that lasts; None where only the user can give a new one."""
+        policy = policy_of(settings_of(context))
+        kind = credential.auth_type
+        exchanger = self._exchangers.get_exchanger(kind)
+        refresher = self._refreshers.get_refresher(kind)
+        if kind in _CONSENTED:
+            exchanger = exchanger or OAuth2CredentialExchanger(policy)
+            refresher = refresher or OAuth2CredentialRefresher(policy)
+        elif kind is AuthCredentialTypes.SERVICE_ACCOUNT:
+            exchanger = exchanger or ServiceAccountCredentialExchanger(policy)
+        try:
+            if exchanger is not None:
+                credential, exchanged = await exchanger.exchange(credential, scheme)
+                if exchanged:
+                    return credential
+            if refresher is not None and await refresher.is_refresh_needed(credential, scheme):
+                credential = await _renewed(refresher, credential, scheme)
+        except CredentialExchangeError as error:
+            if not error.user_can_help:
+                raise
+            logger.warning("the credential %r is given up: %s", self._auth_config.credential_key, error)
+            return None
+        return None if kind in _CONSENTED and not _has_token(credential) else credential
+
+    def _lock(self, context: CallbackContext) -> asyncio.Lock:
+        where = (id(asyncio.get_running_loop()), context.session.app_name, context.user_id)
+        return _locks.setdefault((*where, self._auth_config.credential_key or ""), asyncio.Lock())
+
+
+async def _renewed(
+    refresher: BaseCredentialRefresher, credential: AuthCredential, scheme: AuthScheme
+) -> AuthCredential:
+    try:
+        return await refresher.refresh(credential, scheme)
+    except CredentialRefresherError as error:
+        left = seconds_left(credential.oauth2) if credential.oauth2 is not None else None
+        if not error.user_can_help and left is not None and left > 0:
+            return credential  # it still works, and the next call tries again
+        raise
+
+
+def _is_ready(credential: AuthCredential | None) -> bool:
+    """Whether a credential needs nobody to be used."""
+    kinds = (AuthCredentialTypes.API_KEY, AuthCredentialTypes.HTTP)
+    return credential is not None and credential.auth_type in kinds and any(credential.secrets())
+
+
+def _has_token(credential: AuthCredential) -> bool:
+    return credential.oauth2 is not None and bool(credential.oauth2.access_token)
+
+
+def _needs_consent(credential: AuthCredential) -> bool:
+    return credential.oauth2 is not None and not credential.oauth2.access_token and bool(credential.oauth2.auth_uri)

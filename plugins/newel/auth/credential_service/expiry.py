@@ -1,0 +1,18 @@
+"""Expiry: entries of a store that nobody may come for, and that a store drops once their time is over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from newel_kernel import seam
+from newel_kernel.types.auth import AuthCredential
+
+#: The unknown field of an AuthCredential that says until when it is kept, in seconds since the epoch.
+UNTIL = "kept_until"
+
+
+def is_over(entry: AuthCredential | dict[str, Any]) -> bool:
+    """Whether the time of an entry (a credential, or its JSON) is over."""
+    fields = entry if isinstance(entry, dict) else entry.model_extra or {}
+    until = fields.get(UNTIL)
+    return isinstance(until, (int, float)) and until < seam.clock()

@@ -1,0 +1,41 @@
+"""InMemoryCredentialService: credentials in this process; they end with it."""
+
+from __future__ import annotations
+
+from newel.auth.credential_service.expiry import is_over
+from newel.auth.secrecy import remember
+from newel_kernel.context import CallbackContext
+from newel_kernel.contracts.services import BaseCredentialService
+from newel_kernel.types.auth import AuthConfig, AuthCredential
+
+
+class InMemoryCredentialService(BaseCredentialService):
+    """Credentials by app, user and credential_key."""
+
+    def __init__(self) -> None:
+        self._credentials: dict[tuple[str, str, str], AuthCredential] = {}
+
+    async def load_credential(
+        self, auth_config: AuthConfig, callback_context: CallbackContext
+    ) -> AuthCredential | None:
+        """The user's credential, or None."""
+        found = self._credentials.get(place_of(auth_config, callback_context))
+        if found is None:
+            return None
+        remember(callback_context, found)
+        return found.model_copy(deep=True)
+
+    async def save_credential(self, auth_config: AuthConfig, callback_context: CallbackContext) -> None:
+        """Keep the exchanged credential; none deletes what was kept."""
+        place, credential = place_of(auth_config, callback_context), auth_config.exchanged_auth_credential
+        self._credentials = {one: kept for one, kept in self._credentials.items() if not is_over(kept)}
+        if credential is None:
+            self._credentials.pop(place, None)
+        else:
+            self._credentials[place] = credential.model_copy(deep=True)
+
+
+def place_of(auth_config: AuthConfig, context: CallbackContext) -> tuple[str, str, str]:
+    """Whose credential it is, and under which key: app, user, credential_key."""
+    session = context.session
+    return session.app_name, session.user_id, auth_config.credential_key or ""

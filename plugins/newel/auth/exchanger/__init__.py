@@ -1,0 +1,20 @@
+"""Exchangers: from what a user or an app brings to what a service takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from newel_kernel.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from newel.auth.errors import CredentialExchangeError as CredentialExchangeError
+    from newel.auth.exchanger.base_credential_exchanger import BaseCredentialExchanger as BaseCredentialExchanger
+    from newel.auth.exchanger.base_credential_exchanger import ExchangeResult as ExchangeResult
+
+_WHERE = {
+    "BaseCredentialExchanger": "newel.auth.exchanger.base_credential_exchanger",
+    "CredentialExchangeError": "newel.auth.errors",
+    "ExchangeResult": "newel.auth.exchanger.base_credential_exchanger",
+}
+
+__getattr__, __dir__ = lazy_exports(__name__, _WHERE)

@@ -1,0 +1,97 @@
+"""Discovery: the end points of an authorization server, from its issuer or its OpenID configuration."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ValidationError
+
+from newel.auth.errors import AuthConfigError
+from newel.auth.token_endpoint import place_of, require_encryption
+from newel.net_guard import FetchError, Policy, UrlRefusedError, fetch
+from newel_kernel.types.auth_schemes import AuthScheme, ExtendedOAuth2, OpenIdConnect, OpenIdConnectWithConfig
+
+
+class AuthorizationServerMetadata(BaseModel):
+    """What a server says of itself (RFC 8414)."""
+
+    issuer: str
+    authorization_endpoint: str
+    token_endpoint: str
+    scopes_supported: list[str] | None = None
+    userinfo_endpoint: str | None = None
+    token_endpoint_auth_methods_supported: list[str] | None = None
+
+
+async def with_end_points(scheme: AuthScheme, policy: Policy) -> AuthScheme:
+    """`scheme` with its end points, looked up where it only says where they are told."""
+    if isinstance(scheme, OpenIdConnect):
+        found = await _read(scheme.openIdConnectUrl, policy)
+        return OpenIdConnectWithConfig(
+            authorization_endpoint=found.authorization_endpoint, token_endpoint=found.token_endpoint,
+            userinfo_endpoint=found.userinfo_endpoint, scopes=_scopes(scheme),
+            token_endpoint_auth_methods_supported=found.token_endpoint_auth_methods_supported,
+        )  # fmt: skip
+    if isinstance(scheme, ExtendedOAuth2) and scheme.issuer_url and _lacks_end_points(scheme):
+        return _filled(scheme, await discover(scheme.issuer_url, policy))
+    return scheme
+
+
+def _scopes(scheme: OpenIdConnect) -> list[str]:
+    asked = (scheme.model_extra or {}).get("scopes")
+    return list(asked) if isinstance(asked, (list, dict)) else ["openid"]
+
+
+async def discover(issuer: str, policy: Policy) -> AuthorizationServerMetadata:
+    """The metadata of an issuer, from the places where RFC 8414 and OpenID Connect put them."""
+    parts = urlsplit(issuer)
+    base, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
+    places = dict.fromkeys([
+        f"{base}/.well-known/oauth-authorization-server{path}",
+        f"{base}/.well-known/openid-configuration{path}",
+        f"{base}{path}/.well-known/openid-configuration",
+    ])  # fmt: skip
+    problems = []
+    for url in places:
+        try:
+            found = await _read(url, policy)
+        except AuthConfigError as error:
+            problems.append(str(error))
+            continue
+        if found.issuer.rstrip("/") == issuer.rstrip("/"):
+            return found
+        problems.append(f"{place_of(url)} speaks for another issuer")  # or tokens would go to whom it names
+    raise AuthConfigError(f"the issuer {place_of(issuer)} does not tell its end points: {'; '.join(problems)}")
+
+
+async def _read(url: str, policy: Policy) -> AuthorizationServerMetadata:
+    try:
+        require_encryption(url, policy)
+        reply = await fetch(url, policy, headers={"Accept": "application/json"})
+        if reply.status != 200:
+            raise FetchError(f"status {reply.status}")
+        return AuthorizationServerMetadata.model_validate(json.loads(reply.body))
+    except (UrlRefusedError, FetchError, ValidationError, ValueError) as error:
+        why = str(error) if isinstance(error, (UrlRefusedError, FetchError)) else type(error).__name__
+        raise AuthConfigError(f"{place_of(url)} tells no end points ({why})") from None
+
+
+def _lacks_end_points(scheme: ExtendedOAuth2) -> bool:
+    return any(not value for _, _, value in _end_points(scheme))
+
+
+def _end_points(scheme: ExtendedOAuth2) -> list[tuple[Any, str, str]]:
+    """(flow, field, value) of every end point of the flows that are declared."""
+    flows = [flow for _, flow in scheme.flows if isinstance(flow, BaseModel)]
+    return [(f, name, getattr(f, name)) for f in flows for name in ("authorizationUrl", "tokenUrl") if hasattr(f, name)]
+
+
+def _filled(scheme: ExtendedOAuth2, found: AuthorizationServerMetadata) -> ExtendedOAuth2:
+    filled = scheme.model_copy(deep=True)
+    for flow, name, value in _end_points(filled):
+        if not value:
+            known = found.authorization_endpoint if name == "authorizationUrl" else found.token_endpoint
+            setattr(flow, name, known)
+    return filled

@@ -1,0 +1,61 @@
+"""Pending requests: what the answer to a request needs and must not be stored with it, until the answer comes.
+
+That is the client's secret and the PKCE verifier. They are kept in this process, and in the credential service,
+where there is one, so that another process may take the answer up.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Any
+
+from newel.auth.credential_service.expiry import UNTIL, is_over
+from newel_kernel import seam
+from newel_kernel.context import Context
+from newel_kernel.invocation import InvocationContext
+from newel_kernel.types.auth import AuthConfig, AuthCredential
+
+MOST = 1_000
+#: How long an answer may take, in seconds.
+PATIENCE = 86_400
+_kept: OrderedDict[tuple[str, str, str, str], AuthCredential] = OrderedDict()
+_lock = threading.Lock()
+
+
+async def keep(ctx: InvocationContext, call_id: str, request: AuthConfig) -> None:
+    """Keep the credential that `request`, the call `call_id`, was made for."""
+    made = request.exchanged_auth_credential
+    if made is None or not any(made.secrets()):
+        return
+    credential = made.model_copy(update={UNTIL: seam.clock() + PATIENCE})
+    with _lock:
+        _kept[_key(ctx, call_id)] = credential
+        while len(_kept) > MOST:
+            _kept.popitem(last=False)
+    if ctx.credential_service is not None:
+        stored = _stored(ctx, call_id, request).model_copy(update={"exchanged_auth_credential": credential})
+        await ctx.credential_service.save_credential(stored, Context(ctx))
+
+
+async def take(ctx: InvocationContext, call_id: str, request: AuthConfig) -> AuthCredential | None:
+    """The credential that was kept for the call `call_id`, once."""
+    with _lock:
+        known = _kept.pop(_key(ctx, call_id), None)
+    service: Any = ctx.credential_service
+    if service is not None:
+        stored = _stored(ctx, call_id, request)
+        found = await service.load_credential(stored, Context(ctx))
+        if found is not None:
+            gone = stored.model_copy(update={"exchanged_auth_credential": None})
+            await service.save_credential(gone, Context(ctx))
+            known = known or found
+    return known if known is not None and not is_over(known) else None
+
+
+def _key(ctx: InvocationContext, call_id: str) -> tuple[str, str, str, str]:
+    return ctx.app_name, ctx.user_id, ctx.session.id, call_id
+
+
+def _stored(ctx: InvocationContext, call_id: str, request: AuthConfig) -> AuthConfig:
+    return request.model_copy(update={"credential_key": f"pending:{ctx.session.id}:{call_id}"})

@@ -1,0 +1,12 @@
+"""The plugin of credentials in this process: the URI ``memory:``."""
+
+from __future__ import annotations
+
+from newel.auth import credential_service
+from newel_kernel import CredentialBackend, hookimpl
+
+
+@hookimpl
+def register_credential_backends() -> list[CredentialBackend]:
+    """The scheme ``memory``; each opening is a store of its own."""
+    return [CredentialBackend(name="memory", open=lambda uri: credential_service.InMemoryCredentialService())]

@@ -1,0 +1,44 @@
+"""OAuth2CredentialRefresher: a new access token for a refresh token."""
+
+from __future__ import annotations
+
+import asyncio
+
+from newel.auth.errors import CredentialRefresherError
+from newel.auth.refresher.base_credential_refresher import BaseCredentialRefresher
+from newel.auth.token_endpoint import (
+    DEFAULT_POLICY,
+    LEEWAY,
+    client_of,
+    request_token,
+    seconds_left,
+    token_url,
+    with_tokens,
+)
+from newel.net_guard import Policy
+from newel_kernel.types.auth import AuthCredential
+from newel_kernel.types.auth_schemes import AuthScheme
+
+
+class OAuth2CredentialRefresher(BaseCredentialRefresher):
+    """Asks the token end point of the scheme, as far as `policy` lets it."""
+
+    def __init__(self, policy: Policy = DEFAULT_POLICY) -> None:
+        self._policy = policy
+
+    async def is_refresh_needed(self, auth_credential: AuthCredential, auth_scheme: AuthScheme | None = None) -> bool:
+        """Whether the token has less than a minute left."""
+        left = seconds_left(auth_credential.oauth2) if auth_credential.oauth2 is not None else None
+        return left is not None and left < LEEWAY
+
+    async def refresh(self, auth_credential: AuthCredential, auth_scheme: AuthScheme | None = None) -> AuthCredential:
+        """The credential with new tokens."""
+        oauth2 = auth_credential.oauth2
+        if oauth2 is None or not oauth2.refresh_token or auth_scheme is None:
+            raise CredentialRefresherError("the credential has expired and has no refresh token", "no_refresh_token")
+        url = token_url(auth_scheme)
+        client = client_of(oauth2, self._policy, url)
+        tokens = await asyncio.to_thread(
+            request_token, url, lambda: client.refresh_token(url, oauth2.refresh_token), CredentialRefresherError
+        )
+        return auth_credential.model_copy(update={"oauth2": with_tokens(oauth2, tokens)})

@@ -1,0 +1,48 @@
+"""Toolsets: their credentials, before they list their tools; what is missing is asked of the user first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from newel.auth import asking
+from newel.auth.answers import TOOLSET
+from newel.auth.auth_handler import AuthHandler
+from newel.auth.credential_manager import CredentialManager
+from newel_kernel.context import Context
+from newel_kernel.contracts.tool import BaseToolset
+from newel_kernel.events import Event
+from newel_kernel.invocation import InvocationContext
+from newel_kernel.types.auth import AuthConfig
+
+
+async def resolve_toolsets(ctx: InvocationContext) -> Sequence[Event] | None:
+    """Get the credentials of the agent's toolsets (`context.get_credential(key)` gives them to `get_tools`).
+
+    Where one is missing the invocation ends with the request for it: there are no tools to show to the model.
+    """
+    agent: Any = ctx.agent
+    missing: dict[str, AuthConfig] = {}
+    for toolset in (entry for entry in agent.tools if isinstance(entry, BaseToolset)):
+        config = toolset.get_auth_config()
+        if not config:
+            continue
+        context, manager = Context(ctx), CredentialManager(config)
+        credential = await manager.get_auth_credential(context)
+        if credential is not None:
+            ctx.credential_by_key[config.credential_key] = credential
+            continue
+        wanted = manager.request_config(context)
+        AuthHandler(wanted).check()
+        missing[_name(toolset, missing)] = wanted
+    if not missing:
+        return None
+    event = await asking.request_event(ctx, missing)
+    ctx.end_invocation = True
+    return [event]
+
+
+def _name(toolset: BaseToolset, taken: dict[str, AuthConfig]) -> str:
+    name = f"{TOOLSET}{type(toolset).__name__}"
+    same = sum(one == name or one.startswith(f"{name}_") for one in taken)
+    return f"{name}_{same + 1}" if same else name

@@ -1,0 +1,117 @@
+"""Agent sources: what the AGENT argument of a command may be."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from newel.agents.allow_list import AppCode
+from newel.apps.app_file import read_app
+from newel_kernel.composition import Composition
+from newel_kernel.contracts.agent import BaseAgent
+from newel_kernel.errors import ConfigurationError, NewelError, did_you_mean
+
+_FILES = tuple(f"{name}{suffix}" for name in ("app", "root_agent", "agent") for suffix in (".yaml", ".yml"))
+_SUFFIXES = (".yaml", ".yml")
+_ATTRIBUTES = ("app", "root_agent")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSource:
+    """A root agent, with the app around it where there is one."""
+
+    agent: BaseAgent
+    app: Any = None
+
+    @property
+    def plugins(self) -> Sequence[Any]:
+        """The app's plugins."""
+        return tuple(self.app.plugins) if self.app is not None else ()
+
+
+def load_source(reference: str, composition: Composition) -> AgentSource:
+    """The agent of a YAML file, a folder or ``module:attribute``; a ConfigurationError says what is wrong."""
+    path = Path(reference)
+    if path.is_dir():
+        _make_importable(path)
+        return _from_folder(path, composition)
+    if path.suffix in _SUFFIXES and path.is_file():
+        _make_importable(path.parent)
+        return _from_file(path, composition)
+    module, colon, attribute = reference.partition(":")
+    if colon and path.suffix not in _SUFFIXES:
+        return _from_module(module, attribute)
+    if path.suffix == ".py" and path.is_file():
+        raise ConfigurationError(f"{reference} is a module; give its folder, or {path.stem}:root_agent from beside it")
+    raise ConfigurationError(
+        f"there is no agent {reference!r}{did_you_mean(reference, _nearby(path))}; "
+        f"give a YAML file, a folder with root_agent.yaml or agent.py, or module:attribute"
+    )
+
+
+def _make_importable(folder: Path) -> None:
+    """Let the folder's modules import each other by its name; this process runs one app."""
+    parent = str(folder.resolve().parent)
+    if parent not in sys.path:  # at the end, where it hides nothing
+        sys.path.append(parent)
+
+
+def _nearby(path: Path) -> list[str]:
+    """What could have been meant: YAML files and folders beside `path`."""
+    parent = path.parent
+    if not parent.is_dir():
+        return []
+    return [str(parent / entry.name) for entry in parent.iterdir() if entry.suffix in _SUFFIXES or entry.is_dir()]
+
+
+def _from_file(path: Path, composition: Composition) -> AgentSource:
+    return _as_source(read_app(path, composition), str(path))
+
+
+def _from_folder(folder: Path, composition: Composition) -> AgentSource:
+    for name in _FILES:
+        if (folder / name).is_file():
+            return _from_file(folder / name, composition)
+    code = AppCode(folder)
+    for parts in (("agent",), ()):
+        if code.has(*parts):
+            module = code.module(*parts)
+            found = next((getattr(module, name) for name in _ATTRIBUTES if hasattr(module, name)), None)
+            if found is not None:
+                return _as_source(found, f"{folder}: `root_agent`")
+    raise ConfigurationError(
+        f"the folder {folder} holds no agent; it needs root_agent.yaml, agent.yaml, or agent.py with `root_agent`"
+    )
+
+
+def _from_module(module: str, attribute: str) -> AgentSource:
+    here = str(Path.cwd())
+    if here not in sys.path:  # a console script does not look where the user stands
+        sys.path.insert(0, here)
+    try:
+        value: Any = import_module(module)
+    except NewelError:
+        raise
+    except Exception as error:
+        raise ConfigurationError(
+            f"the module {module!r} cannot be imported: {type(error).__name__}: {error}; "
+            f"run from the folder that holds it, or install it"
+        ) from error
+    for name in (attribute or "root_agent").split("."):
+        if not hasattr(value, name):
+            public = [n for n in dir(value) if not n.startswith("_")]
+            raise ConfigurationError(f"{module!r} has no attribute {name!r}{did_you_mean(name, public)}")
+        value = getattr(value, name)
+    return _as_source(value, f"{module}:{attribute}")
+
+
+def _as_source(value: Any, where: str) -> AgentSource:
+    if isinstance(value, BaseAgent):
+        return AgentSource(value)
+    if isinstance(getattr(value, "root_agent", None), BaseAgent):
+        return AgentSource(value.root_agent, value)
+    raise ConfigurationError(f"{where} is of type {type(value).__name__}, neither an agent nor an app; name an agent")

@@ -1,0 +1,134 @@
+"""Answering: what somebody wrote, as the function response that a question waits for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from newel.cli.conversation import Conversation
+from newel.cli.terminal import one_line
+from newel.cli.waiting import Question, questions_of
+from newel.flows.confirmation import check_fit
+from newel.flows.confirmation_answer import UnusableAnswerError, read_answer
+from newel.flows.visibility import CONFIRMATION_CALL, CREDENTIAL_CALL, INPUT_CALL
+from newel.workflow.answers import answer_value
+from newel_kernel.contracts.tool import BaseTool, BaseToolset
+from newel_kernel.errors import ConfigurationError
+from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+
+_YES, _NO = ("y", "yes"), ("n", "no")
+Responses = Sequence[tuple[Question, Mapping[str, Any]]]
+
+
+def check_answers(answers: Sequence[str], session: str | None) -> dict[str, str]:
+    """The texts of ``--answer CALL_ID=TEXT`` by id; what was written is in no error, for it may be a secret."""
+    found: dict[str, str] = {}
+    for answer in answers:
+        call_id, equals, text = answer.partition("=")
+        if not (equals and call_id.strip() and text.strip()):
+            raise ConfigurationError("--answer: write it as CALL_ID=ANSWER")
+        if call_id in found:
+            raise ConfigurationError(f"--answer: {call_id!r} is answered twice; a request has one answer")
+        found[call_id] = text
+    if found and session is None:
+        raise ConfigurationError("--answer needs --session ID: the session in which something waits for it")
+    return found
+
+
+async def answers_to(conversation: Conversation, texts: Mapping[str, str]) -> Content:
+    """The message of all the answers; a ConfigurationError says which of them does not fit."""
+    questions = await questions_of(conversation)
+    if questions is None:
+        raise ConfigurationError(f"there is no session {conversation.session!r} of the user {conversation.user!r}")
+    known = {question.id: question for question in questions}
+    responses: list[tuple[Question, Mapping[str, Any]]] = []
+    for call_id, text in texts.items():
+        question = known.get(call_id)
+        if question is None:
+            there = f"; open are: {', '.join(known)}" if known else "; nothing waits in this session"
+            raise ConfigurationError(f"--answer: nothing waits for {call_id!r}{there}")
+        if question.name == CREDENTIAL_CALL:
+            raise ConfigurationError(_no_credential(question, conversation))
+        try:
+            responses.append((question, response_for(question, text, conversation)))
+        except ConfigurationError as error:
+            raise ConfigurationError(f"--answer {call_id}: {error}") from None
+    return message_of(responses)
+
+
+def _no_credential(question: Question, conversation: Conversation) -> str:
+    variable = import_module("newel.cli.credential_answers").variable
+    return (
+        f"--answer {question.id}: a credential is not taken from the command line, where the shell's history keeps "
+        f"it; answer in `{conversation.command('chat')}`, or set {variable(question, conversation)} and send the "
+        f"message again"
+    )
+
+
+def message_of(responses: Responses) -> Content:
+    """One message of all the responses."""
+    parts = [
+        Part(function_response=FunctionResponse(id=question.id, name=question.name, response=dict(response)))
+        for question, response in responses
+    ]
+    return Content(role="user", parts=parts)
+
+
+def response_for(question: Question, text: str, conversation: Conversation) -> dict[str, Any]:
+    """The response that `text` stands for; a ConfigurationError says what is wrong with it, on one line."""
+    text = text.strip()
+    if question.name == CONFIRMATION_CALL:
+        return _verdict(question, text, conversation)
+    if question.name == INPUT_CALL:
+        try:
+            answer_value(question.id, {"result": text}, question.args.get("response_schema"))
+        except ValueError as error:
+            raise ConfigurationError(one_line(error)) from None
+        return {"result": text}
+    if text.startswith("{"):
+        return parsed_object(text)
+    if question.options and text not in question.options and text.isdecimal():
+        if not 1 <= int(text) <= len(question.options):
+            raise ConfigurationError(f"there is no option {text}; choose from 1 to {len(question.options)}")
+        text = question.options[int(text) - 1]
+    return {"result": text}
+
+
+def _verdict(question: Question, text: str, conversation: Conversation) -> dict[str, Any]:
+    if text.lower() in _YES + _NO:
+        return {"confirmed": text.lower() in _YES}
+    if not text.startswith("{"):
+        raise ConfigurationError('answer yes, no, or JSON such as {"confirmed": true, "editedArgs": {...}}')
+    given = parsed_object(text)
+    call = FunctionCall.model_validate(question.original)
+    try:
+        said = read_answer(FunctionResponse(id=question.id, name=question.name, response=given), call)
+        tool = _tool(question, conversation) if said.edited_args is not None else None
+        if tool is not None:  # one that only a run can find (of a toolset, say) is left to it
+            check_fit(tool, said.edited_args or {})
+    except UnusableAnswerError as error:
+        raise ConfigurationError(one_line(error)) from None
+    return given
+
+
+def parsed_object(text: str) -> dict[str, Any]:
+    """A JSON object."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise ConfigurationError(f"it is no JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise ConfigurationError("it is JSON, but no object: write {...}")
+    return value
+
+
+def _tool(question: Question, conversation: Conversation) -> BaseTool | None:
+    agent: Any = conversation.agent.find_agent(question.author)
+    for entry in getattr(agent, "tools", ()):
+        if not isinstance(entry, BaseToolset):
+            for tool in agent.as_tools(entry, conversation.runner):
+                if tool.name == question.original.get("name"):
+                    return tool  # type: ignore[no-any-return]
+    return None

@@ -1,0 +1,98 @@
+"""Asking: the questions of a conversation, put to whoever sits at the terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from newel.cli.answering import message_of, parsed_object, response_for
+from newel.cli.conversation import Conversation
+from newel.cli.terminal import one_line, say
+from newel.cli.waiting import Question, questions_of, told, waiting_line
+from newel.flows.visibility import CONFIRMATION_CALL, CREDENTIAL_CALL
+from newel_kernel.errors import ConfigurationError
+from newel_kernel.types.content import Content
+
+
+class Desk:
+    """Where questions are told, and answered if there is a terminal; each of them once, unless the user wants it."""
+
+    def __init__(self, conversation: Conversation, at_terminal: bool) -> None:
+        self._conversation = conversation
+        self._told: set[tuple[str, str]] = set()
+        self._lines: Any = None
+        self._at_terminal = at_terminal
+
+    async def ask_new(self) -> Content | None:
+        """The message of the answers to what has not been told yet."""
+        return await self._ask(
+            [q for q in await questions_of(self._conversation) or () if self._key(q) not in self._told]
+        )
+
+    async def ask_all(self) -> Content | None:
+        """The message of the answers to whatever waits; None where nobody answers."""
+        return await self._ask(await questions_of(self._conversation) or ()) if self._at_terminal else None
+
+    @staticmethod
+    def _key(question: Question) -> tuple[str, str]:
+        return question.event_id, question.id  # a graph may ask again under the same id
+
+    async def _ask(self, questions: Sequence[Question]) -> Content | None:
+        self._told.update(map(self._key, questions))
+        if not self._at_terminal:
+            for question in questions:
+                say(waiting_line(question, self._conversation), err=True)
+            return None
+        responses: list[tuple[Question, Mapping[str, Any]]] = []
+        for question in questions:
+            first, *rest = told(question)
+            say(f"? {first}", bold=True)
+            for line in rest:
+                say(f"  {line}")
+            if (response := await self._answer(question)) is not None:
+                responses.append((question, response))
+        if len(responses) < len(questions):
+            say("(left open; an empty line asks again)", dim=True)
+        return message_of(responses) if responses else None
+
+    async def _answer(self, question: Question) -> dict[str, Any] | None:
+        if question.name == CREDENTIAL_CALL:
+            given: dict[str, Any] | None = await import_module("newel.cli.credential_answers").ask(
+                question, self._read
+            )
+            return given
+        approval = question.name == CONFIRMATION_CALL
+        label = "  [y]es / [n]o / [e]dit> " if approval else "  answer> "
+        while text := (await self._read(label)).strip():
+            if approval and text.lower() in ("e", "edit"):
+                if (edited := await self._edited(question)) is not None:
+                    return edited
+                continue
+            try:
+                return response_for(question, text, self._conversation)
+            except ConfigurationError as error:
+                say(f"  {one_line(error)}", fg="red")
+        return None
+
+    async def _edited(self, question: Question) -> dict[str, Any] | None:
+        """Approval with other arguments; None where the user thinks better of it."""
+        text = json.dumps(question.original.get("args") or {}, ensure_ascii=False)
+        while text := (await self._read("  arguments> ", default=text)).strip():
+            try:
+                answer = {"confirmed": True, "editedArgs": parsed_object(text)}
+                return response_for(question, json.dumps(answer), self._conversation)
+            except ConfigurationError as error:
+                say(f"  {one_line(error)}", fg="red")
+        return None
+
+    async def _read(self, label: str, *, hidden: bool = False, default: str = "") -> str:
+        """One line, which no history keeps; Ctrl-C and Ctrl-D give none."""
+        if self._lines is None:
+            history = import_module("prompt_toolkit.history").DummyHistory()
+            self._lines = import_module("prompt_toolkit").PromptSession(history=history)
+        try:
+            return str(await self._lines.prompt_async(label, is_password=hidden, default=default))
+        except (KeyboardInterrupt, EOFError):
+            return ""

@@ -1,0 +1,56 @@
+"""`newel chain`: what an agent's requests, responses, tool calls and tool results pass, in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from newel.cli.agent_source import load_source
+from newel.cli.plugins import CHAINS
+from newel.cli.startup import composition_of
+from newel.cli.terminal import show_json, show_table, to_terminal
+from newel_kernel.composing import extend
+from newel_kernel.contracts.agent import BaseAgent
+from newel_kernel.contracts.descriptors import RequestProcessor, ResponseProcessor
+from newel_kernel.ordering import Placed
+
+_SHOWN = {True: "yes", False: "no", None: "always"}
+
+
+@click.command("chain")
+@click.argument("agent")
+@click.option("--distribution", metavar="NAME|FILE", help="Another distribution than the present folder's.")
+@click.pass_context
+def chain(ctx: click.Context, agent: str, distribution: str | None) -> None:
+    """Show the chains of AGENT: each processor, who brought it, what placed it, and whether it applies.
+
+    A table on a terminal, else JSON.
+    """
+    composition = composition_of(ctx, distribution)
+    source = load_source(agent, composition)
+    composition = extend(composition, source.plugins)
+    rows = {name: [_row(one, source.agent) for one in composition.placed[name]] for name in CHAINS}
+    if not to_terminal():
+        show_json({"agent": source.agent.name, "distribution": composition.distribution.name, "chains": rows})
+        return
+    for name in CHAINS:
+        title = f"{name.replace('_', ' ')} of {source.agent.name} (distribution {composition.distribution.name})"
+        show_table(title, ("", "processor", "plugin", "from", "placed by", "applies"), [
+            [str(index), row["name"], row["plugin"], row["distribution"], row["placed_by"], _SHOWN[row["applies"]]]
+            for index, row in enumerate(rows[name], 1)
+        ])  # fmt: skip
+
+
+def _row(one: Placed, agent: BaseAgent) -> dict[str, Any]:
+    """One processor; `applies` is None where it does not ask about the agent."""
+    # Only request and response processors ask about the agent.
+    asks = isinstance(one.stage, (RequestProcessor, ResponseProcessor))
+    applies_to = one.stage.applies_to if asks else None
+    return {
+        "name": one.stage.name,
+        "plugin": one.plugin,
+        "distribution": one.source,
+        "placed_by": one.why,
+        "applies": None if applies_to is None else bool(applies_to(agent)),
+    }

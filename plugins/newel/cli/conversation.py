@@ -1,0 +1,199 @@
+"""Conversation: an agent, a session and a runner, made from a command's options.
+
+Everything that can be wrong is checked before the session store is opened, so a refused command leaves no file.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from newel import distributions
+from newel.cli.agent_source import AgentSource, load_source
+from newel.cli.startup import composition_of
+from newel_kernel import seam
+from newel_kernel.composing import extend
+from newel_kernel.composition import Composition
+from newel_kernel.contracts.agent import BaseAgent
+from newel_kernel.contracts.services import BaseSessionService
+from newel_kernel.distribution import Distribution, load_yaml
+from newel_kernel.errors import ConfigurationError
+from newel_kernel.runner import Runner
+from newel_kernel.tree import check_tree
+
+FOLDER = Path(".newel")
+_USER = "user"
+_BUILT_IN = Path(str(distributions.__file__)).parent
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The options that run and chat share."""
+
+    session: str | None
+    user: str
+    model: str | None
+    sessions: str | None
+    distribution: str | None
+
+
+def conversation_options(command: Function) -> Function:
+    """Declare the options of `Options`, and the AGENT argument before them."""
+    decorators: tuple[Callable[[Function], Function], ...] = (
+        click.option("--distribution", metavar="NAME|FILE", help="Another distribution than the present folder's."),
+        click.option("--sessions", metavar="URI", help="Where sessions are kept; by default .newel/sessions.db."),
+        click.option("--model", metavar="ADDRESS", help="Another model for the root agent, such as demo: or echo:."),
+        click.option("--user", default=_USER, show_default=True, help="Whose session it is."),
+        click.option("--session", metavar="ID", help="The session to start or to continue; by default a new one."),
+        click.argument("agent"),
+    )
+    for decorate in decorators:
+        command = decorate(command)
+    return command
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A runner and the session to run it in."""
+
+    runner: Runner
+    user: str
+    session: str
+    #: The AGENT argument and the options, as they were given.
+    given: tuple[str, ...]
+
+    def command(self, name: str, *more: str) -> str:
+        """The command line that goes on with this conversation."""
+        agent, *options = self.given
+        return shlex.join(["newel", name, agent, "--session", self.session, *more, *options])
+
+    @property
+    def agent(self) -> BaseAgent:
+        """The root agent."""
+        return self.runner.agent
+
+    async def close(self) -> None:
+        """Close the agent's toolsets and the store."""
+        try:
+            await self.runner.close()
+        finally:
+            await self.runner.session_service.close()
+
+
+def converse(ctx: click.Context, reference: str, options: Options) -> Conversation:
+    """The conversation that a command line asks for; the store is opened last."""
+    _check_given(options)
+    composition = composition_of(ctx, options.distribution)
+    source = load_source(reference, composition)
+    if options.model is not None:
+        _override_model(source.agent, options.model)
+    check_tree(source.agent)
+    _check_models(source.agent, composition, "")
+    extend(composition, source.plugins)  # what does not fit must be said before a file is made
+    store = _store_of(source) if options.sessions is None else None
+    store = store or _open_store(composition, options.sessions)
+    runner = _runner(source, composition, store)
+    return Conversation(runner, options.user, options.session or seam.new_id(), _given(reference, options))
+
+
+def _given(reference: str, options: Options) -> tuple[str, ...]:
+    values = {name: getattr(options, name) for name in ("model", "sessions", "distribution")}
+    values["user"] = options.user if options.user != _USER else None
+    return (reference, *(word for name, value in values.items() if value is not None for word in (f"--{name}", value)))
+
+
+def _check_given(options: Options) -> None:
+    """An empty option, mostly an unset shell variable, means nothing; white space around an id is no part of it."""
+    for name in ("session", "user", "model", "sessions", "distribution"):
+        value = getattr(options, name)
+        if value is not None and (not value or value != value.strip()):
+            raise ConfigurationError(f"--{name} {value!r} is empty or has spaces around it; change it or leave it out")
+
+
+def _runner(source: AgentSource, composition: Composition, store: BaseSessionService) -> Runner:
+    return Runner(
+        app=source.app,
+        agent=None if source.app is not None else source.agent,
+        composition=composition,
+        session_service=store,
+        auto_create_session=True,
+    )
+
+
+def _override_model(agent: BaseAgent, address: str) -> None:
+    if "model" not in type(agent).model_fields:
+        raise ConfigurationError(
+            f"--model: the root agent {agent.name!r} is a {type(agent).__name__}, which has no model; "
+            f"set the model of its sub-agents"
+        )
+    agent.model = address
+
+
+def _check_models(agent: BaseAgent, composition: Composition, inherited: Any) -> None:
+    """Make every model of the tree now: a wrong address, a missing SDK or key is no surprise in mid-run."""
+    if "model" in type(agent).model_fields:
+        model = getattr(agent, "model", None) or inherited
+        if isinstance(model, str):
+            composition.model(model)
+        inherited = model
+    for child in agent.sub_agents:
+        _check_models(child, composition, inherited)
+
+
+def _store_of(source: AgentSource) -> BaseSessionService | None:
+    """The sessions that an app brings along."""
+    return getattr(source.app, "session_service", None)
+
+
+def _open_store(composition: Composition, uri: str | None) -> BaseSessionService:
+    """The sessions of --sessions, else of a distribution that sets them, else in .newel here."""
+    if uri is None and not _sets_sessions(composition.distribution):
+        composition.find("SessionBackend", "sqlite")
+        uri = f"sqlite:///{data_folder() / 'sessions.db'}"
+    try:
+        store: BaseSessionService | None = composition.service("session", uri)
+    except (OSError, sqlite3.Error) as error:
+        raise ConfigurationError(
+            f"the sessions at {uri!r} cannot be opened: {error}; give others with --sessions"
+        ) from error
+    assert store is not None  # only an empty URI opens nothing
+    return store
+
+
+def data_folder() -> Path:
+    """The folder .newel here; what is in it stays out of version control."""
+    try:
+        FOLDER.mkdir(mode=0o700, exist_ok=True)
+        ignore = FOLDER / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(
+            f"the folder {FOLDER} cannot be made here: {error.strerror or error}; give --sessions URI"
+        ) from error
+    return FOLDER
+
+
+def _sets_sessions(distribution: Distribution) -> bool:
+    """Whether a distribution other than newel's own says where sessions are kept."""
+    return any("session" in (data.get("services") or {}) for data in _own_files(distribution))
+
+
+def _own_files(distribution: Distribution) -> Iterator[dict[str, Any]]:
+    """The data of the distribution's file and of the files that it extends, up to newel's own."""
+    path = Path(distribution.source)
+    while path.is_file() and path.resolve().parent != _BUILT_IN.resolve():
+        data = load_yaml(path.read_text(encoding="utf-8"), str(path))
+        yield data
+        base = data.get("extends")
+        if not isinstance(base, str):
+            return
+        path = path.parent / base

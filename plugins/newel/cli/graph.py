@@ -1,0 +1,84 @@
+"""`newel graph`: what an agent is made of, as a drawing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from newel.cli.agent_source import load_source
+from newel.cli.startup import composition_of
+from newel.drawing.description import picture_of
+from newel.drawing.dot import dot
+from newel.drawing.mermaid import mermaid
+from newel.drawing.picture import Picture
+from newel.drawing.svg import svg
+from newel_kernel.errors import ConfigurationError
+
+_WRITERS: dict[str, Callable[[Picture], str]] = {"svg": svg, "mermaid": mermaid, "dot": dot}
+_SUFFIXES = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot"}
+
+
+@click.command("graph")
+@click.argument("agent")
+@click.option(
+    "--format", "form", type=click.Choice(list(_WRITERS)), help="By default what the FILE ends in says, else mermaid."
+)
+@click.option("-o", "--output", metavar="FILE", help="Where to write; by default (or -) to stdout.")
+@click.option("--distribution", metavar="NAME|FILE", help="Another distribution than the present folder's.")
+@click.pass_context
+def graph(ctx: click.Context, agent: str, form: str | None, output: str | None, distribution: str | None) -> None:
+    """Draw AGENT: its agents, tools and toolsets, and the edges and routes of its workflows.
+
+    Nothing runs and no toolset is asked. svg needs the extra `graph`; mermaid and dot need nothing.
+    """
+    file = Path(output) if output not in (None, "-") else None
+    write = _WRITERS[form or _form_of(file)]
+    text = write(picture_of(load_source(agent, composition_of(ctx, distribution)).agent))
+    if file is None:
+        click.echo(text.encode("utf-8"), nl=False)
+    else:
+        _store(text, file)
+
+
+def _form_of(file: Path | None) -> str:
+    if file is None:
+        return "mermaid"
+    form = _SUFFIXES.get(file.suffix.lower())
+    if form is None:
+        raise ConfigurationError(
+            f"{str(file)!r} does not end in {', '.join(_SUFFIXES)}: say which --format to write ({', '.join(_WRITERS)})"
+        )
+    return form
+
+
+def _store(text: str, file: Path) -> None:
+    """Write the file whole or not at all."""
+    part: Path | None = None
+    try:
+        target = file.resolve()  # a link stays a link
+        if target.exists() and not target.is_file():
+            raise ConfigurationError(f"{str(file)!r} is no file; name one with -o")
+        with tempfile.NamedTemporaryFile("wb", dir=target.parent, prefix=".graph-", delete=False) as opened:
+            part = Path(opened.name)
+            opened.write(text.encode("utf-8"))
+        os.chmod(part, target.stat().st_mode if target.exists() else 0o666 & ~_umask())
+        part.replace(target)
+    except (OSError, RuntimeError, ValueError) as error:
+        if part is not None:
+            with contextlib.suppress(OSError):
+                part.unlink()
+        if isinstance(error, ConfigurationError):
+            raise
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigurationError(f"{str(file)!r} cannot be written: {reason}; name another file with -o") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,25 @@
+"""`newel lock`: the file that holds a composition to its plugins and their versions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from newel_kernel.host import compose
+from newel_kernel.selection import LOCK_FILE, lock_of, select_distribution, write_lock
+
+
+@click.command("lock")
+@click.option("--distribution", metavar="NAME|FILE", help="The distribution to lock; by default the present folder's.")
+def lock(distribution: str | None) -> None:
+    """Write newel.lock: every plugin that takes part, with its version.
+
+    A later composition in this folder that differs from it is refused.
+    """
+    # The distribution itself, not its name: an old lock must not stop the new one.
+    chosen, _ = select_distribution(distribution)
+    composition = compose(chosen)
+    path = Path.cwd() / LOCK_FILE
+    write_lock(composition, path)
+    click.echo(f"{LOCK_FILE}: {len(lock_of(composition)['plugins'])} plugins of the distribution {chosen.name!r}")

@@ -1,0 +1,30 @@
+"""The plugin of the built-in commands; what they need loads when one is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from newel_kernel import Command, hookimpl
+
+
+def _from(module: str, attribute: str) -> Callable[[], Any]:
+    return lambda: getattr(import_module(f"newel.cli.{module}"), attribute)
+
+
+COMMANDS = [
+    Command(name="chain", load=_from("chain", "chain"), help="Show the processors that an agent's requests pass."),
+    Command(name="chat", load=_from("chat", "chat"), help="Talk to an agent."),
+    Command(name="graph", load=_from("graph", "graph"), help="Draw what an agent is made of."),
+    Command(name="lock", load=_from("lock", "lock"), help="Hold the plugins to their present versions."),
+    Command(name="plugins", load=_from("plugins", "plugins"), help="List the plugins, and why each is in or out."),
+    Command(name="run", load=_from("run", "run"), help="Send an agent one message and print its answer."),
+    Command(name="schema", load=_from("schema", "schema"), help="Print the JSON schema of agent and app files."),
+]
+
+
+@hookimpl
+def register_commands() -> list[Command]:
+    """run, chat, plugins, chain, graph, lock, schema."""
+    return COMMANDS

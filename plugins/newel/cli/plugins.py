@@ -1,0 +1,114 @@
+"""`newel plugins`: which plugins there are, and why each takes part or not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from importlib.metadata import entry_points
+from typing import Any
+
+import click
+
+from newel.cli.startup import composition_of
+from newel.cli.terminal import one_line, say, show_json, show_table, to_terminal
+from newel_kernel.composition import Composition, PluginRecord
+from newel_kernel.discovery import PLUGIN_GROUP, load
+from newel_kernel.errors import ConfigurationError, NewelError, did_you_mean
+
+CHAINS = ("request_chain", "response_chain", "tool_chain", "result_chain")
+
+
+@click.group("plugins", invoke_without_command=True)
+@click.option("--distribution", metavar="NAME|FILE", help="Another distribution than the present folder's.")
+@click.pass_context
+def plugins(ctx: click.Context, distribution: str | None) -> None:
+    """List the plugins with their state; a table on a terminal, else JSON."""
+    try:
+        composition = composition_of(ctx, distribution)
+        records = _with_those_off(composition.plugins)
+        name = composition.distribution.name
+    except NewelError as error:
+        say(f"Error: the plugins do not compose: {one_line(error)}", err=True)
+        composition, records, name = None, _installed(), "none"
+    if ctx.invoked_subcommand is not None:
+        ctx.meta[__name__] = (composition, records)
+        return
+    if to_terminal():
+        rows = [[r.name, r.distribution, r.version, r.state, r.why, ", ".join(r.hooks)] for r in records]
+        show_table(f"distribution {name}", ("plugin", "from", "version", "state", "why", "hooks"), rows)
+    else:
+        show_json([asdict(record) for record in records])
+
+
+@plugins.command("why")
+@click.argument("name")
+@click.pass_context
+def why(ctx: click.Context, name: str) -> None:
+    """Say why the plugin NAME is in or out, what it provides, and where its processors stand."""
+    composition, records = ctx.meta[__name__]
+    record = next((r for r in records if r.name == name), None)
+    if record is None:
+        known = [r.name for r in records]
+        hint = did_you_mean(name, known) or f" (there are: {', '.join(known)})"
+        raise ConfigurationError(f"no plugin {name!r} is installed{hint}")
+    provides = _provided(composition, name) if composition is not None else []
+    places = _places(composition, name) if composition is not None else []
+    if not to_terminal():
+        show_json({**asdict(record), "provides": provides, "places": places})
+        return
+    say(f"{record.name} ({record.source})", bold=True)
+    say(f"  {record.state}: {record.why}")
+    if record.hooks:
+        say(f"  hooks: {', '.join(record.hooks)}")
+    for item in provides:
+        say(f"  provides {item['kind']} {item['name']!r}")
+    for place in places:
+        beside = ", ".join(f"{side} {place[side]!r}" for side in ("after", "before") if place[side])
+        where = f"place {place['place']} of {place['of']}" + (f", {beside}" if beside else "")
+        say(f"  {place['chain']}: {place['name']!r} is at {where} (placed by: {place['why']})")
+
+
+def _with_those_off(records: Sequence[PluginRecord]) -> list[PluginRecord]:
+    """The records, with the state `off` for plugins that take part and can do nothing: their `why_off()` says why."""
+    loaded, _ = load([record.name for record in records if record.state == "enabled"])
+    reasons = {name: plugin.why_off() for name, plugin in loaded.items() if hasattr(plugin, "why_off")}
+    return [replace(r, state="off", why=reasons[r.name]) if reasons.get(r.name) else r for r in records]
+
+
+def _provided(composition: Composition, name: str) -> list[dict[str, str]]:
+    return [
+        {"kind": kind, "name": item}
+        for kind, known in composition.registry.items()
+        for item, owned in known.items()
+        if owned.plugin == name
+    ]
+
+
+def _places(composition: Composition, name: str) -> list[dict[str, Any]]:
+    """Where the plugin's processors stand, counted from 1, each with its neighbours and what placed it."""
+    places = []
+    for chain in CHAINS:
+        placed = composition.placed[chain]
+        names = [None, *(one.stage.name for one in placed), None]
+        places += [
+            {"chain": chain, "name": one.stage.name, "place": place, "of": len(placed),
+             "after": names[place - 1], "before": names[place + 1], "why": one.why}
+            for place, one in enumerate(placed, 1)
+            if one.plugin == name
+        ]  # fmt: skip
+    return places
+
+
+def _installed() -> list[PluginRecord]:
+    """The plugins as they are installed, each tried by itself; for where they do not compose."""
+    points = sorted(entry_points(group=PLUGIN_GROUP), key=lambda point: (point.name, point.value))
+    _, failures = load(list(dict.fromkeys(point.name for point in points)))
+    records = []
+    for point in points:
+        failure = failures.get(point.name)
+        state, reason = "available", "installed; it loads, but the distribution does not compose"
+        if failure is not None:
+            state, reason = "failed", f"failed to load: {type(failure).__name__}: {one_line(failure)}"
+        source, version = (point.dist.name, point.dist.version) if point.dist else ("?", "")
+        records.append(PluginRecord(point.name, source, version, state, reason))
+    return records

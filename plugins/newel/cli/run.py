@@ -1,0 +1,89 @@
+"""`newel run`: one message, one answer."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import click
+
+from newel.cli.answering import answers_to, check_answers
+from newel.cli.conversation import Conversation, Options, conversation_options, converse
+from newel.cli.terminal import say
+from newel.cli.transcript import Answer, JsonLines, Transcript
+from newel.cli.turn import RunFailedError, Watched, run_turn
+from newel.cli.waiting import questions_of, waiting_line
+from newel_kernel.errors import ConfigurationError
+
+#: The exit status of a run that went through and left something waiting.
+WAITING = 3
+_ANSWER = "Answer what waits in the session: yes, no, text or JSON. May be given several times; takes MESSAGE's place."
+
+
+@click.command("run")
+@conversation_options
+@click.argument("message", required=False)
+@click.option("--answer", "answers", multiple=True, metavar="CALL_ID=ANSWER", help=_ANSWER)
+@click.option("--json", "as_json", is_flag=True, help="Print every event as one line of JSON.")
+@click.option("--stream", is_flag=True, help="Print the answer as it is written.")
+@click.pass_context
+def run(
+    ctx: click.Context, agent: str, message: str | None, answers: tuple[str, ...], as_json: bool, stream: bool,
+    session: str | None, user: str, model: str | None, sessions: str | None, distribution: str | None,
+) -> None:  # fmt: skip
+    """Send AGENT one MESSAGE ("-" reads it from stdin) and print its answer.
+
+    Without --session it is a session of its own. Status 1: the run failed; 2: it could not start; 3: something waits
+    for an answer, and stderr says what and how to give it (with --answer, in the place of MESSAGE).
+    """
+    texts = check_answers(answers, session)
+    text = None if texts and message is None else _text(ctx, message, bool(texts))
+    options = Options(session=session, user=user, model=model, sessions=sessions, distribution=distribution)
+    conversation = converse(ctx, agent, options)
+    transcript: Transcript = JsonLines() if as_json else Answer(stream)
+    try:
+        status = asyncio.run(_run(conversation, text if text is not None else texts, transcript, stream))
+    except RunFailedError as error:
+        say(f"Error: the run failed: {error}", err=True)
+        status = 1
+    if sys.stderr.isatty() and session is None:
+        say(f"(to go on: --session {conversation.session})", err=True, dim=True)
+    ctx.exit(status)
+
+
+def _text(ctx: click.Context, message: str | None, answered: bool) -> str:
+    if message is None:
+        raise click.UsageError("Missing argument 'MESSAGE'.", ctx)
+    if answered:
+        raise ConfigurationError(
+            "give either a message or --answer, not both; what waits is answered in a turn of its own"
+        )
+    raw = sys.stdin.buffer.read() if message == "-" else message.encode("utf-8", "surrogateescape")
+    text = raw.decode("utf-8", "replace")
+    if not text.strip():
+        raise ConfigurationError("the message is empty; write it after the agent, or pass - and pipe it in")
+    return text
+
+
+async def _run(conversation: Conversation, said: str | dict[str, str], transcript: Transcript, stream: bool) -> int:
+    watched = Watched(transcript)
+    try:
+        message = said if isinstance(said, str) else await answers_to(conversation, said)
+        status = await run_turn(conversation, message, watched, stream=stream)
+        if await _waiting(conversation, watched, not isinstance(said, str)):
+            return status or WAITING
+        if isinstance(transcript, Answer) and transcript.silent:
+            say("note: the agent gave no answer; it said nothing", err=True)
+        return status
+    finally:
+        await conversation.close()
+
+
+async def _waiting(conversation: Conversation, watched: Watched, answered: bool) -> bool:
+    """Whether something waits, told on stderr: what this turn asks, and with answers what they left open."""
+    if not (watched.asking or answered):
+        return False
+    found = [q for q in await questions_of(conversation) or () if answered or q.invocation_id in watched.asking]
+    for question in found:
+        say(waiting_line(question, conversation), err=True)
+    return bool(found)

@@ -1,0 +1,48 @@
+"""Startup: what a command finds composed, or the reason why nothing is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import click
+
+from newel_kernel.composition import Composition
+from newel_kernel.errors import ConfigurationError, NewelError
+from newel_kernel.host import compose
+
+
+@dataclass(frozen=True, slots=True)
+class Startup:
+    """The composition of the present folder's distribution, or the error that it ends in."""
+
+    composition: Composition | None = None
+    error: NewelError | None = None
+
+
+def start() -> Startup:
+    """Compose once; whatever fails is kept for who needs the composition."""
+    try:
+        return Startup(composition=compose())
+    except NewelError as error:
+        return Startup(error=error)
+    except (OSError, ValueError) as error:  # a file that cannot be read
+        return Startup(error=ConfigurationError(f"the distribution cannot be read: {error}"))
+
+
+def startup_of(ctx: click.Context) -> Startup:
+    """The startup of this call, shared by the group and its command."""
+    root = ctx.find_root()
+    if not isinstance(root.obj, Startup):
+        root.obj = start()
+    return root.obj
+
+
+def composition_of(ctx: click.Context, distribution: str | None) -> Composition:
+    """The composition of the distribution that an option names, else of the present folder's."""
+    if distribution is not None:
+        return compose(distribution)
+    startup = startup_of(ctx)
+    if startup.composition is None:
+        assert startup.error is not None
+        raise startup.error
+    return startup.composition

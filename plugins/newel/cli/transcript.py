@@ -1,0 +1,185 @@
+"""Transcripts: how the events of a run are shown, as an answer, as JSON lines, or as a conversation."""
+
+from __future__ import annotations
+
+import json
+from typing import Protocol
+
+import click
+from pydantic_core import to_jsonable_python
+
+from newel.cli.terminal import one_line, say, shortened
+from newel.flows.visibility import HIDDEN
+from newel_kernel.events import Event
+
+_WIDTH = 100
+_DEMO = "the offline demo model answers, not a real one; choose another with --model, or with `model:` in the agent"
+
+
+class Transcript(Protocol):
+    """Shows events as they come."""
+
+    def show(self, event: Event) -> None:
+        """Show one event."""
+
+    def cut(self) -> None:
+        """No more events come; finish the line."""
+
+    def end(self) -> int:
+        """The run went through; its exit status."""
+        ...
+
+
+class DemoNote:
+    """Says once, on stderr, that no real model answers."""
+
+    def __init__(self) -> None:
+        self._said = False
+
+    def note(self, event: Event) -> None:
+        """Look at one event."""
+        if not self._said and (event.model_version or "").startswith("demo"):
+            self._said = True
+            say(f"note: {_DEMO}", err=True)
+
+
+class JsonLines:
+    """Each event as one line of JSON, as it goes over the wire."""
+
+    def __init__(self) -> None:
+        self._failed = False
+        self._demo = DemoNote()
+
+    def show(self, event: Event) -> None:
+        """Write the event."""
+        self._demo.note(event)
+        self._failed = self._failed or failure(event) is not None
+        click.echo(event.model_dump_json(by_alias=True, exclude_none=True))
+
+    def cut(self) -> None:
+        """Every line is finished."""
+
+    def end(self) -> int:
+        """1 where an event told of a failure."""
+        return 1 if self._failed else 0
+
+
+class Answer:
+    """The text of the final answers; with `stream`, chunks as they come."""
+
+    def __init__(self, stream: bool) -> None:
+        self._stream = stream
+        self._demo = DemoNote()
+        self._chunks = False
+        self._answered = False
+        self._status = 0
+
+    def show(self, event: Event) -> None:
+        """Print what belongs to the answer."""
+        self._demo.note(event)
+        if (fault := failure(event)) is not None:
+            self.cut()
+            say(f"Error: {fault}", err=True)
+            self._status = 1
+            return
+        text = text_of(event)
+        if event.partial:
+            if self._stream and text:
+                say(text, nl=False)
+                self._chunks = True
+            return
+        if self._chunks:
+            self._answered = True
+            self.cut()
+        elif text and (self._stream or event.is_final_response()):
+            self._answered = True
+            say(text)
+
+    def end(self) -> int:
+        """1 where an event told of a failure."""
+        return self._status
+
+    @property
+    def silent(self) -> bool:
+        """Whether the agent has said nothing at all."""
+        return not self._answered and self._status == 0
+
+    def cut(self) -> None:
+        """End a line of chunks."""
+        if self._chunks:
+            say("")
+            self._chunks = False
+
+
+class Dialogue:
+    """A conversation: streamed text, and tool calls with their results as they happen."""
+
+    def __init__(self, root: str) -> None:
+        self._author = root
+        self._root = root
+        self._demo = DemoNote()
+        self._chunks = False
+
+    def show(self, event: Event) -> None:
+        """Show one event."""
+        self._demo.note(event)
+        if (fault := failure(event)) is not None:
+            self.cut()
+            say(f"error: {fault}", fg="red")
+            return
+        text = text_of(event)
+        if text and not (self._chunks and not event.partial):
+            self._name(event.author)
+            say(text, nl=not event.partial)
+        if event.partial:
+            self._chunks = self._chunks or bool(text)
+            return
+        self.cut()
+        self._tools(event)
+
+    def end(self) -> int:
+        """Failures were shown where they happened."""
+        return 0
+
+    def _tools(self, event: Event) -> None:
+        for call in event.get_function_calls():
+            if call.name in HIDDEN:
+                continue  # a request of the runtime's own is put to the user once the turn is over
+            args = ", ".join(f"{name}={shortened(value, 40)}" for name, value in (call.args or {}).items())
+            say(f"  → {call.name}({shortened(args, _WIDTH)})", dim=True)
+        for response in event.get_function_responses():
+            say(f"  ← {response.name}: {shortened(response.response, _WIDTH)}", dim=True)
+
+    def _name(self, author: str) -> None:
+        if author != self._author:
+            self._author = author
+            say(f"[{author}]", dim=True)
+
+    def cut(self) -> None:
+        """End a line of chunks."""
+        if self._chunks:
+            say("")
+            self._chunks = False
+
+
+def text_of(event: Event) -> str:
+    """The text that an agent says in an event, without its thoughts; or what the graph at the root comes to."""
+    if event.author == "user":
+        return ""
+    if event.output is not None and any("/" not in path for path in event.node_info.output_for or ()):
+        return event.output if isinstance(event.output, str) else as_json(event.output)
+    if event.content is None:
+        return ""
+    return "".join(part.text for part in event.content.parts or () if part.text and not part.thought)
+
+
+def as_json(value: object) -> str:
+    """A graph's output that is no text, as JSON."""
+    return json.dumps(to_jsonable_python(value, fallback=str), ensure_ascii=False)
+
+
+def failure(event: Event) -> str | None:
+    """What an event of a failed model call says, on one line."""
+    if not event.error_code:
+        return None
+    return one_line(f"{event.error_code}: {event.error_message or 'no message'}")

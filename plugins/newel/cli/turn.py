@@ -1,0 +1,83 @@
+"""Turn: one message to an agent, its events shown, its failure told in one line."""
+
+from __future__ import annotations
+
+import traceback
+from contextlib import aclosing
+from pathlib import Path
+
+from newel.cli.conversation import Conversation
+from newel.cli.terminal import one_line
+from newel.cli.transcript import Transcript
+from newel_kernel.errors import ConfigurationError, FeatureUnavailableError, NewelError
+from newel_kernel.events import Event
+from newel_kernel.run_config import RunConfig, StreamingMode
+from newel_kernel.types.content import Content
+
+_PACKAGES = ("newel_kernel", "newel")
+
+
+class RunFailedError(Exception):
+    """The run failed; the message is one line."""
+
+
+class Watched:
+    """A transcript that notes which of the invocations that it shows ask the user for something."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+        self.asking: set[str] = set()
+
+    def show(self, event: Event) -> None:
+        """Show one event."""
+        if event.long_running_tool_ids:
+            self.asking.add(event.invocation_id)
+        self._transcript.show(event)
+
+    def cut(self) -> None:
+        """No more events come."""
+        self._transcript.cut()
+
+    def end(self) -> int:
+        """The exit status."""
+        return self._transcript.end()
+
+
+async def run_turn(conversation: Conversation, message: str | Content, transcript: Transcript, *, stream: bool) -> int:
+    """Run one turn; its exit status. A wrong setting is raised as it is, any other failure as RunFailedError."""
+    config = RunConfig(streaming_mode=StreamingMode.SSE if stream else StreamingMode.NONE)
+    try:
+        async with aclosing(
+            conversation.runner.run_async(
+                user_id=conversation.user, session_id=conversation.session, new_message=message, run_config=config
+            )
+        ) as events:
+            async for event in events:
+                transcript.show(event)
+    except (ConfigurationError, FeatureUnavailableError):
+        raise
+    except NewelError as error:
+        raise RunFailedError(one_line(error)) from error
+    except Exception as error:
+        raise RunFailedError(described(error)) from error
+    finally:
+        transcript.cut()
+    return transcript.end()
+
+
+def described(error: Exception) -> str:
+    """The error's class, message and origin on one line."""
+    where = _origin(error)
+    return one_line(f"{type(error).__name__}: {error}") + (f" ({where})" if where else "")
+
+
+def _origin(error: BaseException) -> str:
+    """Where somebody's own code raised it: the innermost frame outside newel and what is installed."""
+    root = error
+    while root.__cause__ is not None:
+        root = root.__cause__
+    for frame in reversed(traceback.extract_tb(root.__traceback__)):
+        path = Path(frame.filename)
+        if path.is_file() and not {"site-packages", *_PACKAGES} & set(path.parts) and "lib" not in path.parts:
+            return f"{path.name}:{frame.lineno} in {frame.name}"
+    return ""

@@ -1,0 +1,35 @@
+"""The plugin of code executors: the names by which an agent file asks for one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from newel import code_executors
+from newel_kernel import CodeExecutor, hookimpl
+
+
+def _create(class_name: str) -> Any:
+    return lambda **settings: getattr(code_executors, class_name)(**settings)
+
+
+@hookimpl
+def register_code_executors() -> list[CodeExecutor]:
+    """Each class is imported when an executor is made."""
+    return [
+        CodeExecutor(
+            name="sandbox", create=_create("SandboxCodeExecutor"),
+            description="an interpreter without files, network or processes; the one to take (extra 'sandbox')",
+        ),
+        CodeExecutor(
+            name="built_in", create=_create("BuiltInCodeExecutor"),
+            description="the model runs its code itself (Gemini 2 and later)",
+        ),
+        CodeExecutor(
+            name="container", create=_create("ContainerCodeExecutor"),
+            description="python3 in a Docker container (extra 'container')",
+        ),
+        CodeExecutor(
+            name="unsafe_local", create=_create("UnsafeLocalCodeExecutor"),
+            description="a process on this machine with your rights; only with allow_unsafe: true",
+        ),
+    ]  # fmt: skip

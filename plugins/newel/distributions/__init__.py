@@ -1,0 +1,1 @@
+"""The distributions that newel ships, one YAML file each."""

@@ -1,0 +1,20 @@
+"""Drawings of agents: what an agent is made of, as a picture, and that picture as Mermaid, DOT, SVG or text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from newel_kernel.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from newel.drawing.description import picture_of as picture_of
+    from newel.drawing.outline import outline as outline
+    from newel.drawing.picture import Picture as Picture
+
+_WHERE = {
+    "Picture": "newel.drawing.picture",
+    "outline": "newel.drawing.outline",
+    "picture_of": "newel.drawing.description",
+}
+
+__getattr__, __dir__ = lazy_exports(__name__, _WHERE)

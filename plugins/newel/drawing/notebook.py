@@ -1,0 +1,26 @@
+"""Notebook: an agent as Jupyter shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from newel.drawing.description import picture_of
+from newel.drawing.mermaid import mermaid
+from newel.drawing.outline import outline
+from newel.drawing.svg import can_lay_out, svg
+from newel_kernel.contracts.agent import BaseAgent
+
+
+def shown(
+    agent: BaseAgent, *, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+) -> dict[str, Any]:
+    """The agent by MIME type: as text, and as SVG, or as Mermaid (which JupyterLab draws) where SVG cannot be had."""
+    picture = picture_of(agent)
+    forms: dict[str, Callable[[], str]] = {"text/plain": lambda: outline(picture)}
+    if can_lay_out():
+        forms["image/svg+xml"] = lambda: svg(picture)
+    else:
+        forms["text/vnd.mermaid"] = lambda: mermaid(picture)
+    wanted = [form for form in forms if (not include or form in include) and form not in (exclude or ())]
+    return {form: forms[form]() for form in wanted}

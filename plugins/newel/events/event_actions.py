@@ -1,0 +1,5 @@
+"""The side effects of an event."""
+
+from newel_kernel.events import EventActions, EventCompaction
+
+__all__ = ["EventActions", "EventCompaction"]

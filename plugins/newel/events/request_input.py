@@ -1,0 +1,53 @@
+"""RequestInput: what a graph node yields to ask the user."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic.alias_generators import to_camel
+from pydantic_core import to_jsonable_python
+
+from newel_kernel import seam
+from newel_kernel.events import Event
+from newel_kernel.types.content import Content, FunctionCall, Part
+
+#: The name of the call that asks; an answer is its function response.
+REQUEST_INPUT = "adk_request_input"
+
+
+class RequestInput(BaseModel):
+    """A question to the user. The answer is a function response of the id `interrupt_id`.
+
+    `response_schema` (a type, a pydantic class or a JSON schema) is what an answer must fit; `payload` is data
+    for whoever shows the question.
+    """
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, arbitrary_types_allowed=True)
+
+    interrupt_id: str = Field(default_factory=lambda: seam.new_id(), min_length=1)
+    payload: Any = None
+    message: str | None = None
+    response_schema: Any = None
+
+    def as_event(self) -> Event:
+        """The event that asks."""
+        arguments = {
+            "interruptId": self.interrupt_id,
+            "payload": to_jsonable_python(self.payload),
+            "message": self.message,
+            "response_schema": _json_schema(self.response_schema),
+        }
+        call = FunctionCall(id=self.interrupt_id, name=REQUEST_INPUT, args=arguments)
+        return Event(
+            content=Content(role=None, parts=[Part(function_call=call)]), long_running_tool_ids={self.interrupt_id}
+        )
+
+
+def _json_schema(schema: Any) -> dict[str, Any] | None:
+    if schema is None or isinstance(schema, dict):
+        return schema
+    if isinstance(schema, type) or not hasattr(schema, "model_dump"):
+        return TypeAdapter(schema).json_schema()
+    dumped: dict[str, Any] = schema.model_dump(mode="json", exclude_none=True)  # a types.Schema
+    return dumped

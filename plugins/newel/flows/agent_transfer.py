@@ -1,0 +1,80 @@
+"""agent_transfer: tells the model which agents it can transfer to, and gives it the tool (S0 §3.7, §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from newel.agents.opening import mode_of
+from newel.tools.transfer_to_agent_tool import TransferToAgentTool
+from newel_kernel import BaseAgent, InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from newel_kernel.routing import is_delegate
+
+
+def transfer_targets(agent: Any) -> list[BaseAgent]:
+    """The agents that `agent` may transfer to: its own, its parent, its peers; those that are its tools are none."""
+    targets = [child for child in agent.sub_agents if not is_delegate(child)]
+    parent = agent.parent_agent
+    if parent is not None and parent.transfers:
+        if not agent.disallow_transfer_to_parent:
+            targets.append(parent)
+        if not agent.disallow_transfer_to_peers:
+            targets.extend(peer for peer in parent.sub_agents if peer.name != agent.name and not is_delegate(peer))
+    return targets
+
+
+def transfer_instructions(targets: Sequence[tuple[str, str]], parent: str) -> str:
+    """The wording of S0 §8.4 for targets of a name and a description each, and a parent's name, if any."""
+    listed = "\n\n".join(f"Agent name: {name}\nAgent description: {description}" for name, description in targets)
+    names = ", ".join(f"`{name}`" for name in sorted(name for name, _ in targets))
+    text = f"""You have a list of other agents to transfer to:
+
+{listed}
+
+If you are the best to answer the question according to your description,
+you can answer it.
+
+If another agent is better for answering the question according to its
+description, call `transfer_to_agent` function to transfer the question to that
+agent. When transferring, do not generate any text other than the function call.
+
+**NOTE**: the only available agents for `transfer_to_agent` function are
+{names}.
+"""
+    if parent:
+        text += f"""
+If neither you nor the other agents are best for the question, transfer to your parent agent {parent}.
+"""
+    return text
+
+
+@lru_cache(maxsize=1024)
+def _offer(targets: tuple[tuple[str, str], ...], parent: str) -> tuple[str, TransferToAgentTool]:
+    """The instructions and the tool for these targets, the declaration of which is built once."""
+    return transfer_instructions(targets, parent), TransferToAgentTool(agent_names=[name for name, _ in targets])
+
+
+def run(ctx: InvocationContext, request: LlmRequest) -> None:
+    """Append the instructions and declare the tool, where there is anyone to transfer to."""
+    agent: Any = ctx.agent
+    targets = transfer_targets(agent)
+    if not targets:
+        return
+    upwards = agent.parent_agent is not None and not agent.disallow_transfer_to_parent
+    described = tuple([(target.name, target.description) for target in targets])
+    text, tool = _offer(described, agent.parent_agent.name if upwards else "")
+    if ctx.opening is None or mode_of(ctx) == "chat":
+        request.append_instructions((text,))
+    request.append_tools((tool,))
+
+
+def applies_to(agent: Any) -> bool:
+    """AutoFlow (S0 §2.2): not for an agent that may transfer nowhere."""
+    return bool(agent.sub_agents or not agent.disallow_transfer_to_parent or not agent.disallow_transfer_to_peers)
+
+
+@hookimpl
+def register_request_processors() -> list[RequestProcessor]:
+    """The processor `agent_transfer`."""
+    return [RequestProcessor(name="agent_transfer", run=run, applies_to=applies_to)]

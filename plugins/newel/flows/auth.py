@@ -1,0 +1,110 @@
+"""auth: the user is asked for the credentials that tools request, and the calls are run again with the answers.
+
+A request is an event with a call of ``adk_request_credential``, the answer a result of that call (S0 §6.3). Neither
+holds a secret in the session: what the answer brings stays in the invocation, what the request needs later is kept
+apart (`newel.auth.pending`). With the setting `recorded` both events hold what the recorded releases put there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+from pydantic import BaseModel
+
+from newel import auth
+from newel.auth.settings import Settings
+from newel.flows.visibility import CREDENTIAL_CALL
+from newel_kernel import (
+    BaseTool,
+    Context,
+    Event,
+    InvocationContext,
+    LlmRequest,
+    Prologue,
+    RequestProcessor,
+    ResultProcessor,
+    hookimpl,
+)
+
+
+async def receive(ctx: InvocationContext) -> None:
+    """Take the secrets out of a message that answers a request, before anybody sees or stores it."""
+    content = ctx.user_content
+    for part in (content.parts or ()) if content is not None else ():
+        if part.function_response is not None:
+            ctx.user_content = auth.seal_answers(ctx, content)  # type: ignore[arg-type]
+            return
+
+
+def before(ctx: InvocationContext, request: LlmRequest) -> Awaitable[Sequence[Event] | None] | None:
+    """Take up the answers in the latest message, and run again the calls that waited for them."""
+    for event in reversed(ctx.session.events):
+        if event.content is not None:
+            break
+    else:
+        return None
+    if event.author != "user":
+        return None
+    for part in event.content.parts or ():
+        if part.function_response is not None and part.function_response.name == CREDENTIAL_CALL:
+            break
+    else:
+        return None
+    return _take_up(ctx, event)
+
+
+async def _take_up(ctx: InvocationContext, message: Event) -> Sequence[Event] | None:
+    waiting = await auth.take_answers(ctx, message.get_function_responses())
+    if not waiting or not getattr(ctx.agent, "tools", None):
+        return None
+    return await auth.run_again(ctx, waiting)
+
+
+async def after(ctx: InvocationContext, call_event: Event, result_event: Event) -> list[Event] | None:
+    """The event that asks for the credentials which the calls have requested."""
+    if "secrets" in ctx.notes:
+        auth.mask_results(ctx, result_event)
+    actions = result_event.touched_actions
+    if actions is None or not actions.requested_auth_configs:
+        return None
+    role = result_event.content.role if result_event.content is not None else None
+    return [await auth.request_event(ctx, actions.requested_auth_configs, role=role)]
+
+
+@hookimpl(tryfirst=True)
+def on_tool_error_callback(
+    tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, error: Exception
+) -> dict[str, Any] | None:
+    """Mask the secrets of the invocation in what a tool raises, before anybody tells or logs it."""
+    secrets = tool_context.get_invocation_context().notes.get("secrets")
+    if secrets is None or (shown := secrets.mask_error(error)) is error:
+        return None
+    return {"error": f"{type(shown).__name__}: {shown}"}
+
+
+@hookimpl
+def register_settings() -> type[BaseModel]:
+    """The settings."""
+    return Settings
+
+
+@hookimpl
+def register_prologues(settings: Mapping[str, Any]) -> list[Prologue]:
+    """The prologue `auth`."""
+    return [] if settings["auth"].recorded else [Prologue(name="auth", run=receive)]
+
+
+@hookimpl
+def register_request_processors() -> list[RequestProcessor]:
+    """The request processor `auth`."""
+    return [RequestProcessor(name="auth", run=before)]
+
+
+@hookimpl
+def register_result_processors() -> list[ResultProcessor]:
+    """The result processor `auth`, before the results."""
+    return [ResultProcessor(name="auth", run=after, applies_to=attrgetter("touched_actions"))]
+
+

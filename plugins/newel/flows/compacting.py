@@ -1,0 +1,104 @@
+"""Compacting: which events of a session a summary is to take in. What waits for an answer is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from newel.apps.configs import EventsCompactionConfig
+from newel.flows.history import assemble
+from newel.flows.visibility import rewound
+from newel_kernel.events import Event, EventCompaction
+
+_CHARACTERS_PER_TOKEN = 4
+
+
+def compaction_of(event: Event) -> EventCompaction | None:
+    """The compaction that an event carries."""
+    actions = event.touched_actions
+    return actions.compaction if actions is not None else None
+
+
+def latest_compaction(events: Sequence[Event]) -> tuple[Event, EventCompaction] | None:
+    """The last compaction, with its event."""
+    for event in reversed(events):
+        if (compaction := compaction_of(event)) is not None:
+            return event, compaction
+    return None
+
+
+def window(events: Sequence[Event], config: EventsCompactionConfig) -> list[Event]:
+    """The events of the invocations since the last summary, once there are enough, and of the overlap before them."""
+    if config.compaction_interval is None or config.overlap_size is None:
+        return []
+    events = _common(events)
+    latest = latest_compaction(events)
+    told = [event for event in events if compaction_of(event) is None]
+    ended: dict[str, float] = {}
+    for event in told:
+        if event.invocation_id:
+            ended[event.invocation_id] = max(ended.get(event.invocation_id, 0.0), event.timestamp)
+    invocations = list(ended)
+    fresh = [name for name in invocations if latest is None or ended[name] > latest[1].end_timestamp]
+    if len(fresh) < config.compaction_interval:
+        return []
+    start = invocations[max(0, invocations.index(fresh[0]) - config.overlap_size)]
+    first = next(i for i, event in enumerate(told) if event.invocation_id == start)
+    last = max(i for i, event in enumerate(told) if event.invocation_id == fresh[-1])
+    return _settled(told[first : last + 1])
+
+
+def surplus(
+    events: Sequence[Event], config: EventsCompactionConfig, agent_name: str, branch: str | None
+) -> list[Event]:
+    """What is older than the events to keep, where the last prompt reached the threshold.
+
+    The last summary leads, so that the next one can take its place.
+    """
+    if config.token_threshold is None or config.event_retention_size is None:
+        return []
+    tokens = _prompt_tokens(events, agent_name, branch)
+    if tokens is None or tokens < config.token_threshold:
+        return []
+    events = _common(events)
+    latest = latest_compaction(events)
+    told = [event for event in events if compaction_of(event) is None]
+    if latest is not None:
+        told = [event for event in told if event.timestamp > latest[1].end_timestamp]
+    chosen = _settled(told[: max(0, len(told) - config.event_retention_size)])
+    if not chosen or latest is None:
+        return chosen
+    summary, compaction = latest
+    seed = Event(
+        author="model", content=compaction.compacted_content, timestamp=compaction.start_timestamp,
+        branch=summary.branch, invocation_id=summary.invocation_id,
+    )  # fmt: skip
+    return [seed, *chosen]
+
+
+def _common(events: Sequence[Event]) -> list[Event]:
+    """The events that count, without those of isolation scopes: nobody outside of them would see these."""
+    return [event for event in rewound(events) if event.isolation_scope is None]
+
+
+def _settled(events: list[Event]) -> list[Event]:
+    """The leading events up to the first call whose result is not among them: the two must not be parted."""
+    while True:
+        answered = {response.id for event in events for response in event.get_function_responses()}
+        end = next(
+            (i for i, event in enumerate(events) if any(c.id not in answered for c in event.get_function_calls())), None
+        )
+        if end is None:
+            return events
+        events = events[:end]
+
+
+def _prompt_tokens(events: Sequence[Event], agent_name: str, branch: str | None) -> int | None:
+    """The tokens of the last prompt since the last summary, as the model counted them; else an estimate."""
+    for event in reversed(events):
+        if compaction_of(event) is not None:
+            break
+        if event.usage_metadata is not None and event.usage_metadata.prompt_token_count is not None:
+            return event.usage_metadata.prompt_token_count
+    contents = [event.content for event in assemble(events, agent_name, branch) if event.content is not None]
+    characters = sum(len(part.text) for content in contents for part in content.parts or () if part.text)
+    return characters // _CHARACTERS_PER_TOKEN or None

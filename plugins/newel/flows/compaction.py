@@ -1,0 +1,86 @@
+"""compaction: summarises the older part of a long conversation, as the app's events_compaction_config says.
+
+Where a prompt grew too long it works before the contents are put together; else once an invocation is over. The
+summary is an event of the session, which no caller is shown; the events that it stands for stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from newel.apps.configs import EventsCompactionConfig
+from newel.apps.llm_event_summarizer import LlmEventSummarizer
+from newel.flows.compacting import surplus, window
+from newel_kernel import BaseAgent, Epilogue, Event, InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from newel_kernel.errors import ConfigurationError
+
+_DONE = "compaction"
+
+
+async def run(ctx: InvocationContext, request: LlmRequest) -> None:
+    """Compact where the last prompt reached the threshold."""
+    config = _config(ctx)
+    if config is None or config.token_threshold is None or ctx.opening is not None:  # that conversation is not this one
+        return
+    if (event := await _compacted_surplus(ctx, config, ctx.agent.name)) is not None:
+        ctx.notes[_DONE] = True
+        await ctx.session_service.append_event(ctx.session, event)
+
+
+async def close(ctx: InvocationContext, error: BaseException | None) -> list[Event] | None:
+    """Compact after an invocation that finished."""
+    config = _config(ctx)
+    if config is None or error is not None:
+        return None
+    if _DONE not in ctx.notes and (event := await _compacted_surplus(ctx, config, "")) is not None:
+        return [event]
+    if not (events := window(ctx.session.events, config)):
+        return None
+    summary = await _summarize(ctx, config, events)
+    return None if summary is None else [summary]
+
+
+def _config(ctx: InvocationContext) -> EventsCompactionConfig | None:
+    return getattr(ctx.app, "events_compaction_config", None)
+
+
+async def _compacted_surplus(ctx: InvocationContext, config: EventsCompactionConfig, agent_name: str) -> Event | None:
+    events = surplus(ctx.session.events, config, agent_name, ctx.branch)
+    return await _summarize(ctx, config, events) if events else None
+
+
+async def _summarize(ctx: InvocationContext, config: EventsCompactionConfig, events: list[Event]) -> Event | None:
+    summarizer = config.summarizer
+    if summarizer is None:
+        agent: Any = next((one for one in (ctx.agent, *_tree(ctx.agent.root_agent)) if hasattr(one, "model_for")), None)
+        if agent is None:
+            raise ConfigurationError(
+                f"the app {ctx.app_name!r} has no LLM agent whose model could summarise its sessions; "
+                f"set EventsCompactionConfig(summarizer=LlmEventSummarizer(llm=...))"
+            )
+        summarizer = LlmEventSummarizer(llm=agent.model_for(ctx))
+    return await summarizer.maybe_summarize_events(events=events)
+
+
+def _tree(agent: BaseAgent) -> Iterator[BaseAgent]:
+    yield agent
+    for child in agent.sub_agents:
+        yield from _tree(child)
+
+
+def serves(app: Any) -> bool:
+    """Only an app that configures compaction."""
+    return getattr(app, "events_compaction_config", None) is not None
+
+
+@hookimpl
+def register_request_processors() -> list[RequestProcessor]:
+    """The processor `compaction`."""
+    return [RequestProcessor(name="compaction", run=run, serves=serves)]
+
+
+@hookimpl
+def register_epilogues() -> list[Epilogue]:
+    """The epilogue `compaction`."""
+    return [Epilogue(name="compaction", run=close)]

@@ -1,0 +1,104 @@
+"""contents: the conversation so far, as the agent's model sees it (S0 §3.6, §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel
+
+from newel.agents.opening import Opening
+from newel.flows.history import History, assemble, outgoing
+from newel.flows.visibility import is_from_other_agent, is_visible
+from newel_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from newel_kernel.events import Event
+from newel_kernel.types.content import Content, SharedContents
+
+
+class Settings(BaseModel, extra="forbid"):
+    """Settings of the conversation."""
+
+    #: Fence what other agents said and did as quotations, so that it does not read as the user's words.
+    fence_quotations: bool = False
+
+
+@cache
+def processor(fence: bool) -> Callable[[InvocationContext, LlmRequest], None]:
+    """Replaces the contents by the conversation; what the instructions put there goes before the user's last words."""
+
+    def run(ctx: InvocationContext, request: LlmRequest) -> None:
+        agent: Any = ctx.agent
+        added = list.copy(request.contents)
+        if ctx.opening is not None:
+            contents = _opened(ctx, ctx.opening, fence)
+        elif agent.include_contents == "default":
+            contents = SharedContents(_history(ctx, agent.name, fence).update(ctx.session.events))
+        else:
+            contents = SharedContents(_current_turn(ctx, ctx.session.events, fence))
+        if added:
+            at = insertion_point(contents)
+            contents[at:at] = added
+        request.contents = contents
+
+    return run
+
+
+def _history(ctx: InvocationContext, name: str, fence: bool) -> History:
+    kept = ctx.session.cache
+    if kept is None:
+        kept = ctx.session.cache = {}
+    key = ("contents", name, ctx.branch, ctx.isolation_scope, fence)
+    history = kept.get(key)
+    if history is None:
+        history = kept[key] = History(name, ctx.branch, ctx.isolation_scope, fence=fence)
+    return history
+
+
+def _opened(ctx: InvocationContext, opening: Opening, fence: bool) -> SharedContents:
+    """The conversation of an isolated run: what it was given, then what was said in it."""
+    agent: Any = ctx.agent
+    events = opening.said(ctx.session.events)
+    told: list[Content] = []
+    if agent.include_contents == "none":
+        told = _current_turn(ctx, events, fence)
+    if not told:
+        history = opening.histories.get(agent.name)
+        if history is None:
+            history = History(agent.name, ctx.branch, ctx.isolation_scope, fence=fence)
+            opening.histories[agent.name] = history
+        told = history.update(events)
+    return SharedContents([opening.content, *told])
+
+
+def _current_turn(ctx: InvocationContext, events: Sequence[Event], fence: bool) -> list[Content]:
+    """The contents from the latest message of the user or of another agent on (S0 §4.2)."""
+    name, branch, scope = ctx.agent.name, ctx.branch, ctx.isolation_scope
+    for index in range(len(events) - 1, -1, -1):
+        event = events[index]
+        if is_visible(event, branch, scope) and (event.author == "user" or is_from_other_agent(event, name)):
+            turn = assemble(events[index:], name, branch, scope, fence=fence)
+            return [outgoing(e.content) for e in turn if e.content is not None]
+    return []
+
+
+def insertion_point(contents: SharedContents) -> int:
+    """Where instruction contents go: before the user's messages at the end, so that they read as one turn."""
+    index = len(contents)
+    for content in reversed(contents.frozen()):
+        if content.role != "user" or any(p.function_response is not None for p in content.parts or ()):
+            break
+        index -= 1
+    return index
+
+
+@hookimpl
+def register_settings() -> type[BaseModel]:
+    """The settings."""
+    return Settings
+
+
+@hookimpl
+def register_request_processors(settings: Mapping[str, Any]) -> list[RequestProcessor]:
+    """The processor `contents`."""
+    return [RequestProcessor(name="contents", run=processor(settings["contents"].fence_quotations))]

@@ -1,0 +1,61 @@
+"""context_cache: tells the model how its provider may cache the unchanging start of a request, and what it has cached.
+
+The provider does the caching, where it can, and notes on its response what it used; see `ContextCacheConfig`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from newel.flows.visibility import on_branch
+from newel_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from newel_kernel.routing import backwards
+from newel_kernel.types.cache_metadata import CacheMetadata
+
+
+def run(ctx: InvocationContext, request: LlmRequest) -> None:
+    """Pass on the app's settings, the agent's latest cache and how large its last prompt was."""
+    config = ctx.context_cache_config
+    if config is None:
+        return
+    request.cache_config = config
+    request.cache_metadata, request.cacheable_contents_token_count = _latest(ctx)
+
+
+def _latest(ctx: InvocationContext) -> tuple[CacheMetadata | None, int | None]:
+    """The cache metadata and the prompt's token count that the agent's latest responses carry.
+
+    Events of branches beside the agent's own, and of other isolated runs, tell of another conversation and its cache.
+    """
+    metadata: CacheMetadata | None = None
+    tokens: int | None = None
+    for _, event in backwards(ctx.session.events):
+        if event.author != ctx.agent.name or event.isolation_scope != ctx.isolation_scope:
+            continue
+        if not on_branch(event.branch, ctx.branch):
+            continue
+        if metadata is None and event.cache_metadata is not None:
+            metadata = _used_again(event.cache_metadata, same_invocation=event.invocation_id == ctx.invocation_id)
+        if tokens is None and event.usage_metadata is not None:
+            tokens = event.usage_metadata.prompt_token_count
+        if metadata is not None and tokens is not None:
+            break
+    return metadata, tokens
+
+
+def _used_again(metadata: CacheMetadata, *, same_invocation: bool) -> CacheMetadata:
+    """`metadata` for the next request: the cache is used in one invocation more."""
+    if metadata.invocations_used is None or same_invocation:
+        return metadata
+    return metadata.model_copy(update={"invocations_used": metadata.invocations_used + 1})
+
+
+def serves(app: Any) -> bool:
+    """Only an app that configures caching."""
+    return getattr(app, "context_cache_config", None) is not None
+
+
+@hookimpl
+def register_request_processors() -> list[RequestProcessor]:
+    """The processor `context_cache`."""
+    return [RequestProcessor(name="context_cache", run=run, serves=serves)]

@@ -1,0 +1,265 @@
+"""History: an agent's view of a session as model contents, kept up to date event by event.
+
+Most events only add their content to the end. Those that change what came before (a rewind, a compaction, a
+response that does not follow its call, a transcription) start a new epoch: everything is built once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from newel.flows import rearrangement
+from newel.flows.visibility import HIDDEN, as_quotation, is_from_other_agent, is_visible, rewound
+from newel_kernel.events import Event, EventCompaction
+from newel_kernel.types.content import Content, FrozenContent, FunctionCall, FunctionResponse, Part, freeze, thaw
+
+_OURS = "adk-"
+Ids = tuple[str | None, ...]
+
+
+class History:
+    """The contents that one agent on one branch sees. `update` takes the session's events and does what is new."""
+
+    __slots__ = (
+        "_agent", "_branch", "_calls", "_contents", "_epoch", "_fence", "_marks", "_scope", "_seen", "_settled",
+        "_voices",
+    )  # fmt: skip
+
+    def __init__(self, agent_name: str, branch: str | None, scope: str | None, *, fence: bool = False) -> None:
+        self._agent = agent_name
+        self._voices = ("user", agent_name)
+        self._branch = branch
+        self._scope = scope
+        self._fence = fence
+        self._reset()
+
+    def _reset(self) -> None:
+        self._seen: list[Event] = []
+        #: How many contents there were after each seen event; rolls back when a log is cut.
+        self._marks: list[int] = []
+        self._contents: list[Content] = []
+        #: The calls of the last visible event: only a response to these may simply be appended.
+        self._calls: Ids = ()
+        #: Events before this index were built as a whole.
+        self._epoch = 0
+        #: Whether the next event may simply be appended.
+        self._settled = True
+
+    def update(self, events: Sequence[Event]) -> list[Content]:
+        """The contents for `events`: a list of frozen contents that is not to be changed."""
+        seen = self._seen
+        known = len(seen)
+        if known > len(events) or (known and events[known - 1] is not seen[-1]):
+            self._roll_back(events)
+            seen = self._seen
+            known = len(seen)
+        for index in range(known, len(events)):
+            event = events[index]
+            if not self._settled or not (self._append_plain(event) or self._append_any(event)):
+                self._rebuild(events)
+                break
+            seen.append(event)
+            self._marks.append(len(self._contents))
+        return self._contents
+
+    def _roll_back(self, events: Sequence[Event]) -> None:
+        """Forget the events that were cut off the end, or everything where the log is another one."""
+        count = min(len(self._seen), len(events))
+        while count > self._epoch and events[count - 1] is not self._seen[count - 1]:
+            count -= 1  # cut off and written on
+        if self._epoch <= count and count and self._settled and events[count - 1] is self._seen[count - 1]:
+            del self._seen[count:], self._marks[count:]
+            del self._contents[self._marks[-1] :]
+            self._calls = tuple(rearrangement.call_ids(self._seen[-1]))
+        else:
+            self._reset()
+
+    def _append_plain(self, event: Event) -> bool:
+        """Take the usual event, one part that the user or the agent itself said, in one look; False: look closer."""
+        content = event.content
+        parts = content.parts if content is not None else None
+        if (
+            content is None or not parts or len(parts) != 1 or not content.role or event.author not in self._voices
+            or event.touched_actions is not None or event.branch or event.partial
+            or event.isolation_scope != self._scope
+        ):  # fmt: skip
+            return False
+        part = parts[0]
+        calls: Ids = ()
+        if part.text:
+            if part.thought:
+                return False
+        elif part.function_call is not None:
+            if part.function_call.name in HIDDEN:
+                return False
+            calls = (part.function_call.id,)
+        else:
+            response = part.function_response
+            if response is None or response.name in HIDDEN or self._calls != (response.id,):
+                return False
+        self._calls = calls
+        self._contents.append(outgoing(content))
+        return True
+
+    def _append_any(self, event: Event) -> bool:
+        """Take any event that only adds to the end; False where it does not."""
+        actions = event.touched_actions
+        if actions is not None and (actions.compaction is not None or actions.rewind_before_invocation_id):
+            return False
+        if event.content is None and (event.input_transcription or event.output_transcription):
+            return False
+        if not is_visible(event, self._branch, self._scope):
+            return True
+        if is_from_other_agent(event, self._agent):
+            quotation = as_quotation(event, fence=self._fence)
+            if quotation is not None:
+                self._contents.append(freeze(quotation))
+                self._calls = ()
+            return True
+        calls, answered = rearrangement.exchanged_ids(event)
+        if answered and not _same(answered, self._calls):
+            return False
+        self._calls = tuple(calls)
+        if event.content is not None:
+            self._contents.append(outgoing(event.content))
+        return True
+
+    def _rebuild(self, events: Sequence[Event]) -> None:
+        self._reset()
+        whole = assemble(events, self._agent, self._branch, self._scope, fence=self._fence)
+        self._contents = [outgoing(event.content) for event in whole if event.content is not None]
+        self._seen = list(events)
+        self._marks = [len(self._contents)] * len(self._seen)
+        self._epoch = len(self._seen)
+        self._calls = tuple(rearrangement.call_ids(whole[-1])) if whole else ()
+        last = events[-1] if events else None
+        # What a late response or a transcription did to the end depends on what comes next.
+        self._settled = last is None or not (
+            last.get_function_responses() or last.input_transcription or last.output_transcription
+        )
+
+
+def _same(answered: list[str | None], calls: Ids) -> bool:
+    return tuple(answered) == calls or (len(answered) == len(calls) and set(answered) == set(calls))
+
+
+def assemble(
+    events: Sequence[Event], agent_name: str, branch: str | None, scope: str | None = None, *, fence: bool = False
+) -> list[Event]:
+    """The events of S0 §4.1, steps 1 to 6: rewound, filtered, compacted, transcribed, quoted, rearranged."""
+    visible = [event for event in rewound(events) if is_visible(event, branch, scope)]
+    if any((a := event.touched_actions) is not None and a.compaction is not None for event in visible):
+        visible = compacted(visible)
+    told: list[Event] = []
+    for event in transcribed(visible):
+        if not is_from_other_agent(event, agent_name):  # a summary is: its author is the model
+            told.append(event)
+        elif (content := as_quotation(event, fence=fence)) is not None:
+            told.append(Event(author="user", content=content, branch=event.branch, timestamp=event.timestamp))
+    return rearrangement.place_responses(rearrangement.place_latest_response(told))
+
+
+def compacted(events: Sequence[Event]) -> list[Event]:
+    """The events with each compacted range replaced by its summary, where the range ends.
+
+    A range holds the earlier events that lie between its timestamps; a summary that a later one takes in is dropped.
+    """
+    summaries = _summaries(events)
+    at: dict[int, list[Event]] = {}
+    for index, compaction, event in summaries:
+        last = max((i for i in range(index) if events[i].timestamp <= compaction.end_timestamp), default=-1)
+        summary = Event(
+            author="model", content=thaw(compaction.compacted_content), branch=event.branch,
+            invocation_id=event.invocation_id, timestamp=compaction.end_timestamp,
+            actions=event.touched_actions,  # None: made when touched
+        )  # fmt: skip
+        at.setdefault(last, []).append(summary)
+    kept = at.get(-1, [])
+    for position, event in enumerate(events):
+        if not _is_summary(event) and not any(
+            position < index and compaction.start_timestamp <= event.timestamp <= compaction.end_timestamp
+            for index, compaction, _ in summaries
+        ):
+            kept.append(event)
+        kept.extend(at.get(position, ()))
+    return kept
+
+
+def _summaries(events: Sequence[Event]) -> list[tuple[int, EventCompaction, Event]]:
+    """The compactions that no other takes in, in order."""
+    found = [
+        (index, actions.compaction, event)
+        for index, event in enumerate(events)
+        if (actions := event.touched_actions) is not None and actions.compaction is not None
+    ]
+    return [
+        (index, own, event)
+        for index, own, event in found
+        if not any(
+            other.start_timestamp <= own.start_timestamp and own.end_timestamp <= other.end_timestamp
+            for later, other, _ in found
+            if later > index or (later < index and _range(other) != _range(own))
+        )
+    ]
+
+
+def _range(compaction: EventCompaction) -> tuple[float, float]:
+    return compaction.start_timestamp, compaction.end_timestamp
+
+
+def _is_summary(event: Event) -> bool:
+    actions = event.touched_actions
+    return actions is not None and actions.compaction is not None
+
+
+def transcribed(events: Iterable[Event]) -> list[Event]:
+    """The events with runs of transcriptions joined into messages: what was heard, and what was said."""
+    result: list[Event] = []
+    run: list[str] = []
+    kind = ""
+    latest: Event | None = None
+
+    def flush() -> None:
+        if run and latest is not None:
+            role = "user" if kind == "input" else "model"
+            content = Content(role=role, parts=[Part(text="".join(run))])
+            result.append(latest.model_copy(update={"content": content}))
+            run.clear()
+
+    for event in events:
+        heard, said = event.input_transcription, event.output_transcription
+        now = ""
+        if event.content is None:
+            now = "input" if heard is not None else "output" if said is not None else ""
+        if now != kind:
+            flush()
+            kind = now
+        if not now:
+            result.append(event)
+            continue
+        spoken = heard if heard is not None else said
+        run.append(spoken.text or "" if spoken is not None else "")
+        latest = event
+    flush()
+    return result
+
+
+def outgoing(content: Content) -> Content:
+    """`content` as a model gets it: frozen, and without the call ids that are ours (S0 §6.9)."""
+    for part in content.parts or ():
+        call, response = part.function_call, part.function_response
+        if (call is not None and call.id and call.id.startswith(_OURS)) or (
+            response is not None and response.id and response.id.startswith(_OURS)
+        ):
+            return freeze(Content(role=content.role, parts=[_without_own_id(p) for p in content.parts or ()]))
+    return content if content.__class__ is FrozenContent else freeze(thaw(content))
+
+
+def _without_own_id(part: Part) -> Part:
+    call: FunctionCall | None = part.function_call
+    response: FunctionResponse | None = part.function_response
+    if call is not None and call.id and call.id.startswith(_OURS):
+        return part.model_copy(update={"function_call": call.model_copy(update={"id": None})})
+    if response is not None and response.id and response.id.startswith(_OURS):
+        return part.model_copy(update={"function_response": response.model_copy(update={"id": None})})
+    return part.model_copy()

@@ -1,0 +1,47 @@
+"""interactions: continues a conversation that the model's provider keeps (the Interactions API)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from newel_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from newel_kernel.routing import backwards
+
+
+def run(ctx: InvocationContext, request: LlmRequest) -> None:
+    """Name the interaction that this one continues."""
+    request.previous_interaction_id = _previous(ctx)
+
+
+def _previous(ctx: InvocationContext) -> str | None:
+    """The interaction of the agent's latest answer, on its branch or before it branched off, in the same isolated run.
+
+    One that failed cannot be continued. Where the agent is to see the current turn only, earlier interactions,
+    which hold what came before, are not.
+    """
+    agent: Any = ctx.agent
+    for _, event in backwards(ctx.session.events):
+        if agent.include_contents == "none" and event.invocation_id != ctx.invocation_id:
+            return None
+        if (
+            event.interaction_id and event.author == agent.name and not event.error_code
+            and (not event.branch or event.branch == ctx.branch) and event.isolation_scope == ctx.isolation_scope
+        ):  # fmt: skip
+            return event.interaction_id
+    return None
+
+
+def applies_to(agent: Any) -> bool:
+    """Only where the model that the agent asks, its own or an ancestor's, keeps conversations."""
+    while agent is not None:
+        model = getattr(agent, "model", None)
+        if model:
+            return not isinstance(model, str) and bool(model.capabilities.interactions)
+        agent = agent.parent_agent
+    return False
+
+
+@hookimpl
+def register_request_processors() -> list[RequestProcessor]:
+    """The processor `interactions`."""
+    return [RequestProcessor(name="interactions", run=run, applies_to=applies_to)]

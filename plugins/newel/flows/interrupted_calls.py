@@ -1,0 +1,70 @@
+"""Interrupted calls: what a resumed invocation asks before it repeats a tool call that may have taken effect.
+
+A call that a crash left without a result runs again, unless its tool says that it must not happen twice: then the
+user is asked first. A call that had asked for something keeps its request; only its first result is made up for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from newel.flows.answered_calls import result_event, tools_of
+from newel.flows.visibility import HIDDEN
+from newel_kernel import Effect, Event, InvocationContext
+from newel_kernel.contracts.tool import BaseTool
+from newel_kernel.events import ToolConfirmation
+from newel_kernel.resumption import open_calls
+from newel_kernel.types.content import FunctionCall
+
+_WAITS = "This tool call waits for the user's answer."
+_HINT = (
+    "The tool call {name}() was interrupted, and it is not known whether it took effect. Approve to run it again, or "
+    "reject to leave it, by responding with a FunctionResponse with an expected ToolConfirmation payload."
+)
+NOT_REPEATED = "The call was interrupted and, as the user decided, not repeated. Whether it took effect is not known."
+
+
+async def interrupted(ctx: InvocationContext) -> tuple[list[FunctionCall], list[FunctionCall]]:
+    """Of this agent's calls without a result: those that have asked the user, and those that must not happen twice."""
+    found = open_calls(ctx)
+    if found is None:
+        return [], []
+    _, calls = found
+    ids = _asked_for(ctx)
+    tools = await tools_of(ctx)
+    return (
+        [call for call in calls if call.id in ids],
+        [call for call in calls if call.id not in ids and happens_once(call, tools)],
+    )
+
+
+def happens_once(call: FunctionCall, tools: Mapping[str, BaseTool]) -> bool:
+    """Whether the call's tool must not run twice."""
+    tool = tools.get(call.name or "")
+    return tool is not None and tool.effect is Effect.AT_MOST_ONCE
+
+
+def _asked_for(ctx: InvocationContext) -> set[str | None]:
+    """The ids of the calls on whose behalf this agent has asked for something, in this invocation."""
+    found: set[str | None] = set()
+    for event in ctx.get_events(current_invocation=True):
+        if event.author == ctx.agent.name and event.long_running_tool_ids:
+            for request in event.get_function_calls():
+                args: dict[str, Any] = (request.args or {}) if request.name in HIDDEN else {}
+                original = args.get("originalFunctionCall")
+                found.add(original.get("id") if isinstance(original, dict) else None)
+                found.add(args.get("functionCallId") or args.get("function_call_id"))
+    return found - {None}
+
+
+def repeat_request(call: FunctionCall) -> ToolConfirmation:
+    """What the user is told who is asked whether a call may be repeated."""
+    return ToolConfirmation(hint=_HINT.format(name=call.name))
+
+
+def first_results(ctx: InvocationContext, calls: Sequence[FunctionCall]) -> Event:
+    """The results that calls have while they wait for the user."""
+    event = result_event(ctx, [(call, {"error": _WAITS}) for call in calls])
+    event.actions.skip_summarization = True
+    return event

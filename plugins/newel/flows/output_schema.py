@@ -1,0 +1,71 @@
+"""output_schema: for models that cannot combine a response schema with tools, the answer is a tool call (S0 §3.8)."""
+
+from __future__ import annotations
+
+import json
+from operator import attrgetter
+from typing import Any
+
+from newel.tools.set_model_response_tool import SetModelResponseTool
+from newel_kernel import (
+    Context,
+    Event,
+    InvocationContext,
+    LlmRequest,
+    RequestProcessor,
+    ResultProcessor,
+    hookimpl,
+)
+from newel_kernel.types.content import Content, Part
+
+_INSTRUCTION = (
+    "IMPORTANT: You have access to other tools, but you must provide your final response using the "
+    "set_model_response tool with the required structured format. After using any other tools needed to complete "
+    "the task, always call set_model_response with your final answer in the specified schema format."
+)
+
+
+async def before(ctx: InvocationContext, request: LlmRequest) -> None:
+    """Declare set_model_response and say that the answer goes there."""
+    agent: Any = ctx.agent
+    if not agent.tools or agent.model_for(ctx).capabilities.output_schema_with_tools:
+        return
+    tool = SetModelResponseTool(agent.output_schema)
+    await tool.process_llm_request(tool_context=Context(ctx), llm_request=request)
+    request.append_instructions([_INSTRUCTION])
+
+
+async def after(ctx: InvocationContext, call_event: Event, result_event: Event) -> list[Event] | None:
+    """Where the answer was given, it becomes the agent's final message."""
+    actions = result_event.touched_actions
+    if actions is None or actions.set_model_response is None:
+        return None
+    text = json.dumps(actions.set_model_response, ensure_ascii=False)
+    return [
+        Event(
+            invocation_id=ctx.invocation_id,
+            author=ctx.agent.name,
+            branch=ctx.branch,
+            content=Content(role="model", parts=[Part(text=text)]),
+        )
+    ]
+
+
+def applies_to(agent: Any) -> bool:
+    """Only for an agent with a schema; whether it has tools, `before` asks: the list may grow in place.
+
+    A task agent answers through finish_task.
+    """
+    return agent.output_schema is not None and agent.mode != "task"
+
+
+@hookimpl
+def register_request_processors() -> list[RequestProcessor]:
+    """The request processor `output_schema`."""
+    return [RequestProcessor(name="output_schema", run=before, applies_to=applies_to)]
+
+
+@hookimpl
+def register_result_processors() -> list[ResultProcessor]:
+    """The result processor `output_schema`, after the results."""
+    return [ResultProcessor(name="output_schema", run=after, applies_to=attrgetter("touched_actions"), follows=True)]

@@ -1,0 +1,94 @@
+"""Rearrangement: each tool call directly before its response, as providers demand (S0 §4.1 step 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from newel_kernel.errors import SessionError
+from newel_kernel.events import Event
+from newel_kernel.types.content import Content
+
+
+def call_ids(event: Event) -> list[str | None]:
+    """The ids of the calls in an event."""
+    return [call.id for call in event.get_function_calls()]
+
+
+def answered_ids(event: Event) -> list[str | None]:
+    """The ids that the responses in an event answer."""
+    return [response.id for response in event.get_function_responses()]
+
+
+def exchanged_ids(event: Event) -> tuple[list[str | None], list[str | None]]:
+    """The ids of the calls in an event, and those that its responses answer."""
+    calls: list[str | None] = []
+    answered: list[str | None] = []
+    for part in (event.content.parts or ()) if event.content is not None else ():
+        if part.function_call is not None:
+            calls.append(part.function_call.id)
+        if part.function_response is not None:
+            answered.append(part.function_response.id)
+    return calls, answered
+
+
+def place_latest_response(events: list[Event]) -> list[Event]:
+    """Where the last event answers an earlier call, put it right after that call and drop what lies between.
+
+    The model is then asked as if it had just called: what it said while it waited would come between a call
+    and its response.
+    """
+    if len(events) < 2:
+        return events
+    wanted = set(answered_ids(events[-1]))
+    if not wanted or wanted & set(call_ids(events[-2])):
+        return events
+    index = next((i for i in range(len(events) - 2, -1, -1) if wanted & set(call_ids(events[i]))), None)
+    if index is None:
+        raise SessionError(f"no tool call matches the response(s) {sorted(map(str, wanted))}")
+    calls = set(call_ids(events[index]))
+    if not wanted <= calls:
+        raise SessionError(
+            f"the last response event answers {sorted(map(str, wanted))}, "
+            f"but the call event has {sorted(map(str, calls))}"
+        )
+    between = [e for e in events[index + 1 : -1] if calls & set(answered_ids(e))]
+    return [*events[: index + 1], merged([*between, events[-1]])]
+
+
+def place_responses(events: Sequence[Event]) -> list[Event]:
+    """Put every response right after its call, those of one call event merged into one."""
+    at: dict[str | None, int] = {}
+    for index, event in enumerate(events):
+        for answered in answered_ids(event):
+            at[answered] = index
+    result: list[Event] = []
+    for event in events:
+        if event.get_function_responses():
+            continue  # comes along with its call
+        result.append(event)
+        indices = sorted({at[call] for call in call_ids(event) if call in at})
+        if len(indices) == 1:
+            result.append(events[indices[0]])
+        elif indices:
+            result.append(merged([events[i] for i in indices]))
+    return result
+
+
+def merged(events: Sequence[Event]) -> Event:
+    """One event of several responses; of two to the same call the later stands, in the place of the first."""
+    first = events[0]
+    if len(events) == 1:
+        return first
+    parts = list(first.content.parts or ()) if first.content is not None else []
+    index = {p.function_response.id: i for i, p in enumerate(parts) if p.function_response is not None}
+    for event in events[1:]:
+        for part in (event.content.parts or ()) if event.content is not None else ():
+            response = part.function_response
+            if response is not None and response.id in index:
+                parts[index[response.id]] = part
+                continue
+            if response is not None:
+                index[response.id] = len(parts)
+            parts.append(part)
+    role = first.content.role if first.content is not None else "user"
+    return first.model_copy(update={"content": Content(role=role, parts=parts)})

@@ -1,0 +1,33 @@
+"""toolset_auth: toolsets get their credentials before they list their tools; without, the user is asked first."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from types import FunctionType
+from typing import Any
+
+from newel import auth
+from newel_kernel import (
+    BaseToolset,
+    Event,
+    InvocationContext,
+    LlmRequest,
+    RequestProcessor,
+    ToolPreparation,
+    hookimpl,
+)
+
+
+def run(ctx: InvocationContext, request: LlmRequest) -> Awaitable[Sequence[Event] | None] | None:
+    """Get the credentials that the agent's toolsets need, or ask for them and end the invocation."""
+    agent: Any = ctx.agent
+    for entry in agent.tools:  # at each request: the list may grow in place
+        if type(entry) is not FunctionType and isinstance(entry, BaseToolset) and entry.get_auth_config():
+            return auth.resolve_toolsets(ctx)
+    return None
+
+
+@hookimpl
+def register_request_processors() -> list[RequestProcessor]:
+    """What runs after the chain: `toolset_auth`."""
+    return [ToolPreparation(name="toolset_auth", run=run)]

@@ -1,0 +1,80 @@
+"""InMemoryMemoryService: what was said, found again by its words; it ends with the process."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from newel.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+from newel.memory.memory_entry import MemoryEntry
+from newel_kernel import seam
+from newel_kernel.events import Event
+from newel_kernel.session import Session
+
+#: Where events and entries go that come without a session.
+_NO_SESSION = ""
+
+
+class InMemoryMemoryService(BaseMemoryService):
+    """Entries by app, user and session, each with its words. A session that is added again replaces itself."""
+
+    def __init__(self) -> None:
+        self._memories: dict[tuple[str, str], dict[str, dict[str, tuple[frozenset[str], MemoryEntry]]]] = {}
+
+    async def add_session_to_memory(self, session: Session) -> None:
+        """Remember what was said in a session."""
+        sessions = self._memories.setdefault((session.app_name, session.user_id), {})
+        sessions[session.id] = _remembered(session.events, None)
+
+    async def add_events_to_memory(
+        self, *, app_name: str, user_id: str, events: Sequence[Event], session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:  # fmt: skip
+        """Remember a few events; those already known are left as they are."""
+        known = self._memories.setdefault((app_name, user_id), {}).setdefault(session_id or _NO_SESSION, {})
+        for id_, entry in _remembered(events, custom_metadata).items():
+            known.setdefault(id_, entry)
+
+    async def add_memory(
+        self, *, app_name: str, user_id: str, memories: Sequence[MemoryEntry],
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:  # fmt: skip
+        """Remember given entries; one with a known id replaces it."""
+        known = self._memories.setdefault((app_name, user_id), {}).setdefault(_NO_SESSION, {})
+        for memory in memories:
+            metadata = {**(custom_metadata or {}), **memory.custom_metadata}
+            entry = memory.model_copy(update={"custom_metadata": metadata})
+            text = " ".join(part.text for part in memory.content.parts or () if part.text)
+            known[memory.id or seam.new_id()] = (_words(text), entry)
+
+    async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
+        """Every entry that shares a word with `query`, in the order in which they were added."""
+        wanted = _words(query)
+        sessions = self._memories.get((app_name, user_id), {})
+        found = [entry for known in sessions.values() for words, entry in known.values() if words & wanted]
+        return SearchMemoryResponse(memories=[entry.model_copy(deep=True) for entry in found])
+
+
+def _remembered(
+    events: Iterable[Event], custom_metadata: Mapping[str, object] | None
+) -> dict[str, tuple[frozenset[str], MemoryEntry]]:
+    """The events that say something, by their ids, as entries with their words."""
+    entries: dict[str, tuple[frozenset[str], MemoryEntry]] = {}
+    for event in events:
+        content = event.content
+        if content is None or not content.parts:
+            continue
+        entry = MemoryEntry(
+            content=content.model_copy(deep=True),
+            author=event.author,
+            timestamp=datetime.fromtimestamp(event.timestamp).isoformat(),
+            custom_metadata=dict(custom_metadata or {}),
+        )
+        entries[event.id] = (_words(" ".join(part.text for part in content.parts if part.text)), entry)
+    return entries
+
+
+def _words(text: str) -> frozenset[str]:
+    """The words of a text, in lower case; letters and digits of any script count."""
+    return frozenset(re.findall(r"\w+", text.lower()))

@@ -1,0 +1,21 @@
+"""MemoryEntry: one thing remembered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from newel_kernel.types.content import Content
+
+
+class MemoryEntry(BaseModel):
+    """What was said, by whom, and when (`timestamp`: ISO 8601, as the model is to read it)."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    content: Content
+    custom_metadata: dict[str, Any] = Field(default_factory=dict)
+    id: str | None = None
+    author: str | None = None
+    timestamp: str | None = None

@@ -1,0 +1,5 @@
+"""The base of a live connection."""
+
+from newel_kernel.contracts.model import BaseLlmConnection
+
+__all__ = ["BaseLlmConnection"]

@@ -1,0 +1,224 @@
+"""Arguments from a prompt: the values that its clues give for a JSON schema."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from newel.models.demo.choice import profile
+from newel.models.demo.clues import Clues, Number, key_of
+from newel.models.demo.strings import fill_string, is_free_text
+from newel.models.demo.words import stem, stems, words
+from newel.models.offline.declarations import Declared
+from newel.models.offline.schemas import Schema, kind, options, sample, settled
+
+#: "No clue gives a value", where None may be one.
+MISSING: Any = object()
+#: A schema that contains itself is filled no deeper.
+_DEPTH = 8
+_NO = re.compile(r"\b(?:no|not|without|don'?t|disable|false|off)\b[\s\w]{0,12}$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """A value to be filled: its property's name, its settled schema, and whether it must have one."""
+
+    name: str
+    schema: Schema
+    root: Schema
+    required: bool
+    depth: int = 0
+
+    def inner(self, schema: Any, *, name: str | None = None, required: bool | None = None) -> _Slot:
+        return _Slot(
+            self.name if name is None else name,
+            settled(schema, self.root),
+            self.root,
+            self.required if required is None else required,
+            self.depth + 1,
+        )
+
+
+def fill(schema: Schema, clues: Clues, name: str = "") -> Any:
+    """A value for `schema`; what must be there and has no clue gets a default, an example or the least value."""
+    return _fill(_Slot(name, settled(schema, schema), schema, True), clues)
+
+
+def arguments(tool: Declared, text: str) -> list[dict[str, Any]]:
+    """The arguments of each call: one, or one for each thing that is enumerated for a lone text parameter."""
+    schema = {"type": "object", **tool.parameters}
+    known = profile(tool)
+    properties = stems(" ".join(schema.get("properties", ())))
+    clues = Clues(text, known.name | known.description | frozenset(properties))
+    first: dict[str, Any] = fill(schema, clues)
+    texts = [name for name, value in first.items() if isinstance(value, str)]
+    alone = len(texts) == 1 and not is_free_text(texts[0])
+    if not alone or settled(schema["properties"].get(texts[0]), schema).get("enum"):
+        return [first]
+    group = next((p.group for p in clues.phrases if p.used and p.text == first[texts[0]]), None)
+    others = [p.text for p in clues.phrases if p.group == group and not p.used] if group is not None else []
+    return [first, *({**first, texts[0]: other} for other in others)]
+
+
+def _fill(slot: _Slot, clues: Clues) -> Any:
+    schema = slot.schema
+    if slot.depth > _DEPTH:
+        return sample(schema, slot.root) if slot.required else MISSING
+    if "const" in schema:
+        return schema["const"]
+    if (given := _known(slot, clues)) is not MISSING:
+        return given
+    if branches := options(schema):
+        for branch in branches:
+            value = _fill(slot.inner(branch, required=False), clues)
+            if value is not MISSING:
+                return value
+        if not slot.required:
+            return MISSING
+        return schema["default"] if "default" in schema else _fill(slot.inner(branches[0]), clues)
+    if isinstance(schema.get("enum"), list):
+        return _enum(slot, clues)
+    filler = _FILLERS.get(kind(schema), _string)
+    return filler(slot, clues)
+
+
+def _known(slot: _Slot, clues: Clues) -> Any:
+    """The value that the prompt or a tool's result gives under the property's own name, where it fits."""
+    value = clues.known.get(key_of(slot.name), MISSING) if slot.name else MISSING
+    return MISSING if value is MISSING else _coerced(value, slot.schema, slot.root)
+
+
+def _coerced(value: Any, schema: Schema, root: Schema) -> Any:
+    if branches := options(schema):
+        made = (_coerced(value, settled(branch, root), root) for branch in branches)
+        return next((one for one in made if one is not MISSING), MISSING)
+    if isinstance(listed := schema.get("enum"), list):
+        return next((one for one in listed if str(one).lower() == str(value).lower()), MISSING)
+    named = kind(schema)
+    if named in ("integer", "number"):
+        return _as_number(value, whole=named == "integer")
+    if named == "boolean":
+        return {"true": True, "yes": True, "false": False, "no": False}.get(str(value).lower(), MISSING)
+    if named == "string" and isinstance(value, (int, float)):
+        return str(value)
+    fits: dict[str, tuple[type, ...]] = {"string": (str,), "array": (list,), "object": (dict,), "null": (type(None),)}
+    return value if isinstance(value, fits.get(named, (object,))) else MISSING
+
+
+def _as_number(value: Any, *, whole: bool) -> Any:
+    if isinstance(value, bool):
+        return MISSING
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return MISSING
+    if number.is_integer():
+        return int(number)
+    return MISSING if whole else number
+
+
+def _enum(slot: _Slot, clues: Clues) -> Any:
+    """The value that is mentioned first; the default or the first one where none is."""
+    text = " ".join(words(clues.text))
+    spoken = {stem(word) for word in words(clues.text)}
+    places: list[tuple[int, Any]] = []
+    for value in slot.schema["enum"]:
+        plain = " ".join(words(str(value)))
+        match = re.search(rf"\b{re.escape(plain)}\b", text) if len(plain) > 1 else None
+        if match is not None:
+            places.append((match.start(), value))
+        elif len(plain) > 2 and stem(plain) in spoken:
+            places.append((len(text), value))
+    if places:
+        return min(places, key=lambda place: place[0])[1]
+    return sample(slot.schema, slot.root) if slot.required else MISSING
+
+
+def _number(slot: _Slot, clues: Clues) -> Any:
+    """The number beside the property's name, else the next one that fits; an optional one may take what is left."""
+    whole = kind(slot.schema) == "integer"
+    free = [n for n in clues.numbers if not n.used and _within(n, slot.schema) and (not whole or n.value.is_integer())]
+    named = [n for n in free if n.beside & set(stems(slot.name))]
+    chosen = next(iter(named or free), None)
+    if chosen is None:
+        return sample(slot.schema, slot.root) if slot.required else MISSING
+    chosen.used = True
+    return int(chosen.value) if chosen.value.is_integer() else chosen.value
+
+
+def _within(number: Number, schema: Mapping[str, Any]) -> bool:
+    low, high = schema.get("minimum"), schema.get("maximum")
+    return (low is None or number.value >= low) and (high is None or number.value <= high)
+
+
+def _boolean(slot: _Slot, clues: Clues) -> Any:
+    """True where the property is mentioned, false where it is denied."""
+    wanted = set(stems(slot.name))
+    for match in re.finditer(r"\w+", clues.text):
+        if stem(match[0]) in wanted:
+            return _NO.search(clues.text[: match.start()]) is None
+    return sample(slot.schema, slot.root) if slot.required else MISSING
+
+
+def _array(slot: _Slot, clues: Clues) -> Any:
+    item = slot.inner(slot.schema.get("items") or {}, required=False)
+    most = int(slot.schema.get("maxItems") or 50)
+    made: list[Any] = []
+    if isinstance(listed := item.schema.get("enum"), list):
+        spoken = set(words(clues.text))
+        made = [value for value in listed if set(words(str(value))) <= spoken]
+    elif kind(item.schema) != "object":
+        while len(made) < most and (value := _fill(item, clues)) is not MISSING:
+            if value in made:  # a clue that is not used up, as a date
+                break
+            made.append(value)
+    elif (value := _fill(slot.inner(item.schema, required=True), clues)) and slot.required:
+        made = [value]
+    if made or not slot.required:
+        least = sample(slot.schema, slot.root) if slot.required else []
+        return [*made, *least[len(made) :]][:most] if made else MISSING
+    return sample(slot.schema, slot.root)
+
+
+def _object(slot: _Slot, clues: Clues) -> Any:
+    """Required properties first, so that optional ones get what is left; the order is the schema's."""
+    properties = slot.schema.get("properties", {})
+    required = set(slot.schema.get("required", ()))
+    slots = [slot.inner(inner, name=name, required=name in required) for name, inner in properties.items()]
+    values: dict[str, Any] = {}
+    for one in sorted(slots, key=lambda s: (not _is_named(s, clues), not s.required)):
+        value = _fill(one, clues)
+        if value is not MISSING:
+            values[one.name] = value
+    if not values and not slot.required:
+        return MISSING
+    return {name: values[name] for name in properties if name in values}
+
+
+def _is_named(slot: _Slot, clues: Clues) -> bool:
+    """Whether a number stands beside the property's name: it must not go to another one."""
+    numeric = kind(slot.schema) in ("integer", "number")
+    return numeric and any(n.beside & set(stems(slot.name)) for n in clues.numbers)
+
+
+def _string(slot: _Slot, clues: Clues) -> Any:
+    value = fill_string(slot.name, slot.schema, clues, required=slot.required)
+    if value is not None:
+        return value
+    return sample(slot.schema, slot.root) if slot.required else MISSING
+
+
+def _null(slot: _Slot, clues: Clues) -> Any:
+    return None if slot.required else MISSING
+
+
+_FILLERS: dict[str, Callable[[_Slot, Clues], Any]] = {
+    "integer": _number,
+    "number": _number,
+    "boolean": _boolean,
+    "array": _array,
+    "object": _object,
+    "null": _null,
+}

@@ -1,0 +1,84 @@
+"""EchoModel: answers with the request that reached it, as JSON, to see what the request chain made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Mapping
+from enum import Enum
+from typing import Any
+
+from pydantic import BaseModel
+
+from newel.models.offline.declarations import instruction_text
+from newel.models.offline.responses import check_address, text_responses
+from newel.models.offline.schemas import json_schema
+from newel_kernel.contracts.model import BaseLlm
+from newel_kernel.contracts.request import LlmRequest
+from newel_kernel.contracts.response import LlmResponse
+from newel_kernel.types.hot import Hot
+
+#: They stand under keys of their own, or are no data.
+_ELSEWHERE = frozenset(("system_instruction", "tools", "response_schema"))
+
+
+def create(address: str) -> EchoModel:
+    """The model of ``echo:``."""
+    check_address(address, ("",), "use 'echo:'")
+    return EchoModel(model=address)
+
+
+class EchoModel(BaseLlm):
+    """Answers with its request as JSON: model, system_instruction, contents, tools, config (what is set of each)."""
+
+    model: str = "echo:"
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Yield the request as pretty JSON."""
+        text = json.dumps(shown(llm_request), indent=2, ensure_ascii=False)
+        for response in text_responses(text, self.model, stream):
+            yield response
+
+
+def shown(request: LlmRequest) -> dict[str, Any]:
+    """What of a request is data, in a fixed order of keys."""
+    config = request.config
+    settings = {n: v for n in type(config).model_fields if n not in _ELSEWHERE and _is_set(v := getattr(config, n))}
+    if config.response_schema is not None:
+        settings["response_schema"] = json_schema(config.response_schema)
+    found = {
+        "model": request.model,
+        "system_instruction": instruction_text(request),
+        "contents": list.copy(request.contents),
+        "tools": config.tools,
+        "config": settings,
+    }
+    return {name: plain(value) for name, value in found.items() if _is_set(value)}
+
+
+def _is_set(value: Any) -> bool:
+    return value is not None and value != [] and value != {} and value != ""
+
+
+def plain(value: Any) -> Any:
+    """`value` as JSON data without what is not set; bytes are abbreviated, classes and functions named."""
+    if value is None or isinstance(value, (str, int, float)):
+        return value.value if isinstance(value, Enum) else value
+    if isinstance(value, (bytes, bytearray)):
+        return f"<{len(value)} bytes{': ' + value[:8].hex() if value else ''}{'…' if len(value) > 8 else ''}>"
+    if isinstance(value, Hot):
+        return _fields(value, value.field_names)
+    if isinstance(value, BaseModel):
+        return _fields(value, type(value).model_fields)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(plain(item) for item in value)
+    return f"<{getattr(value, '__qualname__', type(value).__qualname__)}>"
+
+
+def _fields(value: Any, names: Any) -> dict[str, Any]:
+    return {name: plain(item) for name in names if (item := getattr(value, name)) is not None}

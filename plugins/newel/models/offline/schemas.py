@@ -1,0 +1,219 @@
+"""JSON schemas as plain dicts, from whatever a request holds, and the least value that fits one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
+
+from newel.models.offline.patterns import text_matching
+
+Schema = dict[str, Any]
+
+#: The service's dialect spells these in snake_case when it comes as attributes.
+_SPELLING = {
+    "any_of": "anyOf", "one_of": "oneOf", "all_of": "allOf", "min_items": "minItems", "max_items": "maxItems",
+    "min_length": "minLength", "max_length": "maxLength", "additional_properties": "additionalProperties",
+    "defs": "$defs", "ref": "$ref", "definitions": "$defs",
+}  # fmt: skip
+_NAMED = frozenset(("properties", "$defs", "patternProperties"))
+_LISTS = frozenset(("anyOf", "oneOf", "allOf", "prefixItems"))
+_SINGLE = frozenset(("items", "additionalProperties", "not"))
+_FORMATS = {
+    "date": "2024-01-01",
+    "date-time": "2024-01-01T00:00:00Z",
+    "time": "00:00:00Z",
+    "duration": "P1D",
+    "email": "user@example.com",
+    "uri": "https://example.com",
+    "url": "https://example.com",
+    "uuid": "00000000-0000-4000-8000-000000000000",
+    "ipv4": "192.0.2.1",
+    "ipv6": "2001:db8::1",
+    "hostname": "example.com",
+    "byte": "",
+    "binary": "",
+    "json-string": "{}",
+}
+#: A schema that requires itself has no finite value; beyond this depth None stands in for one.
+_DEPTH = 12
+
+
+def json_schema(value: Any) -> Schema:
+    """`value` (None, a dict, a Schema, a pydantic class or any type) as JSON schema with lower-case types."""
+    if value is None or isinstance(value, bool):  # JSON schema's "anything"
+        return {}
+    if isinstance(value, Mapping):
+        return _normal(dict(value))
+    if isinstance(value, type) and issubclass(value, BaseModel):
+        return _normal(value.model_json_schema())
+    if isinstance(value, BaseModel):
+        return _normal(value.model_dump(by_alias=True, exclude_none=True))
+    return _normal(TypeAdapter(value).json_schema())
+
+
+def _normal(schema: Schema) -> Schema:
+    made: Schema = {}
+    for given, value in schema.items():
+        key = _SPELLING.get(given, given)
+        if key == "type":
+            made[key] = [_type(t) for t in value] if isinstance(value, list) else _type(value)
+        elif key in _NAMED and isinstance(value, Mapping):
+            made[key] = {name: _child(child) for name, child in value.items()}
+        elif key in _LISTS and isinstance(value, list):
+            made[key] = [_child(child) for child in value]
+        elif key in _SINGLE:
+            made[key] = _child(value)
+        else:
+            made[key] = value
+    return made
+
+
+def _child(value: Any) -> Any:
+    return _normal(dict(value)) if isinstance(value, Mapping) else value
+
+
+def _type(value: Any) -> str:
+    return str(getattr(value, "value", value)).lower()
+
+
+def settled(schema: Any, root: Schema, depth: int = 0) -> Schema:
+    """`schema` with its ``$ref`` followed and its ``allOf`` merged; of ``anyOf`` nothing is decided."""
+    seen: set[str] = set()
+    while isinstance(schema, Mapping) and isinstance(ref := schema.get("$ref"), str) and ref not in seen:
+        seen.add(ref)
+        target = _pointed(ref, root)
+        schema = {**target, **{k: v for k, v in schema.items() if k != "$ref"}}
+    if not isinstance(schema, Mapping):
+        return {}
+    if "allOf" not in schema or depth > _DEPTH:
+        return dict(schema)
+    merged: Schema = {k: v for k, v in schema.items() if k != "allOf"}
+    for part in schema["allOf"]:
+        inner = settled(part, root, depth + 1)
+        merged["properties"] = {**merged.get("properties", {}), **inner.get("properties", {})}
+        merged["required"] = [*merged.get("required", ()), *inner.get("required", ())]
+        merged = {**inner, **{k: v for k, v in merged.items() if v}}
+    return merged
+
+
+def _pointed(ref: str, root: Schema) -> Schema:
+    found: Any = root
+    for step in ref.removeprefix("#").strip("/").split("/"):
+        key = _SPELLING.get(step, step).replace("~1", "/").replace("~0", "~")
+        found = found.get(key, {}) if isinstance(found, Mapping) else {}
+    if isinstance(found, Mapping) and found:
+        return dict(found)
+    # A bare name, as the service's dialect writes it.
+    return dict(root.get("$defs", {}).get(ref.rpartition("/")[2], {}))
+
+
+def options(schema: Schema) -> list[Any]:
+    """The branches of ``anyOf`` or ``oneOf`` besides null, each with what stands beside the branches; else none."""
+    branches = schema.get("anyOf") or schema.get("oneOf") or ()
+    beside = {k: v for k, v in schema.items() if k not in ("anyOf", "oneOf", "default")}
+    return [{**beside, **b} for b in branches if isinstance(b, Mapping) and b.get("type") != "null"]
+
+
+def kind(schema: Schema) -> str:
+    """The type of a settled schema, guessed from its keywords where it names none; empty where it says nothing."""
+    named = schema.get("type")
+    if isinstance(named, list):
+        named = next((t for t in named if t != "null"), "null")
+    if isinstance(named, str) and named != "type_unspecified":
+        return named
+    if "properties" in schema:
+        return "object"
+    if "items" in schema or "prefixItems" in schema:
+        return "array"
+    return ""
+
+
+def sample(schema: Any, root: Schema | None = None, depth: int = 0) -> Any:
+    """The least value that fits `schema`: a default or an example where it has one, required properties only."""
+    root = root if root is not None else (schema if isinstance(schema, dict) else {})
+    schema = settled(schema, root)
+    if (named_value := _named_value(schema)) is not None:
+        return named_value
+    if depth > _DEPTH:
+        return None
+    if branches := options(schema):
+        return sample(branches[0], root, depth + 1)
+    named = kind(schema)
+    if named == "object":
+        properties = schema.get("properties", {})
+        return {name: sample(properties.get(name, {}), root, depth + 1) for name in schema.get("required", ())}
+    if named == "array":
+        return _array(schema, root, depth)
+    if named in ("integer", "number"):
+        return _number(schema, whole=named == "integer")
+    if named in ("boolean", "null"):
+        return False if named == "boolean" else None
+    return _text(schema)
+
+
+def _named_value(schema: Schema) -> Any:
+    """A value that the schema itself names, or None."""
+    for key in ("const", "default", "example"):
+        if schema.get(key) is not None:
+            return schema[key]
+    for key in ("enum", "examples"):
+        if isinstance(listed := schema.get(key), list) and listed:
+            return listed[0]
+    return None
+
+
+def _array(schema: Schema, root: Schema, depth: int) -> list[Any]:
+    made = [sample(item, root, depth + 1) for item in schema.get("prefixItems", ())]
+    least = int(schema.get("minItems") or 0)
+    item = schema.get("items")
+    while len(made) < least:
+        value = sample(item if isinstance(item, dict) else {}, root, depth + 1)
+        if schema.get("uniqueItems") and value in made:
+            value = _other(value, item, made)
+        made.append(value)
+    return made
+
+
+def _other(value: Any, item: Any, taken: list[Any]) -> Any:
+    """A value of the same kind that is not `taken`, as far as that is easy."""
+    listed = item.get("enum", ()) if isinstance(item, dict) else ()
+    for other in listed:
+        if other not in taken:
+            return other
+    if isinstance(value, str):
+        return f"{value}{len(taken)}"
+    return value + len(taken) if isinstance(value, (int, float)) else value
+
+
+def _number(schema: Schema, whole: bool) -> int | float:
+    low, high = schema.get("minimum"), schema.get("maximum")
+    below, above = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
+    step = schema.get("multipleOf")
+    value: float = 0
+    if low is not None and value < low:
+        value = low
+    if below is not None and value <= below:
+        value = math.floor(below) + 1
+        if not whole and (limit := high if high is not None else above) is not None and value >= limit:
+            value = (below + limit) / 2
+    if high is not None and value > high:
+        value = high
+    if above is not None and value >= above:
+        value = math.ceil(above) - 1
+    if step:
+        value = math.ceil(value / step) * step
+    return math.ceil(value) if whole or float(value).is_integer() else value
+
+
+def _text(schema: Schema) -> str:
+    pattern = schema.get("pattern")
+    if isinstance(pattern, str) and (made := text_matching(pattern)) is not None:
+        return made
+    text = _FORMATS.get(str(schema.get("format")), "example")
+    least, most = schema.get("minLength"), schema.get("maxLength")
+    if least is not None and len(text) < int(least):
+        text = (text or "x") + "x" * (int(least) - len(text or "x"))
+    return text[: int(most)] if most is not None else text

@@ -1,0 +1,72 @@
+"""PlanReActPlanner: plan, act and reason under tags, for models that do not think by themselves (S3 §4.2)."""
+
+from __future__ import annotations
+
+from newel_kernel.context import Context, ReadonlyContext
+from newel_kernel.contracts.planner import BasePlanner
+from newel_kernel.contracts.request import LlmRequest
+from newel_kernel.types.content import Part
+
+PLANNING_TAG = "/*PLANNING*/"
+REPLANNING_TAG = "/*REPLANNING*/"
+REASONING_TAG = "/*REASONING*/"
+ACTION_TAG = "/*ACTION*/"
+FINAL_ANSWER_TAG = "/*FINAL_ANSWER*/"
+
+_THOUGHTS = (PLANNING_TAG, REPLANNING_TAG, REASONING_TAG, ACTION_TAG)
+
+_INSTRUCTION = f"""\
+Follow this process:
+(1) come up with a plan in natural language text
+(2) use tools to execute the plan with reasoning interleaved
+(3) return final answer
+
+Format:
+- Planning: {PLANNING_TAG} and a numbered list of steps. Together the steps answer everything the user asked; each \
+names the tool or tools it uses, and only tools that you have.
+- Actions: {ACTION_TAG} and the tool calls of the next step, with no arguments but those that a tool declares.
+- Reasoning: {REASONING_TAG} and, after each result, a short summary of where you stand and what comes next.
+- A new plan: {REPLANNING_TAG} and the changed list, where results show that the plan does not work.
+- Final: {FINAL_ANSWER_TAG} and the answer, precise and in the form that the user asked for.
+
+Find facts out with the tools rather than from memory, and do not repeat a call whose result you already have. \
+Where the tools and the conversation cannot answer the question, say why under {FINAL_ANSWER_TAG} and ask for what \
+is missing. Ask back where the question is unclear."""
+
+
+class PlanReActPlanner(BasePlanner):
+    """Asks for a tagged plan, and marks everything but the final answer and the tool calls as thoughts."""
+
+    def build_planning_instruction(self, readonly_context: ReadonlyContext, llm_request: LlmRequest) -> str:
+        """The process and its tags."""
+        return _INSTRUCTION
+
+    def process_planning_response(self, callback_context: Context, response_parts: list[Part]) -> list[Part] | None:
+        """The parts up to the end of the first group of tool calls, thoughts marked; calls without a name are dropped.
+
+        What a model writes after its calls speaks of results that it has not seen.
+        """
+        kept: list[Part] = []
+        called = False
+        for part in response_parts:
+            call = part.function_call
+            if call is None and called:
+                break
+            if call is None:
+                kept.extend(_sorted(part))
+            elif call.name:
+                kept.append(part)
+                called = True
+        return kept or None
+
+
+def _sorted(part: Part) -> list[Part]:
+    """A part as thought and answer: up to the last final-answer tag it is thought, and so is what has another tag."""
+    text = part.text
+    if not text:
+        return [part]
+    before, tag, answer = text.rpartition(FINAL_ANSWER_TAG)
+    if tag:
+        thought = Part(text=before + tag, thought=True)
+        return [thought, part.model_copy(update={"text": answer})] if answer else [thought]
+    return [part.model_copy(update={"thought": True})] if text.startswith(_THOUGHTS) else [part]

@@ -1,0 +1,109 @@
+"""BasePlugin: a plugin with lifecycle hooks, given to a Runner or an App, or installed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+if TYPE_CHECKING:
+    from newel_kernel.context import Context
+    from newel_kernel.contracts.agent import BaseAgent
+    from newel_kernel.contracts.request import LlmRequest
+    from newel_kernel.contracts.response import LlmResponse
+    from newel_kernel.contracts.tool import BaseTool
+    from newel_kernel.events import Event
+    from newel_kernel.invocation import InvocationContext
+    from newel_kernel.types.content import Content
+
+Method = TypeVar("Method")
+
+
+def default(method: Method) -> Method:
+    """Mark a hook that does nothing: the host leaves it out, so a hook that no plugin overrides costs nothing."""
+    method.is_default = True  # type: ignore[attr-defined]
+    return method
+
+
+class BasePlugin:
+    """Subclass it and override hooks; `newel_kernel.hookspecs` says when each runs and what to return."""
+
+    #: The host takes the methods of such a class for hooks, unmarked.
+    implements_hooks: ClassVar[bool] = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @default
+    async def on_user_message_callback(
+        self, *, invocation_context: InvocationContext, user_message: Content
+    ) -> Content | None:
+        """Before the user's message is stored."""
+        return None
+
+    @default
+    async def before_run_callback(self, *, invocation_context: InvocationContext) -> Content | None:
+        """Before the agent runs."""
+        return None
+
+    @default
+    async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> Event | None:
+        """Before an event is stored and yielded."""
+        return None
+
+    @default
+    async def on_run_error_callback(self, *, invocation_context: InvocationContext, error: BaseException) -> None:
+        """The invocation failed."""
+
+    @default
+    async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        """The invocation is over."""
+
+    @default
+    async def before_agent_callback(self, *, agent: BaseAgent, callback_context: Context) -> Content | None:
+        """Before an agent runs."""
+        return None
+
+    @default
+    async def after_agent_callback(self, *, agent: BaseAgent, callback_context: Context) -> Content | None:
+        """After an agent ran."""
+        return None
+
+    @default
+    async def before_model_callback(self, *, callback_context: Context, llm_request: LlmRequest) -> LlmResponse | None:
+        """Before a model call."""
+        return None
+
+    @default
+    async def after_model_callback(self, *, callback_context: Context, llm_response: LlmResponse) -> LlmResponse | None:
+        """After a model response."""
+        return None
+
+    @default
+    async def on_model_error_callback(
+        self, *, callback_context: Context, llm_request: LlmRequest, error: Exception
+    ) -> LlmResponse | None:
+        """A model call raised."""
+        return None
+
+    @default
+    async def before_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context
+    ) -> dict[str, Any] | None:
+        """Before a tool runs."""
+        return None
+
+    @default
+    async def after_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, result: dict[str, Any]
+    ) -> dict[str, Any] | None:
+        """After a tool ran."""
+        return None
+
+    @default
+    async def on_tool_error_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, error: Exception
+    ) -> dict[str, Any] | None:
+        """A tool raised."""
+        return None
+
+    async def close(self) -> None:
+        """The runner closes."""

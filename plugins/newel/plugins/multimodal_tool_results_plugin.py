@@ -1,0 +1,46 @@
+"""MultimodalToolResultsPlugin: parts that a tool returns (an image, say) reach the model as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from newel.plugins.base_plugin import BasePlugin
+from newel_kernel import BaseTool, Context, InvocationContext, LlmRequest, LlmResponse
+from newel_kernel.types.content import Part
+
+#: Invocation note: agent and branch -> the parts that wait for the next request.
+_WAITING = "multimodal_tool_results"
+
+
+class MultimodalToolResultsPlugin(BasePlugin):
+    """A tool that returns a Part or a list of Parts has them appended to the last content of the next request.
+
+    They are sent once, and not stored. A policy that makes plain data of results (`tool_results`) must not come before.
+    """
+
+    def __init__(self, name: str = "multimodal_tool_results_plugin") -> None:
+        super().__init__(name)
+
+    async def after_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, result: Any
+    ) -> dict[str, Any] | None:
+        """Set the parts of a result aside; the result says how many they are."""
+        parts = result if isinstance(result, list) else [result]
+        if not parts or not all(isinstance(part, Part) for part in parts):
+            return None
+        _waiting(tool_context.get_invocation_context()).extend(part.model_copy(deep=True) for part in parts)
+        return {"result": f"{len(parts)} part(s), attached to this message"}
+
+    async def before_model_callback(self, *, callback_context: Context, llm_request: LlmRequest) -> LlmResponse | None:
+        """Append what waits to the request."""
+        waiting = _waiting(callback_context.get_invocation_context())
+        if waiting and llm_request.contents:
+            last = llm_request.contents[-1]
+            last.parts = [*(last.parts or ()), *waiting]
+            waiting.clear()
+        return None
+
+
+def _waiting(ctx: InvocationContext) -> list[Part]:
+    waiting: list[Part] = ctx.notes.setdefault(_WAITING, {}).setdefault((ctx.agent.name, ctx.branch), [])
+    return waiting

@@ -1,0 +1,142 @@
+"""pairing: every tool call gets a result, also where its run was cancelled, failed or died with its process.
+
+A provider refuses a conversation that holds a call without a result, for good. So a run that ends early leaves a
+result for each call that it did not finish, and a new message answers first what a crash left open. Calls that wait
+for the outside stay open: long-running ones, and those that a sub-agent is at work on. Where the agent in a tool waits
+for the user, who goes on with something else, the call gets a provisional result.
+"""
+
+from __future__ import annotations
+
+from asyncio import CancelledError
+from collections.abc import Sequence
+
+from newel_kernel import Epilogue, Event, InvocationContext, Prologue, Session, hookimpl
+from newel_kernel.routing import is_delegate
+from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+
+CANCELLED = "The tool call was cancelled; whether it took effect is not known."
+WAITING = "The agent waits for an answer of the user, and has no result yet."
+INTERRUPTED = "The tool call was interrupted before it had a result; whether it took effect is not known."
+
+
+class _Open:
+    """The calls of a session that have no result yet, kept up to date event by event."""
+
+    __slots__ = ("_last", "_seen", "calls", "waiting")
+
+    def __init__(self) -> None:
+        #: Call id -> the position of the call's event, the event and the call.
+        self.calls: dict[str, tuple[int, Event, FunctionCall]] = {}
+        #: The same, of calls whose agents wait for the user.
+        self.waiting: dict[str, tuple[int, Event, FunctionCall]] = {}
+        self._seen = 0
+        self._last: Event | None = None
+
+    def update(self, events: Sequence[Event]) -> None:
+        if self._seen > len(events) or (self._seen and events[self._seen - 1] is not self._last):
+            self.calls.clear()
+            self.waiting.clear()  # the log is another one, or was cut
+            self._seen = 0
+        for position in range(self._seen, len(events)):
+            self._take(position, events)
+        self._seen = len(events)
+        self._last = events[-1] if events else None
+
+    def _take(self, position: int, events: Sequence[Event]) -> None:
+        event = events[position]
+        if event.isolation_scope is not None:
+            taken = self.calls.pop(event.isolation_scope, None)  # a sub-agent took the call up
+            if taken is not None and event.long_running_tool_ids and event.author == taken[1].author:
+                # It works elsewhere, for its caller puts a question of it before the user.
+                self.waiting[event.isolation_scope] = taken
+        actions = event.touched_actions
+        if actions is not None and (target := actions.rewind_before_invocation_id):
+            first = next((i for i in range(position) if events[i].invocation_id == target), position)
+            self.calls = {id_: call for id_, call in self.calls.items() if call[0] < first}
+            self.waiting = {id_: call for id_, call in self.waiting.items() if call[0] < first}
+        for part in (event.content.parts or ()) if event.content is not None else ():
+            call, response = part.function_call, part.function_response
+            if call is not None and call.id and call.id not in (event.long_running_tool_ids or ()):
+                self.calls[call.id] = (position, event, call)
+            elif response is not None:
+                self.calls.pop(response.id or "", None)
+                self.waiting.pop(response.id or "", None)
+
+
+def _known(session: Session) -> _Open:
+    cache = session.cache
+    if cache is None:
+        cache = session.cache = {}
+    known: _Open = cache.setdefault("pairing", _Open())
+    known.update(session.events)
+    return known
+
+
+def _results(calls: Sequence[tuple[Event, FunctionCall]], error: str) -> list[Event]:
+    """An event of error results for the calls of each event, in the name of the agent that called."""
+    asked = {event.id: event for event, _ in calls}
+    return [
+        Event(
+            invocation_id=event.invocation_id,
+            author=event.author,
+            branch=event.branch,
+            isolation_scope=event.isolation_scope,
+            content=Content(role="user", parts=[_result(call, error) for of, call in calls if of is event]),
+        )
+        for event in asked.values()
+    ]
+
+
+def _result(call: FunctionCall, error: str) -> Part:
+    return Part(function_response=FunctionResponse(id=call.id, name=call.name, response={"error": error}))
+
+
+def _delegated(ctx: InvocationContext, event: Event, call: FunctionCall) -> bool:
+    """Whether the call is for a sub-agent of its author: that one goes on with it."""
+    author = ctx.agent.root_agent.find_agent(event.author)
+    return author is not None and any(a.name == call.name and is_delegate(a) for a in author.sub_agents)
+
+
+async def open_(ctx: InvocationContext) -> list[Event] | None:
+    """Answer what earlier invocations left open, unless the message does, or resumes the invocation that asked."""
+    known = _known(ctx.session)
+    if not known.calls and not known.waiting:
+        return None
+    answered = {
+        part.function_response.id
+        for part in (ctx.user_content.parts or () if ctx.user_content is not None else ())
+        if part.function_response is not None
+    }
+    left = [
+        (event, call)
+        for _, event, call in known.calls.values()
+        if call.id not in answered and event.invocation_id != ctx.invocation_id and not _delegated(ctx, event, call)
+    ]
+    waiting = [(event, call) for _, event, call in known.waiting.values() if event.invocation_id != ctx.invocation_id]
+    provisional = _results(waiting, WAITING)
+    for event in provisional:
+        event.custom_metadata = {"provisional": True}
+    return _results(left, INTERRUPTED) + provisional
+
+
+async def close(ctx: InvocationContext, error: BaseException | None) -> list[Event] | None:
+    """Answer what this invocation leaves open, where it did not end by itself."""
+    if error is None:
+        return None
+    cancelled = isinstance(error, (CancelledError, GeneratorExit))
+    why = CANCELLED if cancelled else f"The run failed before the tool call had a result ({type(error).__name__})."
+    calls = _known(ctx.session).calls.values()
+    return _results([(event, call) for _, event, call in calls if event.invocation_id == ctx.invocation_id], why)
+
+
+@hookimpl
+def register_prologues() -> list[Prologue]:
+    """The prologue `pairing`."""
+    return [Prologue(name="pairing", run=open_)]
+
+
+@hookimpl
+def register_epilogues() -> list[Epilogue]:
+    """The epilogue `pairing`."""
+    return [Epilogue(name="pairing", run=close)]

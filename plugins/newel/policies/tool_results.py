@@ -1,0 +1,111 @@
+"""tool_results: what a tool returns becomes plain data within bounds, so that it can be stored and sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from newel.policies.plain_data import plain, text_of
+from newel_kernel import BaseTool, Context, ToolPolicy, hookimpl
+
+#: No value of a dict is cut to less.
+_LEAST = 200
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
+
+
+class Settings(BaseModel, extra="forbid"):
+    """Settings of the bound."""
+
+    #: The most characters of a result, as JSON.
+    max_characters: int = Field(default=200_000, ge=1_000)
+
+
+def bounded(result: Any, most: int) -> Any:
+    """A plain `result` of at most `most` characters as JSON.
+
+    A longer text is cut, the longer values of a dict are; anything else becomes cut text.
+    """
+    if _surely_fits(result, most):
+        return result
+    text = _as_json(result)
+    if len(text) <= most:
+        return result
+    if isinstance(result, str):
+        return _cut(result, most)
+    if isinstance(result, dict):
+        share = max(most // (2 * len(result)), _LEAST)
+        shortened = {key: bounded(value, share) for key, value in result.items()}
+        if len(_as_json(shortened)) <= most:
+            return shortened
+    return {"truncated": _cut(text, most - len('{"truncated": }'))}
+
+
+def _surely_fits(result: Any, most: int) -> bool:
+    """Whether a short text, or a flat dict of few, fits however it is written: a character takes 6 at most."""
+    if type(result) is str:
+        return len(result) * 6 + 2 <= most
+    if type(result) is not dict or len(result) > 16:
+        return False
+    size = 2
+    for key, value in result.items():
+        if type(key) is not str or type(value) is not str:
+            return False
+        size += (len(key) + len(value)) * 6 + 8
+    return size <= most
+
+
+def _cut(text: str, most: int) -> str:
+    """The beginning of `text` with a note of what is left out, in at most `most` characters of JSON."""
+    kept = most - 64  # the note and the quotes
+    while True:
+        cut = f"{text[:kept]}… ({len(text) - kept} more characters were left out)"
+        size = len(_as_json(cut))
+        if size <= most:
+            return cut
+        kept = max(kept * most // size - 1, 0)  # escapes took the room
+
+
+def _secrets_of(context: Context) -> Any:
+    """What knows the secrets that tools of this invocation got, or None; a call that got one has touched actions."""
+    if context.touched_actions is None:
+        return None
+    return context.get_invocation_context().notes.get("secrets")
+
+
+@hookimpl
+def register_settings() -> type[BaseModel]:
+    """The settings."""
+    return Settings
+
+
+@hookimpl
+def register_tool_policies(settings: Mapping[str, Any]) -> list[ToolPolicy]:
+    """The policy `tool_results`."""
+    most = settings["tool_results"].max_characters
+
+    def wrap(call_tool: Callable[..., Any]) -> Callable[..., Any]:
+        async def plainly(tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
+            failure: Exception | None = None
+            try:
+                result = await call_tool(tool, args, context)
+            except Exception as error:
+                secrets = _secrets_of(context)
+                if secrets is None or (failure := secrets.mask_error(error)) is error:
+                    raise
+            if failure is not None:
+                raise failure  # here, so that what it stands for is not chained
+            if result is None:
+                return None
+            try:
+                data = plain(result)
+                secrets = _secrets_of(context)
+                return bounded(data if secrets is None else secrets.mask(data), most)
+            except Exception as error:  # noqa: BLE001 - a plugin boundary: somebody else's objects
+                return {"error": f"the result of {tool.name} cannot be used: {text_of(error)}"}
+
+        return plainly
+
+    return [ToolPolicy(name="tool_results", wrap=wrap)]

@@ -1,0 +1,83 @@
+"""tool_timeout: a tool call that takes too long is an error result."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator, Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
+
+from newel_kernel import BaseTool, Context, ToolPolicy, hookimpl
+
+_WHERE = "settings: tool_timeout.seconds"
+Seconds = Annotated[float, Field(ge=0)]
+
+
+class Settings(BaseModel, extra="forbid"):
+    """Settings of the time-out."""
+
+    #: Seconds that a call may take; 0: no limit. A tool's own `timeout`, in seconds, goes before it.
+    seconds: Seconds = 5.0
+    #: Seconds by tool name, for those that need more (0: no limit).
+    tools: dict[str, Seconds] = Field(default_factory=dict)
+
+
+class _Rest:
+    """What is left of a coroutine that was stepped up to its first wait, to be awaited."""
+
+    __slots__ = ("_awaited", "_steps")
+
+    def __init__(self, steps: Generator[Any, Any, Any], awaited: Any) -> None:
+        self._steps = steps
+        self._awaited = awaited
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        awaited = self._awaited
+        try:
+            while True:
+                try:
+                    sent = yield awaited
+                except BaseException as error:  # noqa: BLE001 - a cancellation, say, is for the coroutine
+                    awaited = self._steps.throw(error)
+                else:
+                    awaited = self._steps.send(sent)
+        except StopIteration as done:
+            return done.value
+
+
+@hookimpl
+def register_settings() -> type[BaseModel]:
+    """The settings."""
+    return Settings
+
+
+@hookimpl
+def register_tool_policies(settings: Mapping[str, Any]) -> list[ToolPolicy]:
+    """The policy `tool_timeout`."""
+    chosen: Settings = settings["tool_timeout"]
+
+    def wrap(call_tool: Callable[..., Any]) -> Callable[..., Any]:
+        async def bounded(tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
+            seconds = chosen.tools.get(tool.name)
+            if seconds is None:
+                own = getattr(tool, "timeout", None)  # a tool may mean something else by the name
+                seconds = own if isinstance(own, (int, float)) else chosen.seconds
+            if seconds <= 0:
+                return await call_tool(tool, args, context)
+            steps = call_tool(tool, args, context).__await__()
+            try:
+                awaited = next(steps)
+            except StopIteration as done:  # it never waited: setting a timer would have cost more than a small tool
+                return done.value
+            try:
+                async with asyncio.timeout(seconds) as limit:
+                    return await _Rest(steps, awaited)
+            except TimeoutError:
+                if not limit.expired():  # the tool's own
+                    raise
+                return {"error": f"the tool {tool.name} did not answer within {seconds:g} s ({_WHERE})"}
+
+        return bounded
+
+    return [ToolPolicy(name="tool_timeout", wrap=wrap)]

@@ -1,0 +1,36 @@
+"""unknown_agents: a transfer to an agent that does not exist is answered with the names there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from newel_kernel import BaseTool, Context, ToolPolicy, hookimpl
+
+
+def wrap(call_tool: Callable[..., Any]) -> Callable[..., Any]:
+    """Take back a transfer that leads nowhere; the model is told, and asked again."""
+
+    async def checked(tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
+        result = await call_tool(tool, args, context)
+        actions = context.touched_actions
+        target = actions.transfer_to_agent if actions is not None else None
+        if not target or actions is None:
+            return result
+        root = context.get_invocation_context().agent.root_agent
+        if root.find_agent(target) is not None:
+            return result
+        actions.transfer_to_agent = None
+        return {"error": f"there is no agent named {target!r}; the agents are: {', '.join(sorted(_names(root)))}"}
+
+    return checked
+
+
+def _names(agent: Any) -> list[str]:
+    return [agent.name, *(name for child in agent.sub_agents for name in _names(child))]
+
+
+@hookimpl
+def register_tool_policies() -> list[ToolPolicy]:
+    """The policy `unknown_agents`."""
+    return [ToolPolicy(name="unknown_agents", wrap=wrap)]

@@ -1,0 +1,16 @@
+"""unknown_tools: a call of a tool that does not exist is answered with the names there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from newel.policies.tool_errors import told
+from newel_kernel import BaseTool, Context, hookimpl
+
+
+@hookimpl(trylast=True)
+def on_tool_error_callback(
+    tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, error: Exception
+) -> dict[str, Any] | None:
+    """The names of the tools as a result, so that the model can call the right one."""
+    return {"error": told(error)} if type(tool) is BaseTool else None

@@ -1,0 +1,146 @@
+"""InMemorySessionService: sessions in this process, for tests and first steps; they end with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from newel.sessions.event_log import EventLog, check_append, check_keys, committed, fenced
+from newel_kernel import seam
+from newel_kernel.contracts.services import (
+    BaseSessionService,
+    GetSessionConfig,
+    ListSessionsResponse,
+    check_pairing,
+)
+from newel_kernel.errors import AlreadyExistsError, FencedError, SessionNotFoundError
+from newel_kernel.events import Event, freeze_event
+from newel_kernel.session import Session
+from newel_kernel.state import apply_delta, merge_scopes, split_by_scope
+from newel_kernel.types.hot import deep_copy
+
+Scope = dict[str, Any]
+
+
+class InMemorySessionService(BaseSessionService):
+    """Sessions by app, user and id. `open` gives a view that shares the stored log of frozen events."""
+
+    def __init__(self) -> None:
+        #: app -> user -> session id -> the stored session; its `state` is the session scope alone.
+        self.sessions: dict[str, dict[str, dict[str, Session]]] = {}
+        self.app_state: dict[str, Scope] = {}
+        self.user_state: dict[str, dict[str, Scope]] = {}
+
+    async def create_session(
+        self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None
+    ) -> Session:
+        """A new session."""
+        key = session_id.strip() if session_id and session_id.strip() else seam.new_session_id()
+        if state:
+            check_keys(state, f"the state of session {key!r}")
+        users = self.sessions.setdefault(app_name, {}).setdefault(user_id, {})
+        if key in users:
+            raise AlreadyExistsError(f"Session with id {key} already exists.")
+        stored = Session(id=key, app_name=app_name, user_id=user_id, events=EventLog(), last_update_time=seam.clock())
+        if state:
+            self._apply(stored, deep_copy(state))
+            # Only a delta removes: an initial None is a value.
+            stored.state.update({key: value for key, value in split_by_scope(state)[2].items() if value is None})
+        users[key] = stored
+        if not state and not self.app_state and not self.user_state:
+            return Session(id=key, app_name=app_name, user_id=user_id, last_update_time=stored.last_update_time)
+        return self._copy(stored, [])
+
+    async def get_session(
+        self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
+    ) -> Session | None:
+        """A copy of the session; its events are the stored ones, which are frozen."""
+        stored = self._stored(app_name, user_id, session_id)
+        if stored is None:
+            return None
+        return self._copy(stored, config.select(stored.events) if config else list(stored.events))
+
+    async def open(
+        self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
+    ) -> Session | None:
+        """A view that shares the stored log; only the state is its own."""
+        stored = self._stored(app_name, user_id, session_id)
+        if stored is None:
+            return None
+        if config is not None:
+            return self._copy(stored, config.select(stored.events))
+        view = self._copy(stored, stored.events)
+        view.cache = view.events.cache  # type: ignore[attr-defined]  # an EventLog
+        return view
+
+    async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
+        """The sessions by user, each user's in the order of creation, without events."""
+        users = self.sessions.get(app_name, {})
+        chosen = sorted(users) if user_id is None else [user_id]
+        found = [stored for user in chosen for stored in users.get(user, {}).values()]
+        return ListSessionsResponse(sessions=[self._copy(stored, []) for stored in found])
+
+    async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
+        """Forget the session."""
+        self.sessions.get(app_name, {}).get(user_id, {}).pop(session_id, None)
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        """Commit to the stored log and to `session`, which may be a view of it or a copy, also a stale one."""
+        if event.partial:
+            return event
+        stored = self._stored(session.app_name, session.user_id, session.id)
+        if stored is None:
+            raise SessionNotFoundError(
+                f"the session {session.id!r} does not exist (any more); event {event.id} is not stored"
+            )
+        log: EventLog = stored.events  # type: ignore[assignment]  # create_session made it
+        version = len(log)
+        if session.events is log and session.version == version and event.touched_actions is None:
+            return self._append_plain(stored, session, log, event)
+        check_append(session, event, version=version, lease=stored.lease)
+        check_pairing(log, event)
+        committed(session, log, version, event)
+        log.take(event)
+        stored.version, stored.last_update_time = version + 1, event.timestamp
+        actions = event.touched_actions
+        if actions is not None and actions.state_delta:
+            self._apply(stored, actions.state_delta)
+        return event
+
+    @staticmethod
+    def _append_plain(stored: Session, session: Session, log: EventLog, event: Event) -> Event:
+        """The usual append, through a live view at the end of its log, of an event without actions."""
+        if session.lease != stored.lease:
+            raise FencedError(fenced(session.id, session.lease, stored.lease))
+        check_pairing(log, event)
+        freeze_event(event)
+        log.take(event)
+        session.version = stored.version = len(log)
+        session.last_update_time = stored.last_update_time = event.timestamp
+        return event
+
+    def _apply(self, stored: Session, delta: Scope) -> None:
+        app, user, own = split_by_scope(delta)
+        if app:
+            apply_delta(self.app_state.setdefault(stored.app_name, {}), app)
+        if user:
+            apply_delta(self.user_state.setdefault(stored.app_name, {}).setdefault(stored.user_id, {}), user)
+        apply_delta(stored.state, own)
+
+    def _stored(self, app_name: str, user_id: str, session_id: str) -> Session | None:
+        try:
+            return self.sessions[app_name][user_id][session_id]
+        except KeyError:
+            return None
+
+    def _copy(self, stored: Session, events: list[Event]) -> Session:
+        state = deep_copy(stored.state) if stored.state else {}
+        if self.app_state or self.user_state:
+            app = self.app_state.get(stored.app_name, {})
+            mine = self.user_state.get(stored.app_name, {}).get(stored.user_id, {})
+            state = merge_scopes(deep_copy(app), deep_copy(mine), state)
+        copy = Session(
+            id=stored.id, app_name=stored.app_name, user_id=stored.user_id, state=state, events=events,
+            last_update_time=stored.last_update_time,
+        )  # fmt: skip
+        copy.version, copy.lease = len(stored.events), stored.lease
+        return copy

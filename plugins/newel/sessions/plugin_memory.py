@@ -1,0 +1,12 @@
+"""The plugin of in-memory sessions: the URI ``memory:``."""
+
+from __future__ import annotations
+
+from newel.sessions.in_memory_session_service import InMemorySessionService
+from newel_kernel import SessionBackend, hookimpl
+
+
+@hookimpl
+def register_session_backends() -> list[SessionBackend]:
+    """The scheme ``memory``; each opening is a store of its own."""
+    return [SessionBackend(name="memory", open=lambda uri: InMemorySessionService())]

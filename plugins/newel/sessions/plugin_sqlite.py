@@ -1,0 +1,12 @@
+"""The plugin of sessions in an SQLite file: ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``sqlite:path``."""
+
+from __future__ import annotations
+
+from newel import sessions
+from newel_kernel import SessionBackend, hookimpl
+
+
+@hookimpl
+def register_session_backends() -> list[SessionBackend]:
+    """The scheme ``sqlite``; the store and sqlite3 are imported when one is opened."""
+    return [SessionBackend(name="sqlite", open=lambda uri: sessions.SqliteSessionService(uri))]

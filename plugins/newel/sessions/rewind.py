@@ -1,0 +1,80 @@
+"""Rewind: take a session back to before an invocation. The events stay; a further one says what no longer counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from newel_kernel.contracts.services import BaseArtifactService
+from newel_kernel.errors import ConfigurationError
+from newel_kernel.events import Event, EventActions
+from newel_kernel.invocation import new_invocation_id
+from newel_kernel.session import Session
+from newel_kernel.types.content import Part
+from newel_kernel.types.hot import deep_copy
+from newel_kernel.types.media import Blob
+
+_SHARED = ("app:", "user:", "temp:")
+
+
+async def rewind_event(session: Session, invocation_id: str, artifacts: BaseArtifactService | None) -> Event:
+    """The event that takes `session` back to before `invocation_id`, with the state and the artifacts of then.
+
+    What other sessions share (``app:``, ``user:``) stays as it is. Artifacts are restored by saving a new version.
+    """
+    events = session.events
+    first = next((i for i, event in enumerate(events) if event.invocation_id == invocation_id), None)
+    if first is None:
+        raise ConfigurationError(f"Invocation ID not found: {invocation_id} (session {session.id!r})")
+    return Event(
+        invocation_id=new_invocation_id(),
+        author="user",
+        actions=EventActions(
+            rewind_before_invocation_id=invocation_id,
+            state_delta=_state_delta(session.state, events[:first], events[first:]),
+            artifact_delta=await _restore(session, events[:first], events[first:], artifacts),
+        ),
+    )
+
+
+def _state_delta(state: dict[str, Any], before: Sequence[Event], after: Sequence[Event]) -> dict[str, Any]:
+    """What undoes the writes of `after`. A key that they did not write keeps its value: it may be from the creation."""
+    then, since = _written(before), _written(after)
+    undo = {key: then.get(key) for key in since if not key.startswith(_SHARED)}
+    return deep_copy({key: value for key, value in undo.items() if state.get(key) != value})  # type: ignore[no-any-return]
+
+
+def _written(events: Sequence[Event]) -> dict[str, Any]:
+    written: dict[str, Any] = {}
+    for event in events:
+        if event.touched_actions is not None:
+            written.update(event.touched_actions.state_delta)
+    return written
+
+
+async def _restore(
+    session: Session, before: Sequence[Event], after: Sequence[Event], artifacts: BaseArtifactService | None
+) -> dict[str, int]:
+    """Save each session artifact that `after` changed as it was; one that was not there becomes empty."""
+    if artifacts is None:
+        return {}
+    then, since = _saved(before), _saved(after)
+    delta: dict[str, int] = {}
+    for name in since:
+        if name.startswith("user:") or then.get(name) == since[name]:
+            continue
+        where: dict[str, Any] = {
+            "app_name": session.app_name, "user_id": session.user_id, "session_id": session.id, "filename": name,
+        }  # fmt: skip
+        part = await artifacts.load_artifact(**where, version=then[name]) if name in then else None
+        nothing = Part(inline_data=Blob(mime_type="application/octet-stream", data=b""))
+        delta[name] = await artifacts.save_artifact(**where, artifact=part or nothing)
+    return delta
+
+
+def _saved(events: Sequence[Event]) -> dict[str, int]:
+    saved: dict[str, int] = {}
+    for event in events:
+        if event.touched_actions is not None:
+            saved.update(event.touched_actions.artifact_delta)
+    return saved

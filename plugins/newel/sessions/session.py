@@ -1,0 +1,5 @@
+"""One conversation."""
+
+from newel_kernel.session import Session
+
+__all__ = ["Session"]

@@ -1,0 +1,256 @@
+"""SqliteDatabase: one file, its schema, and its two connections, one that reads and one that writes."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from urllib.parse import unquote
+
+from newel_kernel.errors import ConfigurationError, SessionError
+
+MEMORY = ":memory:"
+#: Marks the file as ours ("mort"), so that another program's database is not taken for an empty one of ours.
+APPLICATION_ID = 0x6D6F7274
+#: How long a write waits for another process's, in seconds.
+BUSY_SECONDS = 30.0
+
+#: The statements that lead from schema version n to n + 1; the file's `user_version` says where it stands.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        # AUTOINCREMENT: a session created anew under an old id must not get the old one's number.
+        """CREATE TABLE sessions (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            app_name TEXT NOT NULL, user_id TEXT NOT NULL, id TEXT NOT NULL,
+            version INTEGER NOT NULL DEFAULT 0, lease INTEGER NOT NULL DEFAULT 0,
+            create_time REAL, update_time REAL,
+            UNIQUE (app_name, user_id, id))""",
+        """CREATE TABLE events (
+            session INTEGER NOT NULL, sequence INTEGER NOT NULL, timestamp REAL, data BLOB NOT NULL,
+            PRIMARY KEY (session, sequence)) WITHOUT ROWID""",
+        """CREATE TABLE session_state (
+            session INTEGER NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL,
+            PRIMARY KEY (session, key)) WITHOUT ROWID""",
+        """CREATE TABLE user_state (
+            app_name TEXT NOT NULL, user_id TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL,
+            PRIMARY KEY (app_name, user_id, key)) WITHOUT ROWID""",
+        """CREATE TABLE app_state (
+            app_name TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL,
+            PRIMARY KEY (app_name, key)) WITHOUT ROWID""",
+    ),
+)
+
+
+class SqliteDatabase:
+    """The file at `path`, created with its directories where it does not exist; ``:memory:`` is none.
+
+    The reader is for any thread, for short reads; the writer belongs to whoever holds `writing`. In WAL mode
+    neither waits for the other. `release` closes both, and the next use opens them again.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = locate(path)
+        self._reader: sqlite3.Connection | None = None
+        self._writer: sqlite3.Connection | None = None
+        self._closed = False
+        self._reset_locks()
+        with self.writing():
+            pass
+
+    def _reset_locks(self) -> None:
+        self._reading = threading.RLock()
+        # A database in memory is one connection, so that reading and writing take turns.
+        self._writing = self._reading if self.path == MEMORY else threading.RLock()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection that reads one state of the file."""
+        with self._reading, self.explained("read"):
+            if self._reader is None:
+                self._reader = self._writer if self.path == MEMORY else self._connect()
+                assert self._reader is not None
+            self._reader.execute("BEGIN")
+            try:
+                yield self._reader
+            finally:
+                self._reader.execute("COMMIT")
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """The connection that writes; it has no transaction open."""
+        with self._writing:
+            if self._writer is None:
+                self._writer = self._open_file()
+            yield self._writer
+
+    @contextmanager
+    def explained(self, action: str) -> Iterator[None]:
+        """Turns sqlite3's errors into SessionErrors that name the file."""
+        try:
+            yield
+        except UnicodeEncodeError as error:
+            raise SessionError(f"an app name, user id or session id is not valid text: {error}") from error
+        except sqlite3.Error as error:
+            raise SessionError(f"the session store {self.path!r} cannot be {action}: {explain(error)}") from error
+
+    def release(self) -> None:
+        """Close the connections; a database in memory stays, because it would be gone."""
+        with self._writing, self._reading:
+            if self.path != MEMORY or self._closed:
+                for connection in {self._reader, self._writer} - {None}:
+                    assert connection is not None
+                    connection.close()
+                self._reader = self._writer = None
+
+    def close(self) -> None:
+        """Close for good."""
+        self._closed = True
+        self.release()
+
+    def _open_file(self) -> sqlite3.Connection:
+        if self._closed:
+            raise SessionError(f"the session store {self.path!r} is closed")
+        connection: sqlite3.Connection | None = None
+        try:
+            if self.path != MEMORY:
+                os.makedirs(os.path.dirname(self.path), exist_ok=True)
+            connection = self._connect()
+            _migrate(connection, self.path)
+        except BaseException as error:
+            if connection is not None:
+                connection.close()
+            if not isinstance(error, (sqlite3.Error, OSError)):
+                raise
+            raise ConfigurationError(f"the session store {self.path!r} cannot be opened: {explain(error)}") from error
+        return connection
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._closed:
+            raise SessionError(f"the session store {self.path!r} is closed")
+        connection = sqlite3.connect(
+            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=64
+        )
+        try:
+            # FULL, because NORMAL loses commits at a power failure; the second one is macOS's real fsync.
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA fullfsync = ON")
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    def before_fork(self) -> None:
+        """No connection may cross a fork, not even to be closed: SQLite keeps its locks per process."""
+        self._writing.acquire()
+        self._reading.acquire()
+        self.release()
+
+    def after_fork_in_parent(self) -> None:
+        """Go on; the connections open again when used."""
+        self._reading.release()
+        self._writing.release()
+
+    def after_fork_in_child(self) -> None:
+        """As in the parent, with locks that no thread of the parent holds."""
+        self._reset_locks()
+
+
+def locate(path: str | os.PathLike[str]) -> str:
+    """The absolute path that `path` names: a path, ``sqlite:path``, ``sqlite:///relative``, ``sqlite:////absolute``."""
+    text = os.fspath(path)
+    scheme, colon, rest = text.partition(":")
+    if colon and scheme in ("sqlite", "sqlite+aiosqlite"):
+        text = unquote(rest)
+        if text.startswith("//"):
+            host, slash, text = text[2:].partition("/")
+            if host or not slash:
+                raise ConfigurationError(
+                    f"{os.fspath(path)!r} names no file: write sqlite:///relative.db, sqlite:////absolute.db "
+                    f"or sqlite:path"
+                )
+        if "?" in rest:
+            raise ConfigurationError(f"{os.fspath(path)!r}: a sqlite URI takes no parameters; name the file only")
+    if not text:
+        raise ConfigurationError(f"{os.fspath(path)!r} names no file for the session store")
+    return text if text == MEMORY else os.path.abspath(os.path.expanduser(text))
+
+
+def explain(error: Exception) -> str:
+    """The error and what to do about it."""
+    text = str(error)
+    for sign, remedy in _REMEDIES:
+        if sign in text:
+            return f"{text}; {remedy}"
+    return text
+
+
+_REMEDIES = (
+    ("not a database", "it is another kind of file: name another path, or move it away"),
+    ("malformed", "the file is damaged: restore a backup, or salvage it with `sqlite3 FILE .recover`"),
+    ("readonly", "make the file and its directory writable, or name another path"),
+    ("unable to open", "name a path in a directory that exists or can be made, and that is writable"),
+    ("locked", f"another process has been writing for {BUSY_SECONDS:g} seconds: end it, or try again"),
+    ("full", "free space on the disk and try again"),
+    ("Not a directory", "a part of the path is a file: name another path"),
+    ("File exists", "a part of the path is a file: name another path"),
+    ("Permission denied", "make the directory writable, or name another path"),
+    ("Read-only file system", "name a path on a file system that is writable"),
+)
+
+
+def _migrate(connection: sqlite3.Connection, path: str) -> None:
+    version = _version(connection, path)  # first of all, to leave another program's file as it is
+    _write_ahead(connection)
+    if version == len(MIGRATIONS):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Asked again, since another process may have migrated while this one waited.
+        for step in range(_version(connection, path), len(MIGRATIONS)):
+            for statement in MIGRATIONS[step]:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {step + 1:d}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID:d}")
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _version(connection: sqlite3.Connection, path: str) -> int:
+    """The file's schema version, where it is ours."""
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    owner = int(connection.execute("PRAGMA application_id").fetchone()[0])
+    tables = [
+        name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+    ]
+    if owner != APPLICATION_ID and (owner or version or tables):
+        raise ConfigurationError(
+            f"the session store {path!r} cannot be opened: it is another program's database "
+            f"(tables: {', '.join(tables) or 'none'}); name another path"
+        )
+    if version > len(MIGRATIONS):
+        raise ConfigurationError(
+            f"the session store {path!r} has schema version {version}, this newel knows {len(MIGRATIONS)}: "
+            f"upgrade newel, or name another path"
+        )
+    return version
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    # SQLite does not wait where two processes that have just made the file both change its mode.
+    end = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            break
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+    if mode not in ("wal", "memory"):
+        raise sqlite3.OperationalError(f"readonly file system, or one without shared memory (journal mode {mode!r})")

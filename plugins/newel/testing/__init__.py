@@ -1,0 +1,26 @@
+"""What tests of agents and plugins need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from newel_kernel.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from newel.models.scripted import ScriptedModel as ScriptedModel
+    from newel.models.scripted import ScriptError as ScriptError
+    from newel.models.scripted import ScriptExhaustedError as ScriptExhaustedError
+    from newel.models.scripted import ScriptLeftoverError as ScriptLeftoverError
+    from newel.models.scripted import ScriptMismatchError as ScriptMismatchError
+    from newel.testing.gemini_server import GeminiServer as GeminiServer
+    from newel.testing.oauth_server import OAuthServer as OAuthServer
+
+_WHERE = dict.fromkeys(
+    ["ScriptError", "ScriptExhaustedError", "ScriptLeftoverError", "ScriptMismatchError", "ScriptedModel"],
+    "newel.models.scripted",
+) | {
+    "GeminiServer": "newel.testing.gemini_server",
+    "OAuthServer": "newel.testing.oauth_server",
+}
+
+__getattr__, __dir__ = lazy_exports(__name__, _WHERE)

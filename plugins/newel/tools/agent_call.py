@@ -1,0 +1,171 @@
+"""Agent calls: what a resumable invocation does for an AgentTool, so that the agent's run can pause and survive.
+
+The agent runs in a session of the caller's own store, whose id follows from the caller's session and the call. Where
+it waits for the user, its requests are put before the user on the caller's session, and the call has no result yet.
+Run again, the call takes the answers there; a run that has ended is not repeated, its result is read.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from newel_kernel.context import Context
+from newel_kernel.events import Event
+from newel_kernel.invocation import InvocationContext
+from newel_kernel.runner import Runner
+from newel_kernel.session import Session
+from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel_kernel.types.hot import deep_copy
+
+#: Under this key, the invocation's notes hold the calls that have ended: (call id, session id).
+ENDED = "agent_calls.ended"
+_SHARED = ("app:", "user:")
+_LEFT = "The user said something else instead of answering the agent, so its work was left unfinished."
+_SPACE = uuid.UUID("6f1f4a52-6a3c-4c53-9a53-6c7b9f3f3d0e")
+
+
+def session_id_of(ctx: InvocationContext, call_id: str) -> str:
+    """The id of the session in which the agent works on this call; a model may use a call's id again later on."""
+    earlier = sum(
+        response.id == call_id and event.author != "user" and not (event.custom_metadata or {}).get("provisional")
+        for event in ctx.get_events(current_invocation=True)
+        for response in event.get_function_responses()
+    )
+    return made_session_id(ctx, call_id, earlier)
+
+
+def made_session_id(ctx: InvocationContext, call_id: str, earlier: int) -> str:
+    """The id of the session for a call whose id has had `earlier` results in this invocation."""
+    return f"agent-{uuid.uuid5(_SPACE, f'{ctx.session.id}/{ctx.invocation_id}/{call_id}/{earlier}')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The events of a run that has come to its end, or why it was given up."""
+
+    events: Sequence[Event]
+    error: str | None = None
+
+
+class AgentCall:
+    """One call of an AgentTool, in a resumable invocation."""
+
+    def __init__(self, runner: Runner, context: Context) -> None:
+        self._runner = runner
+        self._context = context
+        self._ctx = context.get_invocation_context()
+        runner.session_service = self._ctx.session_service
+        runner.resumability_config = self._ctx.resumability_config
+        self._call_id = context.function_call_id or ""
+        self._where: dict[str, Any] = {
+            "app_name": runner.app_name,
+            "user_id": self._ctx.user_id,
+            "session_id": session_id_of(self._ctx, self._call_id),
+        }
+
+    async def run(self, message: Content, state: dict[str, Any]) -> Ended | None:
+        """Begin the agent's run or go on with it; None where it waits for the user."""
+        session = await self._load()
+        if session is None:
+            own = {key: value for key, value in state.items() if not key.startswith(_SHARED)}
+            session = await self._runner.session_service.create_session(**self._where, state=deep_copy(own))
+        if session.events:
+            await self._go_on(session.events)
+        else:
+            await self._drive(None, message)
+        session = await self._load() or session
+        waiting = _waiting(session.events)
+        if waiting and not self._is_over(session.events):
+            return self._wait(session.events, waiting)
+        await self._note_end(session)
+        self._take_over(session.events)
+        self._ctx.notes.setdefault(ENDED, []).append((self._call_id, self._where["session_id"]))
+        return Ended(session.events)
+
+    async def _load(self) -> Session | None:
+        return await self._runner.session_service.get_session(**self._where)
+
+    async def _go_on(self, events: Sequence[Event]) -> None:
+        answers = list(self._answers(_waiting(events)))
+        await self._drive(events[0].invocation_id, Content(role="user", parts=answers) if answers else None)
+
+    async def _drive(self, invocation_id: str | None, message: Content | None) -> None:
+        run = self._runner.run_async(
+            user_id=self._ctx.user_id, session_id=self._where["session_id"], invocation_id=invocation_id,
+            new_message=message,
+        )  # fmt: skip
+        async with aclosing(run) as events:
+            async for _ in events:
+                pass
+
+    def _answers(self, waiting: dict[str, FunctionCall]) -> list[Part]:
+        """What the user answered on the caller's session, under the names by which the agent asked."""
+        found: dict[str, Part] = {}
+        for event in self._ctx.get_events(current_invocation=True):
+            for response in event.get_function_responses() if event.author == "user" else ():
+                if (call := waiting.get(response.id or "")) is not None:
+                    held = self._ctx.notes.get(("answer", response.id))  # a credential, which no event holds
+                    given = deep_copy(response.response) if held is None else held.model_dump(mode="json")
+                    answer = FunctionResponse(id=call.id, name=call.name, response=given)
+                    found[str(call.id)] = Part(function_response=answer)
+        return list(found.values())
+
+    def _wait(self, events: Sequence[Event], waiting: dict[str, FunctionCall]) -> Ended | None:
+        """Put before the user what it has not been asked yet. Where it went on without answering, so does the call."""
+        ctx = self._ctx
+        asked: set[str] = set()
+        for event in ctx.get_events(current_invocation=True):
+            if event.author == "user" and not event.get_function_responses() and asked:
+                self._ctx.notes.setdefault(ENDED, []).append((self._call_id, self._where["session_id"]))
+                return Ended(events, _LEFT)
+            asked |= waiting.keys() & (event.long_running_tool_ids or set())
+        new = [deep_copy(call) for call_id, call in waiting.items() if call_id not in asked]
+        request = Event(
+            invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, isolation_scope=self._call_id,
+            content=Content(role="user", parts=[Part(function_call=call) for call in new]),
+            long_running_tool_ids={str(call.id) for call in new},
+        )  # fmt: skip
+        ctx.notes["asks", self._call_id] = request if new else None
+        return None
+
+    def _is_over(self, events: Sequence[Event]) -> bool:
+        root = self._runner.agent.name
+        return any(
+            event.author == root and (a := event.touched_actions) is not None and a.end_of_agent for event in events
+        )
+
+    async def _note_end(self, session: Session) -> None:
+        """Store that the run is over, where the agent is of a kind that does not."""
+        if session.events and not self._is_over(session.events):
+            end = Event(author=self._runner.agent.name, invocation_id=session.events[0].invocation_id)
+            end.actions.end_of_agent = True
+            await self._runner.session_service.append_event(session, end)
+
+    def _take_over(self, events: Sequence[Event]) -> None:
+        """What the agent changed in its session's own state goes back to the caller, with the names of artifacts."""
+        for event in events:
+            actions = event.touched_actions
+            if event.author == "user" or actions is None:
+                continue
+            for key, value in actions.state_delta.items():
+                if not key.startswith(_SHARED):
+                    self._context.state[key] = deep_copy(value)
+            if actions.artifact_delta:
+                self._context.actions.artifact_delta.update(actions.artifact_delta)
+
+
+def _waiting(events: Sequence[Event]) -> dict[str, FunctionCall]:
+    """The calls that wait for the user, by id."""
+    found: dict[str, FunctionCall] = {}
+    for event in events:
+        if event.author == "user":
+            for response in event.get_function_responses():
+                found.pop(response.id or "", None)
+        for call in event.get_function_calls() if event.long_running_tool_ids else ():
+            if call.id in (event.long_running_tool_ids or ()):
+                found[str(call.id)] = call
+    return found

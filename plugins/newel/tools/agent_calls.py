@@ -1,0 +1,49 @@
+"""agent_calls: the sessions in which agents worked as tools go away once their results are stored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from importlib import import_module
+from typing import Any
+
+from newel_kernel import Epilogue, InvocationContext, hookimpl
+
+_ENDED = "agent_calls.ended"
+
+
+async def clean_up(ctx: InvocationContext, error: BaseException | None) -> None:
+    """Delete the sessions of calls whose results are stored, also of those that an earlier run left behind."""
+    if not ctx.resumed and _ENDED not in ctx.notes:
+        return
+    ended: list[tuple[str, str]] = list(ctx.notes.get(_ENDED, ()))
+    results = Counter(
+        response.id
+        for event in ctx.get_events(current_invocation=True)
+        if event.author != "user" and not (event.custom_metadata or {}).get("provisional")
+        for response in event.get_function_responses()
+    )
+    if ctx.resumed:
+        ended += [one async for one in _left_behind(ctx, results)]
+    where: dict[str, Any] = {"app_name": ctx.app_name, "user_id": ctx.user_id}
+    for session_id in dict.fromkeys(session_id for call_id, session_id in ended if results[call_id]):
+        await ctx.session_service.delete_session(**where, session_id=session_id)
+
+
+async def _left_behind(ctx: InvocationContext, results: Counter[str | None]) -> AsyncIterator[tuple[str, str]]:
+    """The sessions that there still are of calls with results, each with its call's id."""
+    made_session_id = import_module("newel.tools.agent_call").made_session_id
+    where: dict[str, Any] = {"app_name": ctx.app_name, "user_id": ctx.user_id}
+    for event in ctx.get_events(current_invocation=True):
+        begun = event.long_running_tool_ids or ()
+        for call in event.get_function_calls():
+            for earlier in range(results[call.id] if call.id not in begun else 0):
+                session_id = made_session_id(ctx, str(call.id), earlier)
+                if await ctx.session_service.get_session(**where, session_id=session_id) is not None:
+                    yield str(call.id), session_id
+
+
+@hookimpl
+def register_epilogues() -> list[Epilogue]:
+    """The epilogue `agent_calls`."""
+    return [Epilogue(name="agent_calls", run=clean_up)]

@@ -1,0 +1,211 @@
+"""AgentTool: an agent as a tool of another one."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from contextlib import aclosing
+from types import SimpleNamespace
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from newel.agents.llm_agent import validated
+from newel.tools.agent_call import AgentCall
+from newel.tools.forwarded_artifacts import ForwardedArtifacts
+from newel.tools.function_schema import without_titles
+from newel_kernel.composition import Composition
+from newel_kernel.context import Context
+from newel_kernel.contracts.agent import BaseAgent
+from newel_kernel.contracts.tool import BaseTool
+from newel_kernel.events import Event
+from newel_kernel.host import compose
+from newel_kernel.runner import Runner
+from newel_kernel.types.content import Content, Part
+from newel_kernel.types.hot import deep_copy
+from newel_kernel.types.tools import FunctionDeclaration
+
+_log = logging.getLogger(__name__)
+
+_REQUEST = {"type": "object", "properties": {"request": {"type": "string"}}, "required": ["request"]}
+#: State under such keys is the runtime's own, of this session.
+_INTERNAL = "_adk"
+
+
+class AgentTool(BaseTool):
+    """Runs `agent` in a session of its own for each call and returns its last text.
+
+    The agent starts with the caller's state; what it changes there goes back. It uses the caller's artifacts,
+    memory and credentials. Its parameters are its input schema (or `request`, a text); with an output schema the
+    result is data that fits it. `skip_summarization` makes the result the caller's final answer. Without
+    `include_plugins`, plugins that were given to the runner do not see the agent run. In a resumable app the run
+    may pause, and it outlives the process (see `agent_call`).
+    """
+
+    #: The agent's own calls have limits, and it may ask the user: no default one for the whole of it.
+    timeout = 0
+
+    def __init__(self, agent: BaseAgent, skip_summarization: bool = False, *, include_plugins: bool = True) -> None:
+        super().__init__(name=agent.name, description=agent.description)
+        self.agent = agent
+        self.skip_summarization = skip_summarization
+        self.include_plugins = include_plugins
+        self._running = 0
+        self._plain: tuple[Composition, Composition] | None = None
+
+    @property
+    def origin(self) -> str:
+        """The agent."""
+        return f"{super().origin} of agent {self.agent.name!r}"
+
+    def _get_declaration(self) -> FunctionDeclaration:
+        schema = _schema_of(self.agent, "input_schema")
+        if isinstance(schema, type) and issubclass(schema, BaseModel):
+            schema = without_titles(schema.model_json_schema())
+            schema.pop("description", None)  # the model class's docstring; the agent has its own
+        return FunctionDeclaration(
+            name=self.name, description=self.description, parameters_json_schema=schema or _REQUEST
+        )
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> Any:
+        """Run the agent; arguments that do not fit its input schema are an error result for the model."""
+        if self.skip_summarization:
+            tool_context.actions.skip_summarization = True
+        text, error = self._input(args)
+        if error is not None:
+            return {"error": error}
+        runner = self._runner(tool_context)
+        self._running += 1
+        message = Content(role="user", parts=[Part(text=text)])
+        try:
+            if tool_context.get_invocation_context().is_resumable and tool_context.function_call_id:
+                ended = await AgentCall(runner, tool_context).run(message, _shared_state(tool_context))
+                if ended is None or ended.error is not None:
+                    return None if ended is None else {"error": ended.error}
+                last = _last_word(ended.events)
+            else:
+                last = await _drive(runner, message, tool_context)
+        finally:
+            self._running -= 1
+            if not self._running:  # calls that run side by side share the agent's toolsets
+                await _close(runner)
+        return self._result(last, tool_context)
+
+    def _input(self, args: dict[str, Any]) -> tuple[str, str | None]:
+        """The message for the agent, or what is wrong with the arguments."""
+        schema = _schema_of(self.agent, "input_schema")
+        try:
+            if isinstance(schema, type) and issubclass(schema, BaseModel):
+                return schema.model_validate(args).model_dump_json(exclude_none=True), None
+            if schema is not None:
+                return json.dumps(args, ensure_ascii=False), None
+        except ValidationError as error:
+            return "", f"Invoking `{self.name}()` failed: the arguments do not fit: {error}"
+        request = args.get("request")
+        if not isinstance(request, str) or not request:
+            return "", f"Invoking `{self.name}()` failed: `request` must be a text that says what is wanted"
+        return request, None
+
+    def _runner(self, context: Context) -> Runner:
+        ctx = context.get_invocation_context()
+        composition = ctx.composition if self.include_plugins else self._without_given(ctx.composition)
+        runner = Runner(
+            agent=self.agent,
+            app_name=ctx.app_name,
+            composition=composition,
+            session_service=composition.service("session", "memory:"),
+            artifact_service=ForwardedArtifacts(context),
+            memory_service=ctx.memory_service,
+            credential_service=ctx.credential_service,
+        )
+        providers = getattr(ctx.app, "auth_provider_registry", None)
+        if providers is not None:  # all that the agent gets of the app
+            runner.app = SimpleNamespace(auth_provider_registry=providers)
+        return runner
+
+    def _without_given(self, composition: Composition) -> Composition:
+        """`composition` without the plugins that were handed to the runner; composed once."""
+        if not composition.given:
+            return composition
+        if self._plain is None or self._plain[0] is not composition:
+            self._plain = (composition, compose(composition.distribution))
+        return self._plain[1]
+
+    def _result(self, last: Event | None, context: Context) -> Any:
+        if last is None:
+            return ""
+        if last.output is not None:
+            return last.output
+        if last.content is None:
+            delegation: Any = context.get_invocation_context().composition.settings.get("delegation")
+            tells = delegation is None or delegation.tell_failures
+            return {"error": f"{last.error_code}: {last.error_message or ''}"} if tells else ""
+        texts = [text for part in last.content.parts or () if not part.thought and (text := _text(part))]
+        text = "\n".join(texts)
+        schema = _schema_of(self.agent, "output_schema")
+        return text if schema is None or not text else validated(schema, text)
+
+
+async def _drive(runner: Runner, message: Content, context: Context) -> Event | None:
+    """Run to the end, in memory; what `_last_word` finds."""
+    ctx = context.get_invocation_context()
+    session = await runner.session_service.create_session(
+        app_name=runner.app_name, user_id=ctx.user_id, state=deep_copy(_shared_state(context))
+    )
+    told: list[Event] = []
+    running = runner.run_async(user_id=ctx.user_id, session_id=session.id, new_message=message)
+    async with aclosing(running) as events:
+        async for event in events:
+            if event.partial:
+                continue
+            actions = event.touched_actions
+            if actions is not None and actions.state_delta:
+                context.state.update(deep_copy(actions.state_delta))
+            told.append(event)
+    return _last_word(told)
+
+
+def _shared_state(context: Context) -> dict[str, Any]:
+    """What the agent sees of the caller's state."""
+    return {key: value for key, value in context.state.to_dict().items() if not key.startswith(_INTERNAL)}
+
+
+def _last_word(events: Sequence[Event]) -> Event | None:
+    """The last event with content or an output that the user did not write, or the last failure without one."""
+    said: Event | None = None
+    failed: Event | None = None
+    for event in events:
+        if event.author == "user":
+            continue
+        if (event.content is not None and event.content.parts) or event.output is not None:
+            said = event
+        elif event.error_code:
+            failed = event
+    return said or failed
+
+
+async def _close(runner: Runner) -> None:
+    """Close the agent's toolsets; the result stands also where one does not close."""
+    try:
+        await runner.close()
+    except RuntimeError as error:
+        _log.warning("after the agent %r ran as a tool: %s", runner.agent.name, error)
+
+
+def _schema_of(agent: BaseAgent, kind: str) -> Any:
+    """The agent's own schema; of a composite agent, that of the sub-agent which starts (or, for output, ends)."""
+    while not hasattr(agent, kind):
+        if not agent.sub_agents:
+            return None
+        agent = agent.sub_agents[0 if kind == "input_schema" else -1]
+    return getattr(agent, kind)
+
+
+def _text(part: Part) -> str:
+    """What a user would see of a part, code and its output included."""
+    if part.text:
+        return part.text
+    if part.code_execution_result is not None and part.code_execution_result.output:
+        return part.code_execution_result.output.rstrip("\n")
+    return (part.executable_code.code or "") if part.executable_code is not None else ""

@@ -1,0 +1,65 @@
+"""AuthenticatedFunctionTool: a function whose parameter `credential` is filled in, and not shown to the model."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from newel.auth.credential_manager import CredentialManager
+from newel.auth.secrecy import guarded
+from newel.tools.base_authenticated_tool import PENDING
+from newel.tools.function_arguments import Arguments
+from newel.tools.function_schema import Shape
+from newel.tools.function_tool import FunctionTool
+from newel_kernel.context import ToolContext
+from newel_kernel.types.auth import AuthConfig
+
+CREDENTIAL = "credential"
+
+
+class AuthenticatedFunctionTool(FunctionTool):
+    """A FunctionTool that gets its credential before the call, or asks the user for it.
+
+    Meanwhile the model is told `response_for_auth_required`. Without an `auth_config` the credential is None.
+    """
+
+    def __init__(
+        self,
+        func: Callable[..., Any] | None = None,
+        *,
+        fn: Callable[..., Any] | None = None,
+        auth_config: AuthConfig | None = None,
+        response_for_auth_required: dict[str, Any] | str | None = None,
+    ) -> None:
+        super().__init__(func, fn=fn)
+        self._auth_config = auth_config
+        self._credentials_manager = CredentialManager(auth_config) if auth_config is not None else None
+        self._response_for_auth_required = response_for_auth_required
+        self._takes_credential: bool | None = None
+
+    @property
+    def shape(self) -> Shape:
+        """The function's signature as a model may see it."""
+        if self._shape is None:
+            whole = super().shape
+            self._takes_credential = CREDENTIAL in whole.parameters
+            shown = {name: parameter for name, parameter in whole.parameters.items() if name != CREDENTIAL}
+            self._shape = replace(whole, parameters=shown)
+        return self._shape
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        """The function's result; or, once the user was asked for the credential, the response that says so."""
+        manager, credential = self._credentials_manager, None
+        if manager is not None:
+            credential = await manager.get_or_request(tool_context)
+            if credential is None:
+                return self._response_for_auth_required or PENDING
+        if self._arguments is None:
+            self._arguments = Arguments(self.name, self.shape)
+        call = copy.copy(self)  # the function with its credential is for this call only
+        if self._takes_credential:
+            call.func = partial(self.func, credential=credential)
+        return await guarded(tool_context, FunctionTool.run_async(call, args=args, tool_context=tool_context))

@@ -1,0 +1,47 @@
+"""BaseAuthenticatedTool: a tool that gets its credential with the call, or asks the user for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from newel.auth.credential_manager import CredentialManager
+from newel.auth.secrecy import guarded
+from newel_kernel.context import ToolContext
+from newel_kernel.contracts.tool import BaseTool
+from newel_kernel.types.auth import AuthConfig, AuthCredential
+
+#: What the model is told while the user is asked.
+PENDING = "Pending User Authorization."
+
+
+class BaseAuthenticatedTool(BaseTool):
+    """Subclass it and implement `_run_async_impl`. Without an `auth_config` the credential is None."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        description: str,
+        auth_config: AuthConfig | None = None,
+        response_for_auth_required: dict[str, Any] | str | None = None,
+    ) -> None:
+        super().__init__(name=name, description=description)
+        self._auth_config = auth_config
+        self._credentials_manager = CredentialManager(auth_config) if auth_config is not None else None
+        self._response_for_auth_required = response_for_auth_required
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        """The result; or, once the user was asked for the credential, the response that says so."""
+        manager, credential = self._credentials_manager, None
+        if manager is not None:
+            credential = await manager.get_or_request(tool_context)
+            if credential is None:
+                return self._response_for_auth_required or PENDING
+        result = self._run_async_impl(args=args, tool_context=tool_context, credential=credential)
+        return await guarded(tool_context, result)
+
+    async def _run_async_impl(
+        self, *, args: dict[str, Any], tool_context: ToolContext, credential: AuthCredential | None
+    ) -> Any:
+        """Run the tool with its credential."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement _run_async_impl")

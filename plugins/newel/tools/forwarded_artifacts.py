@@ -1,0 +1,70 @@
+"""The artifacts of a tool call's session, for an agent that runs in a session of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from newel_kernel.context import Context
+from newel_kernel.contracts.services import ArtifactVersion, BaseArtifactService
+from newel_kernel.errors import FeatureUnavailableError
+from newel_kernel.types.content import Part
+
+
+class ForwardedArtifacts(BaseArtifactService):
+    """Reads and writes where the tool call's session does; what is saved is noted in the call's `artifact_delta`.
+
+    Whichever app, user and session a caller names, it is the tool call's.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    async def save_artifact(
+        self, *, app_name: str, user_id: str, filename: str, artifact: Part, session_id: str | None = None,
+        custom_metadata: Mapping[str, Any] | None = None,
+    ) -> int:  # fmt: skip
+        """Store a new version."""
+        return await self._context.save_artifact(filename, artifact, custom_metadata)
+
+    async def load_artifact(
+        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
+        version: int | None = None,
+    ) -> Part | None:  # fmt: skip
+        """A version, or None."""
+        return await self._context.load_artifact(filename, version)
+
+    async def list_artifact_keys(self, *, app_name: str, user_id: str, session_id: str | None = None) -> list[str]:
+        """The names."""
+        return await self._context.list_artifacts()
+
+    async def delete_artifact(
+        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
+    ) -> None:
+        """Delete every version."""
+        await self._service.delete_artifact(**self._where, filename=filename)
+
+    async def list_versions(
+        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
+    ) -> list[int]:
+        """The version numbers."""
+        return await self._service.list_versions(**self._where, filename=filename)
+
+    async def get_artifact_version(
+        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
+        version: int | None = None,
+    ) -> ArtifactVersion | None:  # fmt: skip
+        """What is known of a version."""
+        return await self._context.get_artifact_version(filename, version)  # type: ignore[no-any-return]
+
+    @property
+    def _service(self) -> BaseArtifactService:
+        service = self._context.get_invocation_context().artifact_service
+        if service is None:
+            raise FeatureUnavailableError("artifact service is not initialized: pass Runner(artifact_service=...)")
+        return service
+
+    @property
+    def _where(self) -> dict[str, str]:
+        session = self._context.session
+        return {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}

@@ -1,0 +1,68 @@
+"""LangchainTool: a LangChain tool, or any object that looks like one, as a tool."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import Any
+
+from pydantic import BaseModel
+
+from newel.tools.function_schema import without_titles
+from newel_kernel.context import Context
+from newel_kernel.contracts.tool import BaseTool
+from newel_kernel.errors import ConfigurationError
+from newel_kernel.types.tools import FunctionDeclaration
+
+_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+
+
+def looks_like(entry: Any) -> bool:
+    """Whether `entry` has a name, a description, arguments and a way to invoke it, as LangChain's tools have."""
+    if isinstance(entry, (type, BaseTool)) or not (hasattr(entry, "args_schema") and hasattr(entry, "description")):
+        return False
+    return isinstance(getattr(entry, "name", None), str) and callable(getattr(entry, "invoke", None))
+
+
+class LangchainTool(BaseTool):
+    """Calls `tool.ainvoke` (or `tool.invoke`, in a thread); `name` and `description` replace the tool's own."""
+
+    def __init__(self, tool: Any, name: str | None = None, description: str | None = None) -> None:
+        if not looks_like(tool):
+            raise ConfigurationError(
+                f"{tool!r} is no LangChain tool: it needs `name`, `description`, `args_schema` and `invoke`"
+            )
+        super().__init__(name=name or tool.name, description=description or tool.description or "")
+        self.tool = tool
+
+    @property
+    def origin(self) -> str:
+        """The wrapped tool's class and name."""
+        return f"{type(self.tool).__module__}.{type(self.tool).__qualname__} {self.tool.name!r}"
+
+    def _get_declaration(self) -> FunctionDeclaration:
+        return FunctionDeclaration(
+            name=self.name, description=self.description, parameters_json_schema=_schema(self.tool.args_schema)
+        )
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> Any:
+        """Invoke the tool; one without a schema of arguments gets its one text."""
+        given: Any = args if self.tool.args_schema is not None else args.get("input", "")
+        own = getattr(self.tool, "ainvoke", None)
+        result = await (own(given) if own is not None else asyncio.to_thread(self.tool.invoke, given))
+        result = await result if inspect.isawaitable(result) else result
+        return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
+
+
+def _schema(declared: Any) -> Any:
+    """The JSON schema of `args_schema`: a pydantic class, one of pydantic's first version, or a JSON schema."""
+    if declared is None:
+        return _TEXT
+    if isinstance(declared, dict):
+        return declared
+    make = getattr(declared, "model_json_schema", None) or getattr(declared, "schema", None)
+    if make is None:
+        raise ConfigurationError(f"args_schema {declared!r} is neither a pydantic class nor a JSON schema")
+    schema = without_titles(make())
+    schema.pop("description", None)  # the class's docstring; the tool has its own
+    return schema

@@ -1,0 +1,53 @@
+"""PreloadMemoryTool: what the memory has on the user's message, in the instruction before the model is asked."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from newel_kernel.context import Context
+from newel_kernel.contracts.request import LlmRequest
+from newel_kernel.contracts.tool import BaseTool
+
+_log = logging.getLogger(__name__)
+
+_INSTRUCTION = """\
+This is what earlier conversations with the user say about the message. Use it where it helps.
+<PAST_CONVERSATIONS>
+{entries}
+</PAST_CONVERSATIONS>"""
+
+
+class PreloadMemoryTool(BaseTool):
+    """Searches the memory for the user's message on every request. It declares nothing: the model cannot call it."""
+
+    def __init__(self) -> None:
+        super().__init__(name="preload_memory", description="Puts what is remembered into the system instruction.")
+
+    async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:
+        """Append what is found; a memory that fails does not stop the agent."""
+        parts = tool_context.user_content.parts if tool_context.user_content is not None else None
+        query = parts[0].text if parts else None
+        if not query:
+            return
+        try:
+            found = await tool_context.search_memory(query)
+        except Exception:  # noqa: BLE001 - a memory service of a plugin; whatever it raises
+            _log.warning("searching the memory failed; the agent goes on without", exc_info=True)
+            return
+        entries = [entry for memory in found.memories if (entry := _entry(memory))]
+        if entries:
+            llm_request.append_instructions([_INSTRUCTION.format(entries="\n".join(entries))])
+
+
+def _entry(memory: Any) -> str:
+    """The text of a memory with its author and time; empty where it has no text."""
+    parts = memory.content.parts if memory.content is not None else None
+    text = " ".join(part.text for part in parts or () if part.text)
+    if not text:
+        return ""
+    said = f"{memory.author}: {text}" if memory.author else text
+    return f"Time: {memory.timestamp}\n{said}" if memory.timestamp else said
+
+
+preload_memory_tool = PreloadMemoryTool()

@@ -1,0 +1,53 @@
+"""The tool with which a model gives a structured final answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from newel_kernel.context import Context
+from newel_kernel.contracts.tool import BaseTool
+from newel_kernel.types.tools import FunctionDeclaration
+
+NAME = "set_model_response"
+
+
+class SetModelResponseTool(BaseTool):
+    """`set_model_response`: its parameters are the fields of the schema (or `items`, where that is a list)."""
+
+    def __init__(self, output_schema: Any) -> None:
+        super().__init__(
+            name=NAME,
+            description="Set your final response in the required output schema. Use it once, instead of a text answer.",
+        )
+        self.output_schema = output_schema
+        self._adapter: TypeAdapter[Any] | None = None if isinstance(output_schema, dict) else TypeAdapter(output_schema)
+        schema = output_schema if self._adapter is None else self._adapter.json_schema()
+        self._wrapped = schema.get("type") != "object" and "properties" not in schema
+        if self._wrapped:
+            definitions = schema.pop("$defs", None)
+            schema = {"type": "object", "properties": {"items": schema}, "required": ["items"]}
+            if definitions:
+                schema["$defs"] = definitions
+        # Every field is asked for, those with a default too: the answer is to be complete.
+        self._schema = {
+            **schema,
+            "properties": {n: {k: v for k, v in p.items() if k != "default"} for n, p in schema["properties"].items()},
+            "required": list(schema["properties"]),
+        }
+
+    def _get_declaration(self) -> FunctionDeclaration:
+        return FunctionDeclaration(name=self.name, description=self.description, parameters_json_schema=self._schema)
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> Any:
+        """Validate the answer; a wrong one is an error result, so that the model can mend it."""
+        value: Any = args.get("items") if self._wrapped else args
+        if self._adapter is not None:
+            try:
+                parsed = self._adapter.validate_python(value)
+            except ValidationError as error:
+                return {"error": f"the response does not fit the schema: {error}"}
+            value = self._adapter.dump_python(parsed, mode="json", exclude_none=isinstance(parsed, BaseModel))
+        tool_context.actions.set_model_response = value
+        return value

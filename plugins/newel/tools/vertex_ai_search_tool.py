@@ -1,0 +1,5 @@
+"""Vertex AI Search by the model's service."""
+
+from newel.tools.server_tools import VertexAiSearchTool
+
+__all__ = ["VertexAiSearchTool"]

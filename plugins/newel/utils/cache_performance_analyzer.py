@@ -1,0 +1,66 @@
+"""CachePerformanceAnalyzer: what context caching saved in a session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from newel_kernel.contracts.services import BaseSessionService
+from newel_kernel.errors import SessionNotFoundError
+from newel_kernel.events import Event
+from newel_kernel.types.cache_metadata import CacheMetadata
+
+
+class CachePerformanceAnalyzer:
+    """Reads the cache metadata and the token counts of a session's events."""
+
+    def __init__(self, session_service: BaseSessionService) -> None:
+        self.session_service = session_service
+
+    async def analyze_agent_cache_performance(
+        self, session_id: str, user_id: str, app_name: str, agent_name: str
+    ) -> dict[str, Any]:
+        """Counts and ratios of an agent's requests; ``{"status": "no_cache_data"}`` where none used a cache."""
+        events = await self._events(session_id, user_id, app_name)
+        history = _history(events, agent_name)
+        if not history:
+            return {"status": "no_cache_data"}
+        used = [event.usage_metadata for event in events if event.author == agent_name and event.usage_metadata]
+        prompt = sum(one.prompt_token_count or 0 for one in used)
+        cached = sum(one.cached_content_token_count or 0 for one in used)
+        hits = sum(1 for one in used if one.cached_content_token_count)
+        invocations = [one.invocations_used for one in history if one.invocations_used is not None]
+        return {
+            "status": "active",
+            "requests_with_cache": len(history),
+            "avg_invocations_used": sum(invocations) / len(invocations) if invocations else 0,
+            "latest_cache": history[-1].cache_name,
+            "cache_refreshes": len({one.cache_name for one in history if one.cache_name is not None}),
+            "total_invocations": sum(invocations),
+            "total_prompt_tokens": prompt,
+            "total_cached_tokens": cached,
+            "cache_hit_ratio_percent": cached / prompt * 100 if prompt else 0.0,
+            "cache_utilization_ratio_percent": hits / len(used) * 100 if used else 0.0,
+            "avg_cached_tokens_per_request": cached / len(used) if used else 0.0,
+            "total_requests": len(used),
+            "requests_with_cache_hits": hits,
+        }
+
+    async def _get_agent_cache_history(
+        self, session_id: str, user_id: str, app_name: str, agent_name: str | None = None
+    ) -> list[CacheMetadata]:
+        """The cache metadata of an agent's events (of every agent's where none is named), in order."""
+        return _history(await self._events(session_id, user_id, app_name), agent_name)
+
+    async def _events(self, session_id: str, user_id: str, app_name: str) -> list[Event]:
+        session = await self.session_service.get_session(app_name=app_name, user_id=user_id, session_id=session_id)
+        if session is None:
+            raise SessionNotFoundError(f"Session not found: {session_id} (app {app_name!r}, user {user_id!r})")
+        return session.events
+
+
+def _history(events: list[Event], agent_name: str | None) -> list[CacheMetadata]:
+    return [
+        event.cache_metadata
+        for event in events
+        if event.cache_metadata is not None and agent_name in (None, event.author)
+    ]

@@ -1,0 +1,108 @@
+"""Binding: where each parameter of a node's function gets its value from. The signature is read once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
+
+from newel.workflow.coercion import fit
+from newel_kernel.context import ReadonlyContext
+from newel_kernel.types.content import Content
+
+if TYPE_CHECKING:
+    from newel.workflow.node_run import NodeRun
+
+CONTEXT_NAMES = ("ctx", "tool_context")
+INPUT_NAME = "node_input"
+Source = Literal["state", "node_input"]
+_MISSING = object()
+
+
+class Binding:
+    """The parameters of `function`: the context, `node_input`, and names that `source` has values for."""
+
+    __slots__ = ("_function", "_name", "_parameters", "_source", "hints", "input_only", "takes_context")
+
+    def __init__(self, function: Callable[..., Any], name: str, source: Source) -> None:
+        self._function = function
+        self._name = name
+        self._source = source
+        self.hints = _hints(function)
+        kinds = inspect.Parameter
+        self._parameters = [
+            (parameter.name, self._hint(parameter.name), parameter.default, parameter.kind is kinds.KEYWORD_ONLY)
+            for parameter in inspect.signature(function).parameters.values()
+            if parameter.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)
+        ]
+        self.takes_context = any(hint is ReadonlyContext for _, hint, _, _ in self._parameters)
+        #: The usual function, of one parameter that takes the input as it is.
+        self.input_only = (
+            source == "state"
+            and len(self._parameters) == 1
+            and self._parameters[0][0] == INPUT_NAME
+            and self._parameters[0][1] is None
+        )
+
+    def _hint(self, name: str) -> Any:
+        """What the parameter takes: ReadonlyContext for the context, None for anything."""
+        hint = self.hints.get(name)
+        options = get_args(hint) or (hint,)
+        if any(isinstance(option, type) and issubclass(option, ReadonlyContext) for option in options):
+            return ReadonlyContext
+        if hint is None or hint is Any:
+            return ReadonlyContext if name in CONTEXT_NAMES else None
+        return hint
+
+    @property
+    def names(self) -> list[str]:
+        """The parameters that the state (or the fields of the input) may have."""
+        return [name for name, hint, _, _ in self._parameters if name != INPUT_NAME and hint is not ReadonlyContext]
+
+    def call(self, run: NodeRun) -> Any:
+        """Call the function for `run`; ValueError where a value is missing, ValidationError where one does not fit."""
+        if self.input_only:
+            return self._function(run.input)
+        arguments: list[Any] = []
+        keywords: dict[str, Any] = {}
+        for name, hint, default, by_keyword in self._parameters:
+            if hint is ReadonlyContext:
+                value: Any = run.context
+            elif name == INPUT_NAME and self._source == "state":
+                value = fit(run.input, hint)
+            else:
+                value = self._bound(run, name, hint, default)
+            if by_keyword:
+                keywords[name] = value
+            else:
+                arguments.append(value)
+        return self._function(*arguments, **keywords)
+
+    def _bound(self, run: NodeRun, name: str, hint: Any, default: Any) -> Any:
+        values: Mapping[str, Any] = run.tree.invocation.session.state
+        if self._source == "node_input":
+            given = run.input
+            if isinstance(given, Content):
+                given = fit(given, dict)
+            values = given if isinstance(given, Mapping) else {}
+        value = values.get(name, _MISSING)
+        if value is not _MISSING:
+            return fit(value, hint)
+        if default is inspect.Parameter.empty:
+            where = "the state" if self._source == "state" else "node_input"
+            raise ValueError(
+                f"no value for parameter {name!r} of function {self._name!r}: {where} has none, and it has no default"
+            )
+        return default
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    target = getattr(function, "func", function)  # a functools.partial
+    if not hasattr(target, "__annotations__"):
+        target = getattr(target, "__call__", target)  # noqa: B004 - its annotations are wanted, not whether it is there
+    try:
+        return get_type_hints(target)
+    except (NameError, TypeError):
+        # An annotation that exists for type checkers only says nothing at run time.
+        annotations = dict(getattr(target, "__annotations__", {}))
+        return {name: hint for name, hint in annotations.items() if not isinstance(hint, str)}

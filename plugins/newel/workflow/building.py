@@ -1,0 +1,40 @@
+"""Building: nodes out of what people put into graphs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from newel.workflow.agent_node import AgentNode
+from newel.workflow.base_node import START, START_NAME, BaseNode
+from newel.workflow.function_node import FunctionNode
+from newel.workflow.tool_node import ToolNode
+from newel_kernel.contracts.agent import BaseAgent
+from newel_kernel.contracts.tool import BaseTool
+
+
+def build_node(node_like: Any, **changes: Any) -> BaseNode:
+    """A node of a node, an agent, a tool, a function or the word START; `changes` are fields of it."""
+    changes = {name: value for name, value in changes.items() if value is not None}
+    if isinstance(node_like, BaseNode):
+        return _changed(node_like, changes) if changes else node_like
+    if isinstance(node_like, BaseAgent):
+        return AgentNode(node_like, **changes)
+    if isinstance(node_like, BaseTool):
+        return ToolNode(node_like, **changes)
+    if isinstance(node_like, str) and node_like in ("START", START_NAME):
+        return START
+    if callable(node_like):
+        return FunctionNode(node_like, **changes)
+    raise ValueError(
+        f"{node_like!r} ({type(node_like).__name__}) cannot be a node: use a node, an agent, a tool, a function "
+        f"or 'START'"
+    )
+
+
+def _changed(node: BaseNode, changes: dict[str, Any]) -> BaseNode:
+    if isinstance(node, FunctionNode):
+        fields = {name: getattr(node, name) for name in node.model_fields_set}
+        return FunctionNode(**{**fields, **changes})
+    if isinstance(node, BaseAgent):
+        return AgentNode(node, **changes)
+    return node.model_copy(update=changes)

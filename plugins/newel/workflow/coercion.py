@@ -1,0 +1,84 @@
+"""Coercion: values as a node's schema, or a function's annotation, wants them, and as an event can carry them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
+
+from newel_kernel.types.content import Content
+from newel_kernel.types.hot import ATOMS, Hot
+
+
+def fit(value: Any, hint: Any) -> Any:
+    """`value` as `hint` asks, or pydantic's ValidationError. Of a message, its text is taken, and parsed as JSON."""
+    if hint is None or hint is Any or value.__class__ is hint:
+        return value
+    adapter = _adapter(hint)
+    if adapter is None:  # a JSON schema, or an annotation that pydantic does not know: it says nothing about the value
+        return value
+    if isinstance(value, Content) and Content not in _options(hint):
+        return _fit_text(value, hint, adapter)
+    return adapter.validate_python(value)
+
+
+def _fit_text(message: Content, hint: Any, adapter: TypeAdapter[Any]) -> Any:
+    text = text_of(message)
+    if str in _options(hint):
+        return text
+    try:
+        return adapter.validate_json(text)
+    except ValidationError:
+        return adapter.validate_python(text)  # the better error, for a text that is no JSON
+
+
+def _options(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def _adapter(hint: Any) -> TypeAdapter[Any] | None:
+    try:
+        return _known(hint)
+    except TypeError:  # not hashable: a JSON schema
+        return None
+
+
+@lru_cache(maxsize=1024)
+def _known(hint: Any) -> TypeAdapter[Any] | None:
+    if isinstance(hint, (dict, str)) or not (isinstance(hint, type) or get_origin(hint) is not None):
+        return None
+    try:
+        return TypeAdapter(hint)
+    except (PydanticSchemaGenerationError, PydanticUserError, NameError):
+        return None
+
+
+def text_of(message: Content) -> str:
+    """The text of a message."""
+    return "".join(part.text for part in message.parts or () if part.text and not part.thought)
+
+
+def plain(value: Any) -> Any:
+    """`value` with pydantic models dumped, its containers copied: what is committed must not change later."""
+    kind = value.__class__
+    if kind in ATOMS:
+        return value
+    if kind is dict:
+        return {key: plain(entry) for key, entry in value.items()}
+    if kind is list:
+        return [plain(entry) for entry in value]
+    if kind is tuple:
+        return tuple(plain(entry) for entry in value)
+    if isinstance(value, BaseModel):
+        return value.model_dump()
+    if isinstance(value, Hot):
+        return value.model_dump(mode="json", exclude_none=True)
+    return value
+
+
+def fit_plain(value: Any, schema: Any) -> Any:
+    """`value` validated by `schema` and as plain data; as it is where there is no schema."""
+    return value if schema is None else plain(fit(value, schema))

@@ -1,0 +1,121 @@
+"""Edges: what leads from one node of a graph to another, and the short ways to write many of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, field_validator
+
+from newel.workflow.base_node import BaseNode
+from newel.workflow.building import build_node
+
+#: The route of an edge that is followed where no other route of its node was.
+DEFAULT_ROUTE = "__DEFAULT__"
+Route = bool | int | str
+
+
+class Edge(BaseModel):
+    """From one node to another: always, or where `from_node` gives `route` (or one of the routes in the list)."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    from_node: Any
+    to_node: Any
+    route: Any = None
+
+    @field_validator("from_node", "to_node")
+    @classmethod
+    def _node_like(cls, value: Any) -> Any:
+        if isinstance(value, BaseNode) or callable(value) or hasattr(value, "name") or value == "START":
+            return value
+        raise ValueError(f"{value!r} ({type(value).__name__}) cannot be a node")
+
+    @field_validator("route")
+    @classmethod
+    def _routes(cls, value: Any) -> Any:
+        if isinstance(value, (tuple, set)):
+            value = list(value)
+        for route in value if isinstance(value, list) else [value]:
+            if route is not None and not isinstance(route, (bool, int, str)):
+                raise ValueError(f"a route is a bool, an int or a string, not {route!r} ({type(route).__name__})")
+        if isinstance(value, list) and DEFAULT_ROUTE in value:
+            raise ValueError(f"DEFAULT_ROUTE cannot be combined with other routes in a list: {value}")
+        return value
+
+
+class EdgeReader:
+    """Reads edge items; the same object in several of them is the same node."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[Any, tuple[Any, BaseNode]] = {}
+        self.edges: list[Edge] = []
+
+    def read(self, item: Any) -> None:
+        """Take in an Edge, or a chain: a tuple of nodes, of tuples of nodes, and of maps from routes to them."""
+        if isinstance(item, Edge):
+            self._add(self.node(item.from_node), self.node(item.to_node), item.route)
+        elif isinstance(item, (tuple, list)):
+            self._read_chain(item)
+        else:
+            raise ValueError(f"Invalid edge type: {type(item)}")
+
+    def node(self, node_like: Any) -> BaseNode:
+        """The node of an entry."""
+        key = (node_like.__self__, node_like.__func__) if inspect.ismethod(node_like) else node_like
+        identity = tuple(map(id, key)) if isinstance(key, tuple) else id(key)
+        known = self._nodes.get(identity)
+        if known is None:
+            known = self._nodes[identity] = (key, build_node(node_like))  # keeps the key: its id stays its own
+        return known[1]
+
+    def _read_chain(self, chain: Sequence[Any]) -> None:
+        before: list[BaseNode] = []
+        map_before = False
+        for entry in chain:
+            if isinstance(entry, Mapping):
+                if map_before:
+                    raise ValueError(
+                        f"two routing maps follow each other in the chain {shown(chain)}: "
+                        f"split it into several edge items"
+                    )
+                before = self._read_map(before, entry, chain)
+                map_before = True
+                continue
+            map_before = False
+            group = [self.node(one) for one in (entry if isinstance(entry, tuple) else (entry,))]
+            for source in before:
+                for target in group:
+                    self._add(source, target, None)
+            before = group
+
+    def _read_map(self, before: list[BaseNode], routes: Mapping[Any, Any], chain: Sequence[Any]) -> list[BaseNode]:
+        if not routes:
+            raise ValueError(f"a routing map in the chain {shown(chain)} is empty: name at least one route")
+        targets: list[BaseNode] = []
+        for route, entry in routes.items():
+            for one in entry if isinstance(entry, tuple) else (entry,):
+                target = self.node(one)
+                if target not in targets:
+                    targets.append(target)
+                for source in before:
+                    self._add(source, target, route)
+        return targets
+
+    def _add(self, source: BaseNode, target: BaseNode, route: Any) -> None:
+        self.edges.append(Edge(from_node=source, to_node=target, route=route))
+
+
+def shown(entries: Iterable[Any]) -> str:
+    """The entries of a chain, by name."""
+    return f"({', '.join(_name(entry) for entry in entries)})"
+
+
+def _name(entry: Any) -> str:
+    if isinstance(entry, tuple):
+        return shown(entry)
+    if isinstance(entry, Mapping):
+        return "{" + ", ".join(f"{route!r}: {_name(target)}" for route, target in entry.items()) + "}"
+    name = getattr(entry, "name", None) or getattr(entry, "__name__", None)
+    return str(name) if name else repr(entry)

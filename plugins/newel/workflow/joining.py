@@ -1,0 +1,42 @@
+"""Joining: what has arrived at nodes that wait for all their predecessors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from newel.workflow.graph import Step
+
+
+class Joins:
+    """The arrivals at each joining node of a graph, by predecessor; the latest of each counts."""
+
+    __slots__ = ("_arrived",)
+
+    def __init__(self) -> None:
+        self._arrived: dict[str, dict[str, tuple[Any, str | None]]] = {}
+
+    def arrive(self, target: Step, source: str, output: Any, branch: str | None) -> tuple[Any, str | None] | None:
+        """Take an arrival; once all are there, the outputs by predecessor and the branch that they have in common."""
+        arrived = self._arrived.setdefault(target.name, {})
+        arrived[source] = (output, branch)
+        if len(arrived) < len(target.before):
+            return None
+        del self._arrived[target.name]
+        return {name: arrived[name][0] for name in target.before}, _common(branch for _, branch in arrived.values())
+
+
+def _common(branches: Iterable[str | None]) -> str | None:
+    """The longest branch that all are on."""
+    common: list[str] | None = None
+    for branch in branches:
+        steps = branch.split(".") if branch else []
+        if common is None:
+            common = steps
+        else:
+            same = 0
+            while same < min(len(common), len(steps)) and common[same] == steps[same]:
+                same += 1
+            common = common[:same]
+    return ".".join(common) if common else None

@@ -1,0 +1,157 @@
+"""Journal: what the session's events tell of an invocation's earlier runs of graph nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from newel_kernel.events import Event
+from newel_kernel.invocation import InvocationContext
+from newel_kernel.types.content import Content
+
+_NOTE = "newel.workflow.journal"
+
+
+class Record:
+    """What the events of one run tell. Indices are those of the session's events."""
+
+    __slots__ = ("first", "last", "output_event", "questions", "route", "said", "scopes")
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self.last = first
+        self.output_event: Event | None = None
+        self.route: Any = None
+        #: The ids of the questions asked, each with the schema of its answer.
+        self.questions: dict[str, dict[str, Any] | None] = {}
+        #: The latest event with content, and the scopes that the run and those in it talk in.
+        self.said: Event | None = None
+        self.scopes: set[str | None] = set()
+
+
+class Journal:
+    """The records by the runs' path, the answers by their question's id, and who ended, in order."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, Record] = {}
+        #: The answers to each question, in order, each with the index of its event.
+        self.answers: dict[str, list[tuple[dict[str, Any], int]]] = {}
+        #: The index of the user's latest message in each isolation scope.
+        self.messages: dict[str | None, int] = {}
+        #: The paths of the runs that ended, in order, by their parent's path.
+        self.ended: dict[str, dict[str, None]] = {}
+        #: The message that started the invocation.
+        self.message: Content | None = None
+
+    def read(self, index: int, event: Event) -> None:
+        """Take in the session's event of that index."""
+        if event.author == "user":
+            self._read_user(index, event)
+            return
+        info = event.node_info
+        if not info.path:
+            return
+        record = self._record(info.path, index)
+        record.last = index
+        record.scopes.add(event.isolation_scope)
+        if event.content is not None:
+            record.said = event
+        if event.error_code and event.content is None:
+            record.output_event = None  # of a failed attempt
+        if event.output is not None or info.message_as_output:
+            for path in info.output_for or (info.path,):
+                self._record(path, index).output_event = event
+            if info.route is not None:
+                record.route = info.route
+        self._read_ended(info.nodes)
+        self._read_actions(record, event)
+        self._read_questions(record, event)
+
+    def _read_actions(self, record: Record, event: Event) -> None:
+        actions = event.touched_actions
+        if actions is None:
+            return
+        if actions.route is not None:
+            record.route = actions.route
+        if actions.agent_state is not None:
+            self._read_ended(actions.agent_state.get("nodes"))
+
+    def _read_user(self, index: int, event: Event) -> None:
+        responses = event.get_function_responses()
+        for response in responses:
+            if response.id:
+                self.answers.setdefault(response.id, []).append((response.response or {}, index))
+        if not responses:
+            self.messages[event.isolation_scope] = index
+            if self.message is None:
+                self.message = event.content
+
+    def _read_ended(self, nodes: dict[str, Any] | None) -> None:
+        for path in nodes or ():
+            self.ended.setdefault(path.rpartition("/")[0], {})[path] = None
+
+    @staticmethod
+    def _read_questions(record: Record, event: Event) -> None:
+        waiting = event.long_running_tool_ids
+        for call in event.get_function_calls() if waiting else ():
+            if call.id in waiting:  # type: ignore[operator]
+                record.questions[call.id] = (call.args or {}).get("response_schema")  # type: ignore[index]
+
+    def _record(self, path: str, index: int) -> Record:
+        record = self.records.get(path)
+        if record is None:
+            record = self.records[path] = Record(index)
+        return record
+
+    def root_run(self, name: str, since: int) -> int:
+        """The number of the root run of `name` to go on with: the latest, or the next where nothing of that is newer
+        than `since`, the latest checkpoint of the agents around it.
+        """
+        latest: dict[int, int] = {}
+        for path, record in self.records.items():
+            step, _, number = path.partition("/")[0].rpartition("@")
+            if step == name and number.isdigit():
+                latest[int(number)] = max(latest.get(int(number), -1), record.last)
+        run = max(latest, default=0)
+        return run if run and latest[run] > since else run + 1
+
+    def hears(self, record: Record) -> bool:
+        """Whether the user has said something to the run since its last event."""
+        return any(self.messages.get(scope, -1) > record.last for scope in record.scopes)
+
+    def has_ended(self, path: str) -> bool:
+        """Whether the run of that path is over."""
+        return path in self.ended.get(path.rpartition("/")[0], ())
+
+
+def journal_of(ctx: InvocationContext) -> Journal | None:
+    """The invocation's journal as it was when the first graph of it started in this process; None where it is new."""
+    if _NOTE not in ctx.notes:
+        ctx.notes[_NOTE] = _read(ctx)
+    journal: Journal | None = ctx.notes[_NOTE]
+    return journal
+
+
+def _read(ctx: InvocationContext) -> Journal | None:
+    events: Sequence[Event] = ctx.session.events
+    if not ctx.resumed:
+        return None
+    journal = Journal()
+    for index in reversed(_indices(events, ctx.invocation_id)):
+        journal.read(index, events[index])
+    return journal if journal.records else None
+
+
+def _indices(events: Sequence[Event], invocation_id: str) -> list[int]:
+    """Where the invocation's events are, from the latest to the message that started it."""
+    # What the user said to a node in between, in a scope, looks like the message that starts one.
+    found: list[int] = []
+    for index in range(len(events) - 1, -1, -1):
+        event = events[index]
+        if event.invocation_id != invocation_id:
+            continue
+        found.append(index)
+        opening = event.author == "user" and event.isolation_scope is None and not event.get_function_responses()
+        if opening and (index == 0 or events[index - 1].invocation_id != invocation_id):
+            break
+    return found

@@ -1,0 +1,88 @@
+"""Meeting: where the concurrent runs of a graph hand over their events, while new runs start.
+
+As in the kernel's rendezvous, a producer resumes only after its event was committed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import aclosing
+from typing import Any
+
+from newel_kernel import seam
+from newel_kernel.events import Event
+
+#: An event and what to settle once it is committed; or None and the task that ended.
+Arrival = tuple[Event | None, Any]
+
+
+class Meeting:
+    """Tasks, the events that they wait with, and the one consumer."""
+
+    __slots__ = ("_arrived", "arrivals", "closed", "tasks")
+
+    def __init__(self) -> None:
+        self.arrivals: deque[Arrival] = deque()
+        self.tasks: set[asyncio.Task[Any]] = set()
+        self._arrived: asyncio.Future[None] | None = None
+        self.closed = False
+
+    def spawn(self, work: Coroutine[Any, Any, None], ended: Callable[[Any], None] | None = None) -> asyncio.Task[None]:
+        """Run `work` as a task of this meeting; `ended` is called with it afterwards."""
+        task: asyncio.Task[None] = seam.spawn(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        if ended is not None:
+            task.add_done_callback(ended)
+        return task
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run `work` as a task whose end arrives too."""
+        return self.spawn(work, self._task_ended)
+
+    def _task_ended(self, task: asyncio.Task[None]) -> None:
+        self.arrivals.append((None, task))
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._arrived is not None and not self._arrived.done():
+            self._arrived.set_result(None)
+
+    async def emit(self, event: Event) -> None:
+        """Hand `event` over; returns once it is committed. Once the consumer is gone, that is a cancellation."""
+        if self.closed:
+            raise asyncio.CancelledError
+        committed = asyncio.get_running_loop().create_future()
+        self.arrivals.append((event, committed))
+        self._wake()
+        await committed
+
+    async def produce(self, events: AsyncGenerator[Event, None]) -> None:
+        """Hand over all `events`."""
+        async with aclosing(events):
+            async for event in events:
+                await self.emit(event)
+
+    async def next(self) -> Arrival:
+        """The next arrival."""
+        while not self.arrivals:
+            self._arrived = asyncio.get_running_loop().create_future()
+            await self._arrived
+        return self.arrivals.popleft()
+
+    async def close(self) -> None:
+        """Cancel what still runs, and wait for its end."""
+        self.closed = True
+        tasks = list(self.tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def committed(future: asyncio.Future[None]) -> None:
+    """Let the producer of a committed event go on."""
+    if not future.done():
+        future.set_result(None)

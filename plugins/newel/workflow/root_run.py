@@ -1,0 +1,100 @@
+"""Root runs: a graph, or a plain node, as the agent of an invocation."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+from newel.workflow.base_node import BaseNode
+from newel.workflow.errors import DynamicNodeFailError
+from newel.workflow.meeting import Meeting, committed
+from newel.workflow.node_run import NodeRun
+from newel.workflow.performing import perform
+from newel.workflow.recalling import recall
+from newel.workflow.tree import Tree
+from newel_kernel.contracts.agent import BaseAgent
+from newel_kernel.events import Event
+from newel_kernel.invocation import InvocationContext
+
+Events = AsyncGenerator[Event, None]
+_RUNS = "newel.workflow.root_runs"
+#: Where `newel.auth` notes the secrets that an invocation has handed out.
+_SECRETS = "secrets"
+
+
+async def run_root(node: BaseNode, ctx: InvocationContext) -> Events:
+    """The events of `node`, at work on the invocation's message; what a node raised is raised here."""
+    tree = Tree(ctx)
+    counts = ctx.notes.setdefault(_RUNS, {})
+    if node.name in counts:
+        counts[node.name] += 1  # a loop may run it several times
+    else:
+        counts[node.name] = 1 if tree.journal is None else tree.journal.root_run(node.name, _checkpointed(ctx))
+    message: Any = ctx.user_content
+    if tree.journal is not None and tree.journal.message is not None:
+        message = tree.journal.message
+    run = NodeRun(node, str(counts[node.name]), None, tree, Meeting(), message, ctx.branch)
+    if recall(run):
+        return
+    try:
+        async with aclosing(_in_task(run) if node.starts_nodes else perform(run)) as events:
+            async for event in events:
+                if tree.checkpoint:
+                    tree.pin(event)
+                if _SECRETS in ctx.notes:  # a node got a credential: what it says and writes comes by here
+                    ctx.notes[_SECRETS].mask_event(event, ctx.session.state)
+                yield event
+    except DynamicNodeFailError as failure:
+        raise failure.error from failure.error.__cause__
+    if tree.silent and (run.interrupts or tree.resumable):
+        yield tree.checkpoint_event(run)
+
+
+def _checkpointed(ctx: InvocationContext) -> int:
+    """The index of the latest checkpoint of the agents around the one that runs, or -1."""
+    around: set[str] = set()
+    parent = ctx.agent.parent_agent
+    while parent is not None:
+        around.add(parent.name)
+        parent = parent.parent_agent
+    for index in range(len(ctx.session.events) - 1, -1, -1) if around else ():
+        event = ctx.session.events[index]
+        if event.invocation_id == ctx.invocation_id and event.author in around:
+            actions = event.touched_actions
+            if actions is not None and actions.agent_state is not None:
+                return index
+    return -1
+
+
+async def _in_task(run: NodeRun) -> Events:
+    """The events of a run whose code may run other nodes."""
+    meeting = run.meeting
+    task = meeting.start(meeting.produce(perform(run)))
+    try:
+        while True:
+            event, ended = await meeting.next()
+            if event is not None:
+                yield event
+                committed(ended)
+            elif ended is task:
+                task.result()
+                return
+    finally:
+        await meeting.close()
+
+
+class NodeAgent(BaseAgent):
+    """A plain node as the root of a runner."""
+
+    node: Any
+
+    def _run_async_impl(self, ctx: InvocationContext) -> Events:
+        return run_root(self.node, ctx)
+
+
+def as_agent(node: Any) -> Any:
+    """`node`, if it is an agent, or else an agent that runs it."""
+    if isinstance(node, BaseNode) and not isinstance(node, BaseAgent):
+        return NodeAgent(name=node.name, description=node.description, node=node)
+    return node

@@ -1,0 +1,58 @@
+"""State schemas: the state keys that the nodes of a graph may write, and of what type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from newel_kernel.errors import StateSchemaError
+from newel_kernel.state import State
+
+_SCOPES = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX)
+
+
+def declared(schema: type[BaseModel]) -> list[str]:
+    """The keys that a schema declares."""
+    return sorted(schema.model_fields)
+
+
+def check_write(key: str, value: Any, schema: type[BaseModel]) -> None:
+    """Refuse a write that `schema` does not declare; keys with a scope are not the schema's matter."""
+    if key.startswith(_SCOPES):
+        return
+    field = schema.model_fields.get(key)
+    if field is None:
+        raise StateSchemaError(
+            f"the state key {key!r} is not declared in the state schema {schema.__name__!r}, "
+            f"which declares {declared(schema)}"
+        )
+    if value is None:  # removes the key
+        return
+    try:
+        TypeAdapter(cast("type[Any]", field.annotation)).validate_python(value)
+    except ValidationError as error:
+        raise StateSchemaError(
+            f"the value of the state key {key!r} does not fit {field.annotation!r} of {schema.__name__!r}: {error}"
+        ) from error
+
+
+def check_delta(delta: Mapping[str, Any], schema: type[BaseModel]) -> None:
+    """Refuse a delta with a write that `schema` does not declare."""
+    for key, value in delta.items():
+        check_write(key, value, schema)
+
+
+class CheckedState(State):
+    """A state that takes only what a schema declares."""
+
+    __slots__ = ("_schema",)
+
+    def __init__(self, value: dict[str, Any], delta: dict[str, Any], schema: type[BaseModel]) -> None:
+        super().__init__(value, delta)
+        self._schema = schema
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        check_write(key, value, self._schema)
+        super().__setitem__(key, value)
