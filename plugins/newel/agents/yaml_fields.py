@@ -18,13 +18,10 @@ from newel.agents.yaml_edges import read_edges
 from newel.agents.yaml_reading import Make, Reader, Ready, items, parsed, read_code, read_text
 from newel.agents.yaml_syntax import Steps
 from newel.agents.yaml_tools import provided, read_tool, read_tools
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.contracts.model import BaseLlm
-from newel_kernel.contracts.tool import BaseTool, BaseToolset
-from newel_kernel.errors import HookSignatureError
-from newel_kernel.hooks import LIFECYCLE, as_callbacks
-from newel_kernel.types.config import GenerateContentConfig
-from newel_kernel.types.content import Content
+from newel.code_executors.kinds import CodeExecutor
+from newel.planners.kinds import Planner
+from newel_kernel import LIFECYCLE, BaseAgent, BaseLlm, BaseTool, BaseToolset, HookSignatureError, as_callbacks
+from newel_types import Content, GenerateContentConfig
 
 if TYPE_CHECKING:
     from newel.agents.yaml_loader import AgentFile
@@ -117,7 +114,7 @@ def read_generation(file: AgentFile, steps: Steps, value: Any) -> Ready[Generate
 CALLBACKS = tuple(name for name, spec in LIFECYCLE.items() if spec.agent_keywords is not None)
 
 READERS: dict[str, Reader] = {
-    "code_executor": provided("CodeExecutor"),
+    "code_executor": provided(CodeExecutor),
     "edges": read_edges,
     "generate_content_config": read_generation,
     "global_instruction": read_text,
@@ -126,7 +123,7 @@ READERS: dict[str, Reader] = {
     "instruction": read_text,
     "model": read_model,
     "output_schema": read_schema,
-    "planner": provided("Planner"),
+    "planner": provided(Planner),
     "state_schema": read_schema,
     "static_instruction": read_content,
     "sub_agents": read_agents,

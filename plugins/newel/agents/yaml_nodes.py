@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from newel.agents.kinds import AgentType
 from newel.agents.yaml_agents import SUFFIXES
 from newel.agents.yaml_positions import unknown_key
 from newel.agents.yaml_reading import Make, called, read_code, shown
@@ -103,7 +104,7 @@ def read_node(file: AgentFile, steps: Steps, name: str | None, value: Any) -> No
 
 def _fields_of(file: AgentFile, value: Mapping[Any, Any]) -> Container[str]:
     """The fields of an installed agent type that a mapping names."""
-    owned = file.composition.registry.get("AgentType", {}).get(str(value.get("agent_class")))
+    owned = file.composition.registry.owned(AgentType).get(str(value.get("agent_class")))
     return getattr(owned.item.load(), "model_fields", ()) if owned is not None else ()
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
+from newel.agents.kinds import AgentType
 from newel.agents.yaml_fields import READERS, SPELLINGS, reader_of
 from newel.agents.yaml_positions import problems, unknown_key
 from newel.agents.yaml_reading import Make, Ready, located, parsed, shown
 from newel.agents.yaml_syntax import Steps
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.errors import AgentConfigError, ConfigurationError, PluginError
+from newel_kernel import AgentConfigError, BaseAgent, ConfigurationError, PluginError
 
 if TYPE_CHECKING:
     from newel.agents.yaml_loader import AgentFile
@@ -40,14 +40,14 @@ class AgentPlan:
         name = self._class_name()
         if self.name is not None:
             self._file.claim(self.name, (*self._steps, "name"))
-        if "." in name and name not in self._file.composition.registry.get("AgentType", {}):
+        if "." in name and name not in self._file.composition.registry.owned(AgentType):
             find = self._located(name)
             for field, (steps, value) in self._known_places().items():
                 self._makes[field] = READERS[field](self._file, steps, value)
             self._file.later(lambda: self._with_class(name, find()))
         else:
             try:
-                kind = self._file.composition.find("AgentType", name).load()
+                kind = self._file.composition.registry.find(AgentType, name).load()
             except ConfigurationError as error:
                 raise self._file.error((*self._steps, "agent_class"), str(error)) from error
             self._check(kind)
@@ -65,7 +65,7 @@ class AgentPlan:
             return located(self._file, (*self._steps, "agent_class"), name)
         except AgentConfigError as error:
             short = name.rpartition(".")[2]
-            if short not in self._file.composition.registry.get("AgentType", {}):
+            if short not in self._file.composition.registry.owned(AgentType):
                 raise
             message = f"{error}; the installed {short!r} is written without a module"
         raise AgentConfigError(message)
@@ -95,7 +95,7 @@ class AgentPlan:
 
     def _node_types(self) -> tuple[type, ...]:
         """The classes of installed types that are no agents in the narrow sense (a graph, say), and their bases."""
-        known = self._file.composition.registry.get("AgentType", {}).values()
+        known = self._file.composition.registry.owned(AgentType).values()
         kinds = [kind for owned in known if not issubclass(kind := owned.item.load(), BaseAgent)]
         return tuple({base for kind in kinds for base in kind.__mro__ if issubclass(base, BaseModel)} - {BaseModel})
 

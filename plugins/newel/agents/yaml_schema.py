@@ -9,6 +9,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError
 
 from newel.agents import yaml_agents, yaml_reading, yaml_tools
+from newel.agents.kinds import AgentType
 from newel.agents.yaml_edges import read_edges
 from newel.agents.yaml_fields import (
     READERS,
@@ -22,7 +23,10 @@ from newel.agents.yaml_fields import (
 )
 from newel.agents.yaml_plan import COMPANIONS, DEFAULT_CLASS
 from newel.agents.yaml_shapes import DOTTED, SHAPES, code_of, generation, pruned, ref, with_variables
-from newel_kernel.composition import Composition
+from newel.code_executors.kinds import CodeExecutor
+from newel.planners.kinds import Planner
+from newel.tools.kinds import ToolFactory
+from newel_compose import Composition, Factory
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _HOOKS = {
@@ -97,9 +101,9 @@ def agent_schema(composition: Composition) -> dict[str, Any]:
 
 def definitions_of(composition: Composition) -> dict[str, Any]:
     """The shapes of everything in an agent file, `agent` among them."""
-    types = {name: owned.item.load() for name, owned in sorted(composition.registry.get("AgentType", {}).items())}
+    types = {name: owned.item.load() for name, owned in sorted(composition.registry.owned(AgentType).items())}
     shapes: dict[str, Any] = {**SHAPES, "generateContentConfig": generation()}
-    for name, kind in (("tool", "ToolFactory"), ("planner", "Planner"), ("codeExecutor", "CodeExecutor")):
+    for name, kind in (("tool", ToolFactory), ("planner", Planner), ("codeExecutor", CodeExecutor)):
         shapes[name] = code_of(_names(composition, kind))
     found: dict[str, Any] = {}
     for name, kind in types.items():
@@ -108,8 +112,8 @@ def definitions_of(composition: Composition) -> dict[str, Any]:
     return {**plain, "agent": _choice(types)}
 
 
-def _names(composition: Composition, kind: str) -> list[str]:
-    return sorted(composition.registry.get(kind, {}))
+def _names(composition: Composition, kind: type[Factory]) -> list[str]:
+    return sorted(composition.registry.owned(kind))
 
 
 def _choice(types: Iterable[str]) -> dict[str, Any]:

@@ -11,21 +11,21 @@ from newel.agents.yaml_agents import SUFFIXES, read_agent, read_agent_of_code
 from newel.agents.yaml_calls import applied, check_call
 from newel.agents.yaml_reading import Make, Reader, Ready, called, items, located, parsed, read_code, resolved
 from newel.agents.yaml_syntax import Steps
+from newel.tools.kinds import ToolFactory
 from newel.tools.tool_configs import ToolArgsConfig
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.contracts.tool import BaseTool, BaseToolset
-from newel_kernel.errors import ConfigurationError
+from newel_compose import Factory
+from newel_kernel import BaseAgent, BaseTool, BaseToolset, ConfigurationError
 
 if TYPE_CHECKING:
     from newel.agents.yaml_loader import AgentFile
 
 
-def provided(kind: str, resolve: Callable[[AgentFile, Steps, CodeConfig, Any], Any] = resolved) -> Reader:
+def provided(kind: type[Factory], resolve: Callable[[AgentFile, Steps, CodeConfig, Any], Any] = resolved) -> Reader:
     """The reader of a value that a plugin makes (a descriptor of `kind`), or the app's code."""
 
     def read(file: AgentFile, steps: Steps, value: Any) -> Make:
         config = parsed(file, steps, value, CodeConfig)
-        known = file.composition.registry.get(kind, {})
+        known = file.composition.registry.owned(kind)
         if config.name in known:
             return _created(file, steps, config, known[config.name].item.create)
         short = config.name.rpartition(".")[2]
@@ -37,7 +37,7 @@ def provided(kind: str, resolve: Callable[[AgentFile, Steps, CodeConfig, Any], A
                 raise type(error)(f"{error}{hint}") from None
             return lambda: resolve(file, steps, config, find())
         try:
-            file.composition.find(kind, config.name)
+            file.composition.registry.find(kind, config.name)
         except ConfigurationError as error:
             message = str(error)
         raise file.error(steps, f"{message}; or name one of the app's folder as module.name")
@@ -124,4 +124,4 @@ def _arguments(config: CodeConfig) -> ToolArgsConfig | None:
     return None if config.positional else ToolArgsConfig(**config.keywords)
 
 
-_read_tool = provided("ToolFactory", _tool_of_code)
+_read_tool = provided(ToolFactory, _tool_of_code)

@@ -21,10 +21,13 @@ from newel.apps.app import App
 from newel.apps.base_events_summarizer import BaseEventsSummarizer
 from newel.apps.configs import EventsCompactionConfig
 from newel.apps.llm_event_summarizer import LlmEventSummarizer
-from newel_kernel.composing import compose_once
-from newel_kernel.composition import Composition
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.errors import NewelError
+from newel.artifacts.kinds import ArtifactBackend
+from newel.auth.kinds import CredentialBackend
+from newel.memory.kinds import MemoryBackend
+from newel.models.kinds import model_of
+from newel.sessions.kinds import SessionBackend
+from newel_compose import Backend, Composition, compose_once
+from newel_kernel import BaseAgent, NewelError
 
 #: `agent` is another name for `root_agent`.
 _ROOTS = ("root_agent", "agent")
@@ -171,13 +174,13 @@ def _own_summarizer(file: AgentFile, steps: Steps, config: CodeConfig) -> Make:
         raise file.error(steps, "LlmEventSummarizer has the args `llm`, a model's address, and `prompt_template`")
 
     def make() -> LlmEventSummarizer:
-        model = called(file, steps, config.name, lambda: file.composition.model(given["llm"]))
+        model = called(file, steps, config.name, lambda: model_of(file.composition, given["llm"]))
         return LlmEventSummarizer(model, given.get("prompt_template"))
 
     return make
 
 
-def _service(kind: str) -> Reader:
+def _service(kind: type[Backend[Any]]) -> Reader:
     """The reader of a store, from its URI; one of the app's code is a mapping with its name."""
 
     def read(file: AgentFile, steps: Steps, value: Any) -> Make:
@@ -186,7 +189,7 @@ def _service(kind: str) -> Reader:
             return _instance(file, steps, config, located(file, steps, config.name))
         if not isinstance(value, str) or ":" not in value:
             raise file.error(steps, f"{steps[-1]}: a URI is wanted, such as memory: (or {{name: module.object}})")
-        return lambda: _opened(lambda: file.composition.service(kind, value), file, steps)
+        return lambda: _opened(lambda: file.composition.open_service(kind, value), file, steps)
 
     return read
 
@@ -203,6 +206,9 @@ READERS: dict[str, Reader] = {
     "events_compaction_config": _read_compaction,
     "plugins": _read_plugins,
     "root_agent": _read_root,
-    **{f"{kind}_service": _service(kind) for kind in ("session", "artifact", "memory", "credential")},
+    **{
+        f"{kind.service}_service": _service(kind)
+        for kind in (SessionBackend, ArtifactBackend, MemoryBackend, CredentialBackend)
+    },
 }
 

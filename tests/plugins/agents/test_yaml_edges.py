@@ -11,10 +11,11 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
 from newel.agents import yaml_edges, yaml_nodes
+from newel.agents.kinds import AgentType
 from newel.agents.yaml_positions import read_document
 from newel.agents.yaml_schema import agent_schema
-from newel_kernel import AgentType, compose, hookimpl
-from newel_kernel.distribution import Distribution
+from newel_compose import Distribution, compose
+from newel_kernel import hookimpl
 
 
 @dataclass(eq=False)
@@ -78,7 +79,7 @@ def graphs(folder: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     package.node = lambda subject, name=None, **options: Node(name or subject.name, subject, options)
     for module in (yaml_nodes, yaml_edges):
         monkeypatch.setattr(module, "workflow", lambda: package)
-    folder.composition = compose(Distribution(name="test", plugins=("agents", "builtin_tools")), plugins=[Plugin()])
+    folder.composition = compose(Distribution(name="test", plugins=("agents", "builtin_tools")), plugins=[Plugin()], "tools")
     folder.write("parts.py", PARTS)
     folder.write("writer.yaml", "name: writer\n")
     return folder

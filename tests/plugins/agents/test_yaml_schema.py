@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
+from newel.agents.kinds import AgentType
 from newel.agents.yaml_fields import CALLBACKS
 from newel.agents.yaml_positions import read_document
 from newel.agents.yaml_schema import DESCRIPTIONS, agent_schema
@@ -17,9 +18,8 @@ from newel.apps import App
 from newel.apps.app_schema import DESCRIPTIONS as APP_DESCRIPTIONS
 from newel.apps.app_schema import app_schema, file_schema
 from newel.cli.group import cli
-from newel_kernel import compose
-from newel_kernel.composition import Composition
-from newel_kernel.types.config import GenerateContentConfig
+from newel_compose import Composition, compose
+from newel_types import GenerateContentConfig
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = sorted((ROOT / "docs" / "examples").rglob("*.yaml"))
@@ -140,7 +140,7 @@ def test_what_a_file_may_not_say(validator: Draft202012Validator, text: str, tmp
 
 def test_every_field_is_described(adk: Composition) -> None:
     definitions = agent_schema(adk)["$defs"]
-    for name, owned in adk.registry["AgentType"].items():
+    for name, owned in adk.registry.owned(AgentType).items():
         properties = definitions[name]["properties"]
         fields = {field for field, info in owned.item.load().model_fields.items() if info.init is not False}
         assert fields <= properties.keys()
