@@ -79,7 +79,8 @@ def graphs(folder: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     package.node = lambda subject, name=None, **options: Node(name or subject.name, subject, options)
     for module in (yaml_nodes, yaml_edges):
         monkeypatch.setattr(module, "workflow", lambda: package)
-    folder.composition = compose(Distribution(name="test", plugins=("agents", "builtin_tools")), plugins=[Plugin()], "tools")
+    chosen = Distribution(name="test", plugins=("agents", "builtin_tools", "tools"))
+    folder.composition = compose(chosen, plugins=[Plugin()])
     folder.write("parts.py", PARTS)
     folder.write("writer.yaml", "name: writer\n")
     return folder
