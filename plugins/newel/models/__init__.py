@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from newel_kernel.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from newel.models.google_llm import Gemini as Gemini
+    from newel.models.google.gemini import Gemini as Gemini
     from newel_kernel.contracts.model import BaseLlm as BaseLlm
     from newel_kernel.contracts.model import BaseLlmConnection as BaseLlmConnection
     from newel_kernel.contracts.model import ModelCapabilities as ModelCapabilities
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "BaseLlm": "newel_kernel.contracts.model",
     "BaseLlmConnection": "newel_kernel.contracts.model",
-    "Gemini": "newel.models.google_llm",
+    "Gemini": "newel.models.google.gemini",
     "LlmRequest": "newel_kernel.contracts.request",
     "LlmResponse": "newel_kernel.contracts.response",
     "ModelCapabilities": "newel_kernel.contracts.model",

@@ -1,4 +1,4 @@
-"""Gemini through the Interactions API, which keeps the conversation at the service."""
+"""Model calls through the Interactions API."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any
 
-from newel.models import gemini_request, interaction_request
-from newel.models.google_client import Connection
-from newel.models.interaction_answer import Growing, whole
+from newel.models.google.client import Connection
+from newel.models.google.interactions import requests
+from newel.models.google.interactions.responses import response_of
+from newel.models.google.interactions.streaming import StreamedInteraction
+from newel.models.google.requests import ending_with_user
+from newel.models.google.sdk import Answer, Json
 from newel_kernel.contracts.request import LlmRequest
 from newel_kernel.contracts.response import LlmResponse
 from newel_kernel.errors import FeatureUnavailableError
 
-#: The release of the SDK from which on it takes all that is sent here: of 2.0, which has the API of today (interactions
+#: The first release of the SDK that takes all that is sent here: in 2.0, which has the API of today (interactions
 #: that consist of steps), retries cannot be turned off, and settings are missing.
 _FIRST = (2, 30)
 
@@ -32,33 +34,32 @@ def check(model: str) -> None:
         )
 
 
-async def answers(
+async def responses(
     connection: Connection, request: LlmRequest, model: str, *, vertex: bool, stream: bool
 ) -> AsyncGenerator[LlmResponse, None]:
     """The responses to `request`, which stays as it is."""
-    contents = gemini_request.ending_with_user(request)
-    given = interaction_request.arguments(request, contents, model, vertex=vertex)
+    arguments = requests.arguments(request, ending_with_user(request), model, vertex=vertex)
     create = connection.sdk.aio.interactions.create
-    with _errors_of_the_sdk():
+    with _api_errors():
         if not stream:
-            yield whole(_plain(await create(**given, stream=False)))
+            yield response_of(_json(await create(**arguments, stream=False)))
             return
-        growing = Growing()
-        async with connection.stream(create, **given, stream=True) as events:
+        interaction = StreamedInteraction()
+        async with connection.stream(create, **arguments, stream=True) as events:
             async for event in events:
-                response = growing.add(_plain(event))
+                response = interaction.add(_json(event))
                 if response is not None:
                     yield response
-        yield growing.close()
+        yield interaction.close()
 
 
-def _plain(answer: Any) -> dict[str, Any]:
+def _json(answer: Answer) -> Json:
     """An answer of the SDK as JSON, which stays the same while its classes change with each release."""
-    return answer.model_dump(mode="json", exclude_none=True)  # type: ignore[no-any-return]
+    return answer.model_dump(mode="json", exclude_none=True)
 
 
 @contextmanager
-def _errors_of_the_sdk() -> Iterator[None]:
+def _api_errors() -> Iterator[None]:
     """Raise the errors of this part of the SDK as the other part does: as its ``APIError``."""
     try:
         yield
@@ -69,5 +70,5 @@ def _errors_of_the_sdk() -> Iterator[None]:
         errors = import_module("google.genai.errors")
         kind = errors.ClientError if status < 500 else errors.ServerError
         body = getattr(error, "body", None)
-        told = body if isinstance(body, dict) else {"message": str(error)}
-        raise kind(status, told, getattr(error, "response", None)) from error
+        details = body if isinstance(body, dict) else {"message": str(error)}
+        raise kind(status, details, getattr(error, "response", None)) from error

@@ -14,8 +14,10 @@ from newel import types
 from newel.agents import LlmAgent, ParallelAgent, RunConfig, StreamingMode
 from newel.agents.context_cache_config import ContextCacheConfig
 from newel.apps import App
-from newel.models import Gemini, LlmRequest, LlmResponse, gemini_interactions, interaction_request
-from newel.models.interaction_answer import Growing, whole
+from newel.models import Gemini, LlmRequest, LlmResponse
+from newel.models.google.interactions import api, requests
+from newel.models.google.interactions.responses import response_of
+from newel.models.google.interactions.streaming import StreamedInteraction
 from newel.runners import Runner
 from newel.testing import GeminiServer, ScriptedModel
 from newel.testing.gemini_server import call, text
@@ -294,7 +296,7 @@ def test_media_and_nullable_parameters(gemini_server: GeminiServer) -> None:
 def test_settings_without_a_counterpart_are_told_once(
     gemini_server: GeminiServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(interaction_request, "_told", set())
+    monkeypatch.setattr(requests, "_warned", set())
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
             gemini_server.reply("ok")
@@ -310,7 +312,7 @@ def test_a_tool_that_is_not_there_is_named(gemini_server: GeminiServer) -> None:
 
 
 def test_an_older_sdk_is_named(gemini_server: GeminiServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gemini_interactions, "version", lambda name: "2.9.1")
+    monkeypatch.setattr(api, "version", lambda name: "2.9.1")
     with pytest.raises(FeatureUnavailableError, match=r"google-genai 2\.30 or newer \(installed: 2\.9\.1\)"):
         ask(model())
 
@@ -371,7 +373,7 @@ def test_media_in_answers(gemini_server: GeminiServer, stream: bool) -> None:
 
 def test_steps_of_the_services_own_tools() -> None:
     cited = {"type": "url_citation", "url": "https://x", "title": "X", "start_index": 0, "end_index": 2}
-    response = whole({
+    response = response_of({
         "id": "i", "status": "completed", "steps": [
             {"type": "user_input", "content": [{"type": "text", "text": "echo"}]},
             {"type": "google_search_call", "id": "g", "arguments": {"queries": ["q"]}},
@@ -398,7 +400,7 @@ def test_steps_of_the_services_own_tools() -> None:
 
 
 def test_a_stream_in_several_interactions_is_one_answer() -> None:
-    growing = Growing()
+    growing = StreamedInteraction()
     for number, status in enumerate(["requires_continuation", "completed"]):
         about = {"id": f"i{number}", "model": "m"}
         growing.add({"event_type": "interaction.created", "interaction": {**about, "status": "in_progress"}})
@@ -427,7 +429,7 @@ def test_a_stream_in_several_interactions_is_one_answer() -> None:
     ],
 )  # fmt: skip
 def test_streams_that_fail(events: list[dict[str, Any]], code: str, message: str) -> None:
-    growing = Growing()
+    growing = StreamedInteraction()
     for event in events:
         growing.add(event)
     response = growing.close()

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
+from newel.models.google.sdk import Json
 from newel_kernel.errors import ModelError
 from newel_kernel.types.media import PartialArg
+
+#: A place in the arguments that can hold others.
+Container: TypeAlias = Json | list[Any]
 
 _STEP = re.compile(
     r"""
@@ -24,16 +28,16 @@ _STEP = re.compile(
 _MAX_GAP = 1_000
 
 
-def merge_pieces(arguments: dict[str, Any], pieces: Iterable[PartialArg]) -> None:
+def merge_pieces(arguments: Json, pieces: Iterable[PartialArg]) -> None:
     """Write `pieces` into `arguments`; a string is appended to the string already at its path."""
     for piece in pieces:
         if piece.json_path:
-            found, value = _value(piece)
-            if found:
+            has_value, value = _value(piece)
+            if has_value:
                 _write(arguments, _steps(piece.json_path), value, piece.json_path)
 
 
-def _value(piece: PartialArg) -> tuple[bool, Any]:
+def _value(piece: PartialArg) -> tuple[bool, object]:
     """Whether `piece` holds a value, and the value."""
     if piece.string_value is not None:
         return True, piece.string_value
@@ -65,8 +69,8 @@ def _steps(path: str) -> list[str | int]:
     return steps
 
 
-def _write(arguments: dict[str, Any], steps: list[str | int], value: Any, path: str) -> None:
-    place: Any = arguments
+def _write(arguments: Json, steps: list[str | int], value: object, path: str) -> None:
+    place: Container = arguments
     for step, following in pairwise(steps):
         inner = _read(place, step, path)
         if inner is None:
@@ -79,8 +83,8 @@ def _write(arguments: dict[str, Any], steps: list[str | int], value: Any, path: 
     _store(place, steps[-1], value)
 
 
-def _read(place: Any, step: str | int, path: str) -> Any:
-    """What is at `step` of `place`, or None; `place` must be what the kind of `step` asks for."""
+def _read(place: Container, step: str | int, path: str) -> Any:
+    """The value at `step` of `place`, or None; `place` must be of the kind that `step` asks for."""
     if isinstance(step, str) and isinstance(place, dict):
         return place.get(step)
     if isinstance(step, int) and isinstance(place, list) and step <= len(place) + _MAX_GAP:
@@ -88,7 +92,7 @@ def _read(place: Any, step: str | int, path: str) -> Any:
     raise ModelError(f"the model streamed an argument at {path!r}, which does not fit what it streamed before")
 
 
-def _store(place: Any, step: str | int, value: Any) -> None:
+def _store(place: Any, step: str | int, value: object) -> None:
     if isinstance(step, int):
         place.extend([None] * (step + 1 - len(place)))
     place[step] = value

@@ -9,7 +9,7 @@ import pytest
 
 from newel import types as t
 from newel.models import LlmResponse
-from newel.utils.streaming_utils import StreamingResponseAggregator
+from newel.models.google.streaming import StreamingResponseAggregator
 from newel_kernel.errors import ModelError
 
 STOP = t.FinishReason.STOP

@@ -16,7 +16,7 @@ from newel.agents.context_cache_config import ContextCacheConfig
 from newel.apps import App
 from newel.models import Gemini, LlmRequest, LlmResponse
 from newel.models.cache_metadata import CacheMetadata
-from newel.models.gemini_context_cache_manager import GeminiContextCacheManager
+from newel.models.google.caches import GeminiContextCacheManager
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.sessions.sqlite_session_service import SqliteSessionService

@@ -1,27 +1,28 @@
-"""What the SDK is called with: the arguments of ``generate_content`` for an LlmRequest."""
+"""Requests: the arguments of the SDK's ``generate_content`` for an LlmRequest."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
+from newel.models.google.sdk import Json
 from newel_kernel.contracts.request import LlmRequest
 from newel_kernel.types.content import Content, Part, SharedContents
+from newel_kernel.types.wire import WireModel
 
-#: What the service is told where the conversation does not end with the user, which it refuses.
+#: The user's words where the conversation does not end with the user, which the service refuses.
 _BEGIN = "Do now what your instructions ask for."
 _CONTINUE = "Continue with what you were doing. If nothing is left to do, sum up the outcome and stop."
 
 #: The SDK insists on contents and spends 0.1 ms or more on each, twice its own work for every earlier turn.
 #: It gets this stand-in, and the contents go into the body as they are on the wire.
-_STAND_IN: list[dict[str, Any]] = [{"role": "user", "parts": [{"text": "-"}]}]
+_STAND_IN: list[Json] = [{"role": "user", "parts": [{"text": "-"}]}]
 
 #: Fields of the configuration that are not dumped: schemas may be classes, the rest is replaced.
 _APART = {"response_schema", "tools", "labels", "http_options", "automatic_function_calling",
           "should_return_http_response"}  # fmt: skip
 
 
-def arguments(request: LlmRequest, model: str, *, vertex: bool) -> dict[str, Any]:
+def arguments(request: LlmRequest, model: str, *, vertex: bool) -> Json:
     """Keyword arguments for the SDK; `request` stays as it is."""
     return {
         "model": model,
@@ -30,22 +31,22 @@ def arguments(request: LlmRequest, model: str, *, vertex: bool) -> dict[str, Any
     }
 
 
-def on_wire(contents: Iterable[Content], *, vertex: bool) -> list[dict[str, Any]]:
+def on_wire(contents: Iterable[Content], *, vertex: bool) -> list[Json]:
     """The contents as the backend reads them."""
     return [_content(content, vertex) for content in contents]
 
 
-def prefix(request: LlmRequest) -> dict[str, Any]:
-    """Of the configuration, what the service reads before the contents, and a cache can hold."""
+def prefix(request: LlmRequest) -> Json:
+    """The part of the configuration that the service reads before the contents, and a cache can hold."""
     config = request.config
-    given = config.model_dump(exclude_none=True, include={"system_instruction", "tool_config"})
+    fields: Json = config.model_dump(exclude_none=True, include={"system_instruction", "tool_config"})
     if config.tools:
-        given["tools"] = [_plain(tool) for tool in config.tools]
-    return given
+        fields["tools"] = [_plain(tool) for tool in config.tools]
+    return fields
 
 
 def ending_with_user(request: LlmRequest) -> list[Content]:
-    """The request's contents, and where the user has not the last word, words that ask the model to go on."""
+    """The request's contents; where they do not end with the user's, one more that asks the model to go on."""
     contents = request.contents
     listed = contents.frozen() if isinstance(contents, SharedContents) else list(contents)
     if not listed:
@@ -55,7 +56,7 @@ def ending_with_user(request: LlmRequest) -> list[Content]:
     return listed
 
 
-def _content(content: Content, vertex: bool) -> dict[str, Any]:
+def _content(content: Content, vertex: bool) -> Json:
     """`content` as the backend reads it."""
     dumped = content.model_dump(mode="json", by_alias=True, exclude_none=True)
     for part in dumped.get("parts", ()):
@@ -64,7 +65,7 @@ def _content(content: Content, vertex: bool) -> dict[str, Any]:
     return dumped
 
 
-def _fit(part: dict[str, Any], vertex: bool) -> None:
+def _fit(part: Json, vertex: bool) -> None:
     """Drop what only the other backend knows, or only we do."""
     if vertex:
         part.pop("partMetadata", None)
@@ -77,29 +78,27 @@ def _fit(part: dict[str, Any], vertex: bool) -> None:
         part["functionCall"].pop("willContinue", None)
 
 
-def _config(request: LlmRequest, vertex: bool, contents: list[dict[str, Any]]) -> dict[str, Any]:
+def _config(request: LlmRequest, vertex: bool, contents: list[Json]) -> Json:
     config = request.config
-    given = config.model_dump(exclude_none=True, exclude=_APART)
+    fields: Json = config.model_dump(exclude_none=True, exclude=_APART)
     if config.tools:
-        given["tools"] = [_plain(tool) for tool in config.tools]
+        fields["tools"] = [_plain(tool) for tool in config.tools]
     if config.response_schema is not None:
-        given["response_schema"] = _plain(config.response_schema)
+        fields["response_schema"] = _plain(config.response_schema)
     if vertex and config.labels:
-        given["labels"] = config.labels
+        fields["labels"] = config.labels
     # The runtime dispatches tools itself.
-    given["automatic_function_calling"] = {"disable": True}
-    http: dict[str, Any] = {}
+    fields["automatic_function_calling"] = {"disable": True}
+    http: Json = {}
     if config.http_options is not None:
         options = config.http_options
         http = {name: value for name in options.model_fields_set if (value := getattr(options, name)) is not None}
         http = {name: _plain(value) for name, value in http.items()}
     http["extra_body"] = {"contents": contents, **(http.get("extra_body") or {})}
-    given["http_options"] = http
-    return given
+    fields["http_options"] = http
+    return fields
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Our own models as dicts; classes, generic types and the SDK's own objects as they are."""
-    if isinstance(value, type) or not type(value).__module__.startswith("newel_kernel."):
-        return value
-    return value.model_dump(exclude_none=True) if hasattr(value, "model_dump") else value
+    return value.model_dump(exclude_none=True) if isinstance(value, WireModel) else value

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
-from typing import Any
 
 from pydantic import BaseModel
 
-from newel.models import gemini_settings
-from newel_kernel import ModelProvider, hookimpl
+from newel.models import google
+from newel.models.google.backend import DEFAULT_MODEL, PATTERNS, is_configured, is_vertex
+from newel_kernel import BaseLlm, ModelProvider, hookimpl
 
 
 class Settings(BaseModel, extra="forbid"):
     """Settings of Gemini. The key is none of them: it comes from the environment."""
 
     #: The model of agents that name none.
-    default_model: str = gemini_settings.DEFAULT_MODEL
+    default_model: str = DEFAULT_MODEL
     base_url: str | None = None
     #: True: Vertex AI, False: the Gemini API; unset: as the environment says.
     vertexai: bool | None = None
@@ -29,29 +28,25 @@ def register_settings() -> type[BaseModel]:
 
 
 @hookimpl
-def register_model_providers(settings: Mapping[str, Any]) -> list[ModelProvider]:
+def register_model_providers(settings: Mapping[str, Settings]) -> list[ModelProvider]:
     """The scheme ``gemini`` and the names of Gemini models; the SDK loads at the first call."""
-    chosen: Settings = settings["gemini"]
+    chosen = settings["gemini"]
 
-    def create(address: str) -> Any:
-        gemini = import_module("newel.models.google_llm").Gemini
-        model = gemini(
-            model=address.removeprefix("gemini:") or chosen.default_model,
-            base_url=chosen.base_url,
-            vertexai=chosen.vertexai,
-        )
+    def create(address: str) -> BaseLlm:
+        name = address.removeprefix("gemini:") or chosen.default_model
+        model = google.Gemini(model=name, base_url=chosen.base_url, vertexai=chosen.vertexai)
         model.check()
         return model
 
     def default() -> str | None:
-        vertex = gemini_settings.uses_vertex(chosen.default_model, chosen.vertexai)
-        return chosen.default_model if gemini_settings.is_configured(vertex) else None
+        vertex = is_vertex(chosen.default_model, chosen.vertexai)
+        return chosen.default_model if is_configured(vertex) else None
 
     return [
         ModelProvider(
             name="gemini",
             create=create,
-            patterns=gemini_settings.PATTERNS,
+            patterns=PATTERNS,
             default=default,
             description="Gemini, through the google-genai SDK",
         )

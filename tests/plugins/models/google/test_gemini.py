@@ -576,7 +576,7 @@ def test_copies_and_pickles(gemini_server: GeminiServer) -> None:
 def test_composing_loads_no_sdk() -> None:
     code = (
         "import sys, newel_kernel; newel_kernel.compose('standard');"
-        "import newel.models, newel.testing, newel.models.google_llm;"
+        "import newel.models, newel.testing, newel.models.google.gemini;"
         "sys.exit('google.genai' in sys.modules)"
     )
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Where Gemini is reached: the backend, the key and the variables that name them."""
+"""The backend of Gemini: the Gemini API or Vertex AI, and the variables of the environment that choose it and pay."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def api_key() -> str | None:
     return next((key for name in _KEYS if (key := os.environ.get(name, "").strip())), None)
 
 
-def uses_vertex(model: str, chosen: bool | None = None) -> bool:
+def is_vertex(model: str, chosen: bool | None = None) -> bool:
     """Whether `model` is served by Vertex AI: as `chosen`, else by its resource name, else by the environment."""
     if chosen is not None:
         return chosen
     if model.startswith("projects/"):
         return True
-    said = next((value for name in _VERTEX if (value := os.environ.get(name))), "")
-    return said.lower() in ("true", "1")
+    switch = next((value for name in _VERTEX if (value := os.environ.get(name))), "")
+    return switch.lower() in ("true", "1")
 
 
 def major_version(model: str) -> int | None:
