@@ -8,7 +8,7 @@ from newel_kernel.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from newel.sessions.in_memory_session_service import InMemorySessionService as InMemorySessionService
-    from newel.sessions.sqlite_session_service import SqliteSessionService as SqliteSessionService
+    from newel.sessions.sqlite.service import SqliteSessionService as SqliteSessionService
     from newel_kernel.contracts.services import BaseSessionService as BaseSessionService
     from newel_kernel.contracts.services import GetSessionConfig as GetSessionConfig
     from newel_kernel.session import Session as Session
@@ -19,7 +19,7 @@ _WHERE = {
     "GetSessionConfig": "newel_kernel.contracts.services",
     "InMemorySessionService": "newel.sessions.in_memory_session_service",
     "Session": "newel_kernel.session",
-    "SqliteSessionService": "newel.sessions.sqlite_session_service",
+    "SqliteSessionService": "newel.sessions.sqlite.service",
     "State": "newel_kernel.state",
 }
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from newel.sessions.event_log import EventLog, check_append, check_keys, committed, fenced
+from newel.sessions.event_log import EventLog
+from newel.sessions.views import apply_commit, check_append, check_keys, fenced
 from newel_kernel import seam
 from newel_kernel.contracts.services import (
     BaseSessionService,
@@ -98,7 +99,7 @@ class InMemorySessionService(BaseSessionService):
             return self._append_plain(stored, session, log, event)
         check_append(session, event, version=version, lease=stored.lease)
         check_pairing(log, event)
-        committed(session, log, version, event)
+        apply_commit(session, log, version, event)
         log.take(event)
         stored.version, stored.last_update_time = version + 1, event.timestamp
         actions = event.touched_actions

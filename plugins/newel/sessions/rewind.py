@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from newel_kernel.contracts.services import BaseArtifactService
 from newel_kernel.errors import ConfigurationError
@@ -13,6 +13,8 @@ from newel_kernel.session import Session
 from newel_kernel.types.content import Part
 from newel_kernel.types.hot import deep_copy
 from newel_kernel.types.media import Blob
+
+State: TypeAlias = dict[str, Any]
 
 _SHARED = ("app:", "user:", "temp:")
 
@@ -37,15 +39,15 @@ async def rewind_event(session: Session, invocation_id: str, artifacts: BaseArti
     )
 
 
-def _state_delta(state: dict[str, Any], before: Sequence[Event], after: Sequence[Event]) -> dict[str, Any]:
+def _state_delta(state: State, before: Sequence[Event], after: Sequence[Event]) -> State:
     """What undoes the writes of `after`. A key that they did not write keeps its value: it may be from the creation."""
     then, since = _written(before), _written(after)
     undo = {key: then.get(key) for key in since if not key.startswith(_SHARED)}
     return deep_copy({key: value for key, value in undo.items() if state.get(key) != value})  # type: ignore[no-any-return]
 
 
-def _written(events: Sequence[Event]) -> dict[str, Any]:
-    written: dict[str, Any] = {}
+def _written(events: Sequence[Event]) -> State:
+    written: State = {}
     for event in events:
         if event.touched_actions is not None:
             written.update(event.touched_actions.state_delta)

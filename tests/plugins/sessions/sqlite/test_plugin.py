@@ -8,11 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from newel.sessions import SqliteSessionService, plugin_sqlite
+from newel import sessions
+from newel.sessions import sqlite_session_service
+from newel.sessions.sqlite import SqliteSessionService, plugin
 
 
 def test_the_plugin_opens_a_store_by_its_uri(tmp_path: Path) -> None:
-    (backend,) = plugin_sqlite.register_session_backends()
+    (backend,) = plugin.register_session_backends()
     assert backend.name == "sqlite"
     store = backend.open(f"sqlite:///{tmp_path}/a/s.db")
     assert isinstance(store, SqliteSessionService)
@@ -22,9 +24,14 @@ def test_the_plugin_opens_a_store_by_its_uri(tmp_path: Path) -> None:
 
 def test_the_entry_module_is_light() -> None:
     script = (
-        "import sys; from newel.sessions import plugin_sqlite as plugin; "
+        "import sys; from newel.sessions.sqlite import plugin; "
         "plugin.register_session_backends(); print('sqlite3' in sys.modules)"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=env)
     assert done.stdout.strip() == "False"
+
+
+def test_the_released_name_is_the_same_class() -> None:
+    assert sessions.SqliteSessionService is SqliteSessionService
+    assert sqlite_session_service.SqliteSessionService is SqliteSessionService

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from newel.sessions.event_log import EventLog, fenced
-from newel.sessions.sqlite_writer import Batch
-from newel.sessions.stored_form import StoredEvent, decode_event, decode_value, encode_value
+from newel.sessions.event_log import EventLog
+from newel.sessions.sqlite.encoding import StoredEvent, decode_event, decode_value, encode_value
+from newel.sessions.sqlite.writer import Batch
+from newel.sessions.views import fenced
 from newel_kernel.contracts.services import GetSessionConfig, check_pairing
 from newel_kernel.errors import (
     AlreadyExistsError,
@@ -22,6 +23,7 @@ from newel_kernel.errors import (
 from newel_kernel.events import Event
 from newel_kernel.state import merge_scopes, split_by_scope
 
+T = TypeVar("T")
 State: TypeAlias = dict[str, Any]
 #: One scope's keys with their stored values.
 Scope: TypeAlias = dict[str, bytes]
@@ -138,16 +140,16 @@ class Append:
         return version
 
     def _conflict(self, connection: sqlite3.Connection, version: int) -> SessionError:
-        found = connection.execute(
+        present = connection.execute(
             "SELECT version, lease FROM sessions WHERE number = ?", (self.log.number,)
         ).fetchone()
         lost = f"event {self.stored.event.id} is not stored"
-        if found is None:
+        if present is None:
             return SessionNotFoundError(f"the session {self.key.id!r} was deleted; {lost}")
-        if found[1] != self.lease:
-            return FencedError(f"{fenced(self.key.id, self.lease, found[1])}; {lost}")
+        if present[1] != self.lease:
+            return FencedError(f"{fenced(self.key.id, self.lease, present[1])}; {lost}")
         return StaleSessionError(
-            f"another process appended to the session {self.key.id!r} (it has {found[0]} events, {version} were "
+            f"another process appended to the session {self.key.id!r} (it has {present[0]} events, {version} were "
             f"known here); {lost}. The session object has been brought up to date: look at the new events, then "
             f"append again"
         )
@@ -175,7 +177,7 @@ def _change_state(connection: sqlite3.Connection, key: Key, number: int, change:
 
 
 def _change(
-    connection: sqlite3.Connection, table: str, owner: str, owned_by: tuple[Any, ...], changes: Changes
+    connection: sqlite3.Connection, table: str, owner: str, owned_by: tuple[str | int, ...], changes: Changes
 ) -> None:
     # `table` and `owner` are the constants above.
     marks = ", ".join("?" * len(owned_by))
@@ -195,8 +197,8 @@ _ROW = "SELECT number, user_id, id, version, lease, coalesce(update_time, 0.0) F
 
 def read_row(connection: sqlite3.Connection, key: Key) -> Row | None:
     """The session's row, or None."""
-    found = connection.execute(_ROW + "WHERE app_name = ? AND user_id = ? AND id = ?", key).fetchone()
-    return Row(*found) if found else None
+    row = connection.execute(_ROW + "WHERE app_name = ? AND user_id = ? AND id = ?", key).fetchone()
+    return Row(*row) if row else None
 
 
 def read_state(connection: sqlite3.Connection, key: Key, number: int) -> State:
@@ -226,7 +228,7 @@ def read_all(connection: sqlite3.Connection, app_name: str, user_id: str | None)
         values,
     ):
         own[number][key] = value
-    rows = [Row(*found) for found in connection.execute(f"{_ROW} {where} ORDER BY user_id, number", values)]
+    rows = [Row(*row) for row in connection.execute(f"{_ROW} {where} ORDER BY user_id, number", values)]
     keys = [Key(app_name, row.user_id, row.id) for row in rows]
     return [(k, row, _merged(k, app, users[row.user_id], own[row.number])) for k, row in zip(keys, rows, strict=True)]
 
@@ -263,10 +265,10 @@ def decode_events(rows: EventRows, key: Key) -> list[Event]:
     return [_readable(decode_event, data, f"event {number} of session {key.id!r}") for number, data in rows]
 
 
-def _readable(decode: Any, data: bytes, what: str) -> Any:
+def _readable(decode: Callable[[bytes], T], data: bytes, subject: str) -> T:
     try:
         return decode(data)
     except ValueError as error:
         raise SessionError(
-            f"{what} is damaged in the session store ({error}): restore a backup, or delete the session"
+            f"{subject} is damaged in the session store ({error}): restore a backup, or delete the session"
         ) from error

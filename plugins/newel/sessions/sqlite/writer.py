@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from newel.sessions.event_log import EventLog
-from newel.sessions.sqlite_database import SqliteDatabase
+from newel.sessions.sqlite.database import SqliteDatabase
 from newel_kernel.errors import SessionError
 from newel_kernel.events import Event
 
@@ -49,10 +49,10 @@ Write = Callable[[Batch], T]
 
 @dataclass(slots=True)
 class _Item:
-    write: Write[Any]
+    write: Write[object]
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
-    result: Any = None
+    result: object = None
     error: BaseException | None = None
 
 
@@ -71,7 +71,7 @@ class SqliteWriter:
         self._closing = False
         _writers.add(self)
 
-    async def commit(self, write: Write[T], then: Callable[[T], Any] | None = None) -> T:
+    async def commit(self, write: Write[T], then: Callable[[T], object] | None = None) -> T:
         """What `write` returns, once it is durable; `then` is called with it, also where the caller is cancelled.
 
         A write that is on its way cannot be called back, so a cancellation waits for its end: whoever is
@@ -91,7 +91,7 @@ class SqliteWriter:
             raise cancelled
         return item.future.result()  # type: ignore[no-any-return]
 
-    def _submit(self, write: Write[Any]) -> _Item:
+    def _submit(self, write: Write[object]) -> _Item:
         loop = asyncio.get_running_loop()
         item = _Item(write, loop, loop.create_future())
         with self._gate:
@@ -187,7 +187,7 @@ class SqliteWriter:
         self._gate = threading.RLock()
 
 
-def _outcome(write: Write[Any], batch: Batch) -> tuple[Any, BaseException | None]:
+def _outcome(write: Write[object], batch: Batch) -> tuple[object, BaseException | None]:
     try:
         return write(batch), None
     except SessionError as error:

@@ -1,6 +1,6 @@
 """The stored form of events and state values: JSON that is read back before it is written.
 
-What a store keeps is what `encode_event` gives: the text, and the event as a reader will see it. Values
+`encode_event` gives both: the text that is kept, and the event as a reader will see it. Values
 that JSON has no type for take the form pydantic gives them (a tuple or a set becomes a list, bytes become
 base64 text, a date ISO text, a model a dict, a key text); NaN and the infinities are kept. What has no form
 or cannot be read back is refused, with its place, before anything is written.
@@ -45,11 +45,9 @@ def encode_event(event: Event) -> StoredEvent:
         faithful = to_json(from_json(data), inf_nan_mode="constants") == data
     except _FAILURES as error:
         raise _refusal(event, error) from error
-    if not faithful:
-        # Two keys of one dict that are the same text, or only another spelling of a number.
-        found = _first_problem(_plain(event))
-        if found is not None:
-            raise _refusal(event, None)
+    # Else two keys of one dict are the same text, or it is only another spelling of a number.
+    if not faithful and _first_problem(_plain(event)) is not None:
+        raise _refusal(event, None)
     return StoredEvent(freeze_event(parsed), data)
 
 
@@ -58,7 +56,7 @@ def decode_event(data: bytes) -> Event:
     return freeze_event(Event.model_validate_json(data))
 
 
-def encode_value(value: Any, subject: str, path: str) -> bytes:
+def encode_value(value: object, subject: str, path: str) -> bytes:
     """The stored form of one state value."""
     try:
         data = to_json(value, inf_nan_mode="constants", bytes_mode="base64")
@@ -68,10 +66,10 @@ def encode_value(value: Any, subject: str, path: str) -> bytes:
         faithful, failure = False, error
     if faithful:
         return data
-    found = _first_problem(value, path)
-    if found is None and failure is None:
+    problem = _first_problem(value, path)
+    if problem is None and failure is None:
         return data
-    raise SessionError(_message(subject, found, failure)) from failure
+    raise SessionError(_message(subject, problem, failure)) from failure
 
 
 def decode_value(data: bytes) -> Any:
@@ -99,24 +97,24 @@ def _plain(event: Event, *, by_alias: bool = False) -> dict[str, Any]:
     if actions is not None and any(key.startswith("temp:") for key in actions.state_delta):
         delta = {key: value for key, value in actions.state_delta.items() if not key.startswith("temp:")}
         event = event.model_copy(update={"actions": actions.model_copy(update={"state_delta": delta})})
-    # Python mode, because JSON mode would turn NaN into null; reading back finds what a warning would tell.
+    # Python mode, because JSON mode would turn NaN into null; reading back finds what a warning would say.
     return event.model_dump(mode="python", by_alias=by_alias, exclude_none=True, warnings=False)
 
 
 def _refusal(event: Event, error: Exception | None) -> SessionError:
     try:
-        found = _first_problem(_plain(event))
+        problem = _first_problem(_plain(event))
     except _FAILURES:
-        found = None
-    return SessionError(_message(f"event {event.id} of {event.author!r}", found, error))
+        problem = None
+    return SessionError(_message(f"event {event.id} of {event.author!r}", problem, error))
 
 
-def _message(subject: str, found: tuple[str, str] | None, error: Exception | None) -> str:
-    where, why = found if found is not None else ("it", f"cannot be written as JSON and read back ({error})")
+def _message(subject: str, problem: tuple[str, str] | None, error: Exception | None) -> str:
+    where, why = problem if problem is not None else ("it", f"cannot be written as JSON and read back ({error})")
     return f"{subject} cannot be stored: {where} {why}; nothing was written"
 
 
-def _first_problem(value: Any, path: str = "", depth: int = 0) -> tuple[str, str] | None:
+def _first_problem(value: object, path: str = "", depth: int = 0) -> tuple[str, str] | None:
     """The path of the first value that cannot be stored and what is wrong with it, or None."""
     if depth > _DEEP:
         return f"{path[:200]}…", "is nested too deeply, or contains itself"
@@ -125,15 +123,15 @@ def _first_problem(value: Any, path: str = "", depth: int = 0) -> tuple[str, str
         if clash is not None:
             return clash
     for child_path, child in _children(value, path):
-        found = _first_problem(child, child_path, depth + 1)
-        if found is not None:
-            return found
+        problem = _first_problem(child, child_path, depth + 1)
+        if problem is not None:
+            return problem
     if isinstance(value, (Mapping, list, tuple, set, frozenset)):
         return None
     return _leaf_problem(value, path)
 
 
-def _children(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+def _children(value: object, path: str) -> Iterator[tuple[str, object]]:
     if isinstance(value, Mapping):
         for key, child in value.items():
             free = "['" in path or f".{path}".endswith(_FREE) or not isinstance(key, str)
@@ -143,8 +141,8 @@ def _children(value: Any, path: str) -> Iterator[tuple[str, Any]]:
             yield f"{path}[{index}]", child
 
 
-def _key_problem(value: Mapping[Any, Any], path: str) -> tuple[str, str] | None:
-    seen: dict[str, Any] = {}
+def _key_problem(value: Mapping[object, object], path: str) -> tuple[str, str] | None:
+    seen: dict[str, object] = {}
     for key in value:
         try:
             text = str(next(iter(from_json(to_json({key: None})))))
@@ -156,7 +154,7 @@ def _key_problem(value: Mapping[Any, Any], path: str) -> tuple[str, str] | None:
     return None
 
 
-def _leaf_problem(value: Any, path: str) -> tuple[str, str] | None:
+def _leaf_problem(value: object, path: str) -> tuple[str, str] | None:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     try:
@@ -166,7 +164,7 @@ def _leaf_problem(value: Any, path: str) -> tuple[str, str] | None:
     return None
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     if isinstance(value, str):
         return "text with a lone surrogate"
     return "an integer of too many digits" if isinstance(value, int) else f"of type {type(value).__qualname__}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from newel import sessions
+from newel.sessions import sqlite
 from newel_kernel import SessionBackend, hookimpl
 
 
 @hookimpl
 def register_session_backends() -> list[SessionBackend]:
     """The scheme ``sqlite``; the store and sqlite3 are imported when one is opened."""
-    return [SessionBackend(name="sqlite", open=lambda uri: sessions.SqliteSessionService(uri))]
+    return [SessionBackend(name="sqlite", open=lambda uri: sqlite.SqliteSessionService(uri))]

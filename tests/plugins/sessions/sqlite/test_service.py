@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from newel.sessions import SqliteSessionService
-from newel.sessions.sqlite_database import MIGRATIONS, locate
+from newel.sessions.sqlite.database import MIGRATIONS, locate
 from newel_kernel.contracts.services import GetSessionConfig
 from newel_kernel.errors import (
     ConfigurationError,
