@@ -77,8 +77,8 @@ class InMemorySessionService(BaseSessionService):
         """The sessions by user, each user's in the order of creation, without events."""
         users = self.sessions.get(app_name, {})
         chosen = sorted(users) if user_id is None else [user_id]
-        found = [stored for user in chosen for stored in users.get(user, {}).values()]
-        return ListSessionsResponse(sessions=[self._copy(stored, []) for stored in found])
+        sessions = [self._copy(stored, []) for user in chosen for stored in users.get(user, {}).values()]
+        return ListSessionsResponse(sessions=sessions)
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Forget the session."""

@@ -101,8 +101,8 @@ class SqliteSessionService(BaseSessionService):
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
         """The sessions by user, each user's in the order of creation, without events."""
         with self._database.reading() as connection:
-            found = read_all(connection, app_name, user_id)
-        return ListSessionsResponse(sessions=[_view(key, row, state, []) for key, row, state in found])
+            rows = read_all(connection, app_name, user_id)
+        return ListSessionsResponse(sessions=[_view(key, row, state, []) for key, row, state in rows])
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Delete the session, durably; its ``app:`` and ``user:`` state stays."""

@@ -94,14 +94,14 @@ class Create:
 
     def __call__(self, batch: Batch) -> tuple[Row, State]:
         connection = batch.connection
-        made = connection.execute(
+        insertion = connection.execute(
             "INSERT INTO sessions (app_name, user_id, id, create_time, update_time) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT DO NOTHING",
             (*self.key, self.time, self.time),
         )
-        if not made.rowcount:
+        if not insertion.rowcount:
             raise AlreadyExistsError(f"Session with id {self.key.id} already exists.")
-        number = made.lastrowid
+        number = insertion.lastrowid
         assert number is not None
         _change_state(connection, self.key, number, self.change)
         row = read_row(connection, self.key)
@@ -124,11 +124,11 @@ class Append:
         earlier = batch.added(log)
         check_pairing([*log, *earlier] if earlier else log, event)
         version = len(log) + len(earlier)
-        moved = connection.execute(
+        update = connection.execute(
             "UPDATE sessions SET version = version + 1, update_time = ? WHERE number = ? AND version = ? AND lease = ?",
             (event.timestamp, log.number, version, self.lease),
         )
-        if not moved.rowcount:
+        if not update.rowcount:
             raise self._conflict(connection, version)
         connection.execute(
             "INSERT INTO events (session, sequence, timestamp, data) VALUES (?, ?, ?, ?)",
