@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from importlib import import_module
-from typing import Any
 
 from newel_kernel import AgentType, hookimpl
 
@@ -19,7 +18,7 @@ _MODULES = {
 }
 
 
-def _load(name: str) -> Any:
+def _load(name: str) -> object:
     return getattr(import_module(_MODULES[name]), name)
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
 
 from newel_kernel import Command, hookimpl
 
 
-def _from(module: str, attribute: str) -> Callable[[], Any]:
+def _from(module: str, attribute: str) -> Callable[[], object]:
     return lambda: getattr(import_module(f"newel.cli.{module}"), attribute)
 
 

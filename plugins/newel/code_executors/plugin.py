@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from newel import code_executors
 from newel_kernel import CodeExecutor, hookimpl
 
 
-def _create(class_name: str) -> Any:
+def _create(class_name: str) -> Callable[..., object]:
     return lambda **settings: getattr(code_executors, class_name)(**settings)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 from newel_kernel import BaseAgent, Display, hookimpl
 
 
-def _show(agent: BaseAgent, **asked: Any) -> Any:
-    return import_module("newel.drawing.notebook").shown(agent, **asked)
+def _show(agent: BaseAgent, **options: object) -> object:
+    return import_module("newel.drawing.notebook").shown(agent, **options)
 
 
 @hookimpl

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from importlib import import_module
-from typing import Any
 
 from newel_kernel import Planner, hookimpl
 
@@ -14,7 +13,7 @@ _MODULES = {
 }
 
 
-def _create(name: str, /, **settings: Any) -> Any:
+def _create(name: str, /, **settings: object) -> object:
     return getattr(import_module(_MODULES[name]), name)(**settings)
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from newel import artifacts
 from newel_kernel import ArtifactBackend, hookimpl
 from newel_kernel.errors import ConfigurationError
 
 
-def open_store(uri: str) -> Any:
+def open_store(uri: str) -> artifacts.BaseArtifactService:
     """The store in the folder that `uri` names; a relative one is relative to the working directory."""
     path = uri.partition(":")[2]
     if path.startswith("//"):

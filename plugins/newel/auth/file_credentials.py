@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import parse_qs, unquote
 
 from newel.auth import credential_service
@@ -10,7 +9,7 @@ from newel_kernel import CredentialBackend, hookimpl
 from newel_kernel.errors import ConfigurationError
 
 
-def open_store(uri: str) -> Any:
+def open_store(uri: str) -> credential_service.BaseCredentialService:
     """The store in the file that `uri` names; ``key`` is ``env:VARIABLE``, ``file:/path`` or ``keyring:name``."""
     place, _, query = uri.partition(":")[2].partition("?")
     options = parse_qs(query)

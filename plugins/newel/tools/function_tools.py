@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib import import_module
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from pydantic import BaseModel
 
-from newel_kernel import ToolAdapter, hookimpl
+from newel import tools
+from newel_kernel import BaseTool, ToolAdapter, hookimpl
 
 
 class Settings(BaseModel, extra="forbid"):
@@ -27,12 +26,11 @@ def register_settings() -> type[BaseModel]:
 
 
 @hookimpl
-def register_tool_adapters(settings: Mapping[str, Any]) -> list[ToolAdapter]:
+def register_tool_adapters(settings: Mapping[str, Settings]) -> list[ToolAdapter]:
     """Any callable becomes a FunctionTool."""
-    chosen: Settings = settings["function_tools"]
+    chosen = settings["function_tools"]
 
-    def adapt(function: Any) -> Any:
-        module = import_module("newel.tools.function_tool")
-        return module.FunctionTool(function, describe_parameters=chosen.describe_parameters)
+    def adapt(function: Callable[..., object]) -> BaseTool:
+        return tools.FunctionTool(function, describe_parameters=chosen.describe_parameters)
 
     return [ToolAdapter(name="functions", accepts=callable, adapt=adapt, fallback=True)]
