@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from newel.aborting import AbortSignal, abortable
 from newel.artifacts.in_memory_artifact_service import InMemoryArtifactService
-from newel.blocking import iterate
-from newel.debug_output import print_event
 from newel.memory.in_memory_memory_service import InMemoryMemoryService
+from newel.runs.abort import AbortSignal, abortable
+from newel.runs.thread import iterate
+from newel.runs.transcript import print_event
 from newel.sessions.in_memory_session_service import InMemorySessionService
 from newel.sessions.rewind import rewind_event
 from newel_kernel import runner as kernel
@@ -19,10 +19,13 @@ from newel_kernel.contracts.agent import BaseAgent
 from newel_kernel.events import Event
 from newel_kernel.run_config import RunConfig
 
+if TYPE_CHECKING:
+    from newel.apps.app import App
+
 __all__ = ["InMemoryRunner", "Runner"]
 
 
-def as_root(node: Any) -> BaseAgent:
+def as_root(node: object) -> BaseAgent:
     """The agent that runs `node`, which may be one itself."""
     if isinstance(node, BaseAgent):
         return node
@@ -33,7 +36,7 @@ def as_root(node: Any) -> BaseAgent:
 class Runner(kernel.Runner):
     """Runs an agent, a graph node or an app against sessions; see `newel_kernel.runner.Runner` for the arguments."""
 
-    def __init__(self, *, node: Any = None, **arguments: Any) -> None:
+    def __init__(self, *, node: object = None, **arguments: Any) -> None:
         super().__init__(node=None if node is None else as_root(node), **arguments)
 
     def run_async(
@@ -42,7 +45,7 @@ class Runner(kernel.Runner):
         user_id: str,
         session_id: str,
         invocation_id: str | None = None,
-        new_message: Any = None,
+        new_message: object = None,
         state_delta: dict[str, Any] | None = None,
         run_config: RunConfig | None = None,
         yield_user_message: bool = False,
@@ -65,7 +68,7 @@ class Runner(kernel.Runner):
         *,
         user_id: str,
         session_id: str,
-        new_message: Any,
+        new_message: object,
         state_delta: dict[str, Any] | None = None,
         run_config: RunConfig | None = None,
     ) -> Generator[Event, None, None]:
@@ -87,13 +90,13 @@ class Runner(kernel.Runner):
         quiet: bool = False,
         verbose: bool = False,
     ) -> list[Event]:
-        """Send one message after the other and print what is said (with `verbose`, tool calls and data too).
+        """Send one message after the other and print the conversation (with `verbose`, tool calls and data too).
 
-        The session is made where there is none, and continued where there is one.
+        Creates the session if there is none.
         """
-        where: dict[str, Any] = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
-        if await self.session_service.get_session(**where) is None:
-            await self.session_service.create_session(**where)
+        sessions, app_name = self.session_service, self.app_name
+        if await sessions.get_session(app_name=app_name, user_id=user_id, session_id=session_id) is None:
+            await sessions.create_session(app_name=app_name, user_id=user_id, session_id=session_id)
         events: list[Event] = []
         for message in [user_messages] if isinstance(user_messages, str) else user_messages:
             if not quiet:
@@ -107,7 +110,7 @@ class Runner(kernel.Runner):
         return events
 
     async def rewind_async(self, *, user_id: str, session_id: str, rewind_before_invocation_id: str) -> None:
-        """Take the session back to before an invocation: what it and later ones said, wrote and saved is undone."""
+        """Take the session back to before an invocation, with its state and its artifacts of that time."""
         session = await self._open(user_id, session_id, RunConfig())
         event = await rewind_event(session, rewind_before_invocation_id, self.artifact_service)
         await self.session_service.append_event(session, event)
@@ -120,10 +123,10 @@ class InMemoryRunner(Runner):
         self,
         agent: BaseAgent | None = None,
         *,
-        node: Any = None,
+        node: object = None,
         app_name: str | None = None,
-        app: Any = None,
-        plugins: Sequence[Any] | None = None,
+        app: App | None = None,
+        plugins: Sequence[object] | None = None,
         distribution: str | None = None,
     ) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Blocking: a run as an ordinary generator, driven by an event loop in a thread of its own."""
+"""A run in a thread: an ordinary generator of events, driven by an event loop in a thread of its own."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Events = AsyncGenerator[Event, None]
 _END = object()
 
 
-class _Drive:
-    """Runs `start()` step by step: as with ``async for``, the run goes on only when the next event is asked for."""
+class _Thread:
+    """Runs `start()` step by step: as with ``async for``, the run goes on only when the caller wants the next event."""
 
     def __init__(self, start: Callable[[], Events]) -> None:
         self._start = start
@@ -23,7 +23,7 @@ class _Drive:
         self._ready = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
-        self._asked = asyncio.Event()
+        self._wanted = asyncio.Event()
         self._thread = threading.Thread(target=self._main, name="newel-run", daemon=True)
         self._thread.start()
         self._ready.wait()
@@ -31,7 +31,7 @@ class _Drive:
     def _main(self) -> None:
         try:
             asyncio.run(self._drive())
-        except BaseException as error:  # noqa: BLE001 - raised again where the events are asked for
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
             self._out.put(error)
         finally:
             self._ready.set()
@@ -40,16 +40,16 @@ class _Drive:
     async def _drive(self) -> None:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         self._ready.set()
-        await self._asked.wait()
+        await self._wanted.wait()
         async with aclosing(self._start()) as events:
             async for event in events:
-                self._asked.clear()
+                self._wanted.clear()
                 self._out.put(event)
-                await self._asked.wait()
+                await self._wanted.wait()
 
     def next(self) -> object:
         """The next event, or _END; raises what the run raises."""
-        self._call(self._asked.set)
+        self._call(self._wanted.set)
         result = self._out.get()
         if isinstance(result, BaseException):
             raise result
@@ -71,9 +71,9 @@ class _Drive:
 
 def iterate(start: Callable[[], Events]) -> Generator[Event, None, None]:
     """The events of `start()`. Closing the generator cancels the run, and returns when nothing of it runs on."""
-    drive = _Drive(start)
+    thread = _Thread(start)
     try:
-        while isinstance(event := drive.next(), Event):
+        while isinstance(event := thread.next(), Event):
             yield event
     finally:
-        drive.close()
+        thread.close()

@@ -1,4 +1,4 @@
-"""Debug output: an event as lines for a person who tries an agent out."""
+"""A transcript: events as lines for a person who tries an agent out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MOST = 200
 
 
 def print_event(event: Event, *, verbose: bool = False) -> None:
-    """Print what the event says; with `verbose` its tool calls, results and data as well."""
+    """Print the texts of the event; with `verbose` its tool calls, results and data as well."""
     if event.partial:
         return
     if event.error_code:
@@ -19,17 +19,17 @@ def print_event(event: Event, *, verbose: bool = False) -> None:
         if part.text and not part.thought:
             text += part.text
             continue
-        if verbose and (told := _told(part)):
+        if verbose and (summary := _summary(part)):
             if text:
                 print(f"{event.author} > {text}")
                 text = ""
-            print(f"{event.author} > [{told}]")
+            print(f"{event.author} > [{summary}]")
     if text:
         print(f"{event.author} > {text}")
 
 
-def _told(part: Part) -> str:
-    """What is in a part that is no text, in a few words."""
+def _summary(part: Part) -> str:
+    """A part that is no text, in a few words."""
     if part.function_call is not None:
         return f"calls {part.function_call.name}({_short(part.function_call.args or {})})"
     if part.function_response is not None:

@@ -1,4 +1,4 @@
-"""Aborting: a run that a signal of its caller ends."""
+"""Abort: a run that a signal of its caller ends."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any, Protocol
+from typing import Protocol
 
 from newel_kernel import seam
 from newel_kernel.events import Event
@@ -21,8 +21,8 @@ class AbortSignal(Protocol):
     def is_set(self) -> bool:
         """Whether the run is to end."""
 
-    def wait(self) -> Any:
-        """Return once it is."""
+    def wait(self) -> object:
+        """Return (or, where it is a coroutine, end) once the run is to end."""
 
 
 async def abortable(events: Events, signal: AbortSignal) -> Events:
@@ -59,8 +59,8 @@ class _Step:
     __slots__ = ("cancelled", "task")
 
     def __init__(self) -> None:
-        self.task: asyncio.Task[Any] | None = None
-        self.cancelled: asyncio.Task[Any] | None = None
+        self.task: asyncio.Task[object] | None = None
+        self.cancelled: asyncio.Task[object] | None = None
 
     def cancel(self) -> None:
         if self.task is not None:
@@ -74,8 +74,9 @@ class _Step:
 
 
 async def _watch(signal: AbortSignal, step: _Step) -> None:
-    if inspect.iscoroutinefunction(signal.wait):
-        await signal.wait()
+    wait = signal.wait
+    if inspect.iscoroutinefunction(wait):
+        await wait()
     while not signal.is_set():  # noqa: ASYNC110 - not an event of this loop
         await asyncio.sleep(_POLL_SECONDS)
     step.cancel()
