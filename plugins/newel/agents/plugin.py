@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from importlib import import_module
 
-from newel_kernel import AgentType, hookimpl
+from newel.agents.kinds import AgentType
+from newel_kernel import hookimpl
 
 _MODULES = {
     "LangGraphAgent": "newel.agents.langgraph_agent",

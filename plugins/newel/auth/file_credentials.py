@@ -5,8 +5,9 @@ from __future__ import annotations
 from urllib.parse import parse_qs, unquote
 
 from newel.auth import credential_service
-from newel_kernel import CredentialBackend, hookimpl
-from newel_kernel.errors import ConfigurationError
+from newel.auth.kinds import CredentialBackend
+from newel_kernel import hookimpl
+from newel_kernel import ConfigurationError
 
 
 def open_store(uri: str) -> credential_service.BaseCredentialService:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from newel_kernel import Command, hookimpl
+from newel.cli.kinds import Command
+from newel_kernel import hookimpl
 
 
 def _from(module: str, attribute: str) -> Callable[[], object]:

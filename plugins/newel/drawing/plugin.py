@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from newel_kernel import BaseAgent, Display, hookimpl
+from newel_kernel import BaseAgent, hookimpl
+from newel.drawing.kinds import Display
 
 
 def _show(agent: BaseAgent, **options: object) -> object:

@@ -1,5 +1,5 @@
 """CacheMetadata, by its released name."""
 
-from newel_kernel.types.cache_metadata import CacheMetadata
+from newel_types import CacheMetadata
 
 __all__ = ["CacheMetadata"]

@@ -1,5 +1,5 @@
 """LlmRequest, by its released name."""
 
-from newel_kernel.contracts.request import LlmRequest
+from newel_kernel import LlmRequest
 
 __all__ = ["LlmRequest"]

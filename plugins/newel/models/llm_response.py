@@ -1,5 +1,5 @@
 """LlmResponse, by its released name."""
 
-from newel_kernel.contracts.response import LlmResponse
+from newel_kernel import LlmResponse
 
 __all__ = ["LlmResponse"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, urlsplit
 
 from newel.net.addresses import Address, is_public
-from newel_kernel.errors import NewelError
+from newel_kernel import NewelError
 
 #: The schemes that are fetched, with their default ports.
 PORTS = {"http": 80, "https": 443}

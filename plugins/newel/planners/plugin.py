@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from importlib import import_module
 
-from newel_kernel import Planner, hookimpl
+from newel.planners.kinds import Planner
+from newel_kernel import hookimpl
 
 _MODULES = {
     "BuiltInPlanner": "newel.planners.built_in_planner",

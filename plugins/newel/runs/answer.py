@@ -8,8 +8,8 @@ from contextlib import aclosing
 from typing import TypedDict, Unpack
 
 from newel.runners import InMemoryRunner
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.errors import ConfigurationError
+from newel_kernel import BaseAgent
+from newel_kernel import ConfigurationError
 
 
 class RunnerOptions(TypedDict, total=False):

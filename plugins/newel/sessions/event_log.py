@@ -9,8 +9,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, NoReturn, SupportsIndex, TypeAlias
 
-from newel_kernel.events import Event
-from newel_kernel.types.hot import FrozenError
+from newel_kernel import Event
+from newel_types import FrozenError
 
 #: App name, user id and session id.
 Key: TypeAlias = tuple[str, str, str]

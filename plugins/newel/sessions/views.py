@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from newel.sessions.event_log import EventLog
-from newel_kernel.contracts.services import apply_to_state, trim_temp
-from newel_kernel.errors import FencedError, SessionError, StaleSessionError
-from newel_kernel.events import Event, freeze_event
-from newel_kernel.session import Session
+from newel_kernel import apply_to_state, trim_temp
+from newel_kernel import FencedError, SessionError, StaleSessionError
+from newel_kernel import Event, freeze_event
+from newel_kernel import Session
 
 
 def check_append(session: Session, event: Event, *, version: int, lease: int) -> None:

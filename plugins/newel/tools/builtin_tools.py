@@ -11,7 +11,8 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from newel import tools
-from newel_kernel import BaseAgent, BaseTool, ToolAdapter, ToolFactory, hookimpl
+from newel_kernel import BaseAgent, BaseTool, hookimpl
+from newel.tools.kinds import ToolAdapter, ToolFactory
 
 #: Ready tools and functions, by their public names.
 _READY = (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias, overload
 
 from newel.tools.function_tool import FunctionTool
-from newel_kernel.contracts.tool import Effect
+from newel_kernel import Effect
 
 Function: TypeAlias = Callable[..., object]
 

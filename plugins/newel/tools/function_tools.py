@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from pydantic import BaseModel
 
 from newel import tools
-from newel_kernel import BaseTool, ToolAdapter, hookimpl
+from newel_kernel import BaseTool, hookimpl
+from newel.tools.kinds import ToolAdapter
 
 
 class Settings(BaseModel, extra="forbid"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from newel.net import DEFAULT_POLICY, FetchError, Policy, Reply, UrlRefusedError, fetch
 from newel.tools.builtin_tools import Settings
 from newel.tools.page_text import decoded, text_of
-from newel_kernel.context import ToolContext
+from newel_kernel import ToolContext
 
 _PAGES = ("text/html", "application/xhtml+xml", "")
 _TEXTS = ("text/", "application/json", "application/xml", "application/rss+xml", "application/atom+xml")

@@ -12,7 +12,7 @@ from contextlib import aclosing
 from typing import Any
 
 from newel_kernel import seam
-from newel_kernel.events import Event
+from newel_kernel import Event
 
 #: An event and what to settle once it is committed; or None and the task that ended.
 Arrival = tuple[Event | None, Any]

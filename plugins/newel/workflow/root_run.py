@@ -13,9 +13,9 @@ from newel.workflow.node_run import NodeRun
 from newel.workflow.performing import perform
 from newel.workflow.recalling import recall
 from newel.workflow.tree import Tree
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
+from newel_kernel import BaseAgent
+from newel_kernel import Event
+from newel_kernel import InvocationContext
 
 Events = AsyncGenerator[Event, None]
 _RUNS = "newel.workflow.root_runs"

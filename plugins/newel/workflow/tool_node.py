@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from newel.workflow.base_node import BaseNode
-from newel_kernel.contracts.tool import BaseTool
-from newel_kernel.seam import new_id
+from newel_kernel import BaseTool
+from newel_kernel import new_id
 
 if TYPE_CHECKING:
     from newel.workflow.context import NodeContext

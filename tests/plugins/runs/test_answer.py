@@ -8,7 +8,7 @@ import pytest
 
 import newel
 from newel.models.scripted import ScriptedModel
-from newel_kernel.errors import ConfigurationError
+from newel_kernel import ConfigurationError
 
 
 def agent(*steps: object) -> newel.Agent:

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from newel.models.google.sdk import Json
-from newel_kernel.errors import ModelError
-from newel_kernel.types.media import PartialArg
+from newel_kernel import ModelError
+from newel_types import PartialArg
 
 #: A place in the arguments that can hold others.
 Container: TypeAlias = Json | list[Any]

@@ -8,7 +8,8 @@ from pydantic import BaseModel
 
 from newel.models import google
 from newel.models.google.backend import DEFAULT_MODEL, PATTERNS, is_configured, is_vertex
-from newel_kernel import BaseLlm, ModelProvider, hookimpl
+from newel_kernel import BaseLlm, hookimpl
+from newel.models.kinds import ModelProvider
 
 
 class Settings(BaseModel, extra="forbid"):

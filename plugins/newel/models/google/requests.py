@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from newel.models.google.sdk import Json
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.types.content import Content, Part, SharedContents
-from newel_kernel.types.wire import WireModel
+from newel_kernel import LlmRequest
+from newel_types import Content, Part, SharedContents
+from newel_types import WireModel
 
 #: The user's words where the conversation does not end with the user, which the service refuses.
 _BEGIN = "Do now what your instructions ask for."

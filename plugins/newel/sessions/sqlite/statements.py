@@ -12,16 +12,10 @@ from newel.sessions.event_log import EventLog
 from newel.sessions.sqlite.encoding import StoredEvent, decode_event, decode_value, encode_value
 from newel.sessions.sqlite.writer import Batch
 from newel.sessions.views import fenced
-from newel_kernel.contracts.services import GetSessionConfig, check_pairing
-from newel_kernel.errors import (
-    AlreadyExistsError,
-    FencedError,
-    SessionError,
-    SessionNotFoundError,
-    StaleSessionError,
-)
-from newel_kernel.events import Event
-from newel_kernel.state import merge_scopes, split_by_scope
+from newel_kernel import GetSessionConfig, check_pairing
+from newel_kernel import AlreadyExistsError, FencedError, SessionError, SessionNotFoundError, StaleSessionError
+from newel_kernel import Event
+from newel_kernel import merge_scopes, split_by_scope
 
 T = TypeVar("T")
 State: TypeAlias = dict[str, Any]

@@ -14,9 +14,9 @@ from newel.models.google.interactions.responses import response_of
 from newel.models.google.interactions.streaming import StreamedInteraction
 from newel.models.google.requests import ending_with_user
 from newel.models.google.sdk import Answer, Json
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.contracts.response import LlmResponse
-from newel_kernel.errors import FeatureUnavailableError
+from newel_kernel import LlmRequest
+from newel_kernel import LlmResponse
+from newel_kernel import FeatureUnavailableError
 
 #: The first release of the SDK that takes all that is sent here: in 2.0, which has the API of today (interactions
 #: that consist of steps), retries cannot be turned off, and settings are missing.

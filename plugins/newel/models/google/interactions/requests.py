@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from newel.models.google.interactions.steps import steps_of
 from newel.models.google.sdk import Json
 from newel.models.offline.schemas import json_schema
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.errors import FeatureUnavailableError
-from newel_kernel.types.config import GenerateContentConfig
-from newel_kernel.types.content import Content, Part
-from newel_kernel.types.safety import SafetySetting
-from newel_kernel.types.tools import FunctionDeclaration, Tool
+from newel_kernel import LlmRequest
+from newel_kernel import FeatureUnavailableError
+from newel_types import GenerateContentConfig
+from newel_types import Content, Part
+from newel_types import SafetySetting
+from newel_types import FunctionDeclaration, Tool
 
 logger = logging.getLogger(__name__)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from newel.models.google.interactions.steps import parts_of
 from newel.models.google.sdk import Json
-from newel_kernel.contracts.response import LlmResponse
-from newel_kernel.types.content import Content
-from newel_kernel.types.reasons import FinishReason
-from newel_kernel.types.response import Candidate, GenerateContentResponse
-from newel_kernel.types.usage import GenerateContentResponseUsageMetadata
+from newel_kernel import LlmResponse
+from newel_types import Content
+from newel_types import FinishReason
+from newel_types import Candidate, GenerateContentResponse
+from newel_types import GenerateContentResponseUsageMetadata
 
 _FINISH = {
     "completed": FinishReason.STOP,

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Iterable, Iterator
 
 from newel.models.google.sdk import Json
-from newel_kernel.types.content import Content, FunctionCall, Part
+from newel_types import Content, FunctionCall, Part
 
 _MEDIA = ("image", "audio", "video")
 #: Steps that repeat the input of the interaction.

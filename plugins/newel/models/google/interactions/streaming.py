@@ -7,8 +7,8 @@ import json
 from newel.models.google.interactions.responses import failure, response_of
 from newel.models.google.interactions.steps import parts_of, parts_of_piece
 from newel.models.google.sdk import Json
-from newel_kernel.contracts.response import LlmResponse
-from newel_kernel.types.content import Content, Part
+from newel_kernel import LlmResponse
+from newel_types import Content, Part
 
 
 class StreamedInteraction:
