@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from newel.apps import App as App
     from newel.events import Event as Event
     from newel.runners import Runner as Runner
-    from newel.shortcuts import run as run
-    from newel.shortcuts import tool as tool
+    from newel.runs.answer import run as run
+    from newel.tools.decorator import tool as tool
     from newel.workflow import Workflow as Workflow
 
 _WHERE = {
@@ -28,8 +28,8 @@ _WHERE = {
     "Event": "newel_kernel",
     "Runner": "newel.runners",
     "Workflow": "newel.workflow.workflow",
-    "run": "newel.shortcuts",
-    "tool": "newel.shortcuts",
+    "run": "newel.runs.answer",
+    "tool": "newel.tools.decorator",
 }
 
 _name, _names = lazy_exports(__name__, _WHERE)

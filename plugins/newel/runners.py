@@ -8,14 +8,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import newel_compose
-from newel.aborting import AbortSignal, abortable
 from newel.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from newel.artifacts.kinds import ArtifactBackend
 from newel.auth.kinds import CredentialBackend
-from newel.blocking import iterate
-from newel.debug_output import print_event
 from newel.memory.in_memory_memory_service import InMemoryMemoryService
 from newel.memory.kinds import MemoryBackend
+from newel.runs.abort import AbortSignal, abortable
+from newel.runs.thread import iterate
+from newel.runs.transcript import print_event
 from newel.sessions.in_memory_session_service import InMemorySessionService
 from newel.sessions.kinds import SessionBackend
 from newel.sessions.rewind import rewind_event

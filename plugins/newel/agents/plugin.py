@@ -21,7 +21,7 @@ _MODULES = {
 }
 
 
-def _load(name: str) -> Any:
+def _load(name: str) -> object:
     return getattr(import_module(_MODULES[name]), name)
 
 

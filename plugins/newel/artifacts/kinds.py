@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from newel.artifacts.base_artifact_service import BaseArtifactService
 from newel_compose import Backend
-from newel_kernel import Kind, Settings, hookimpl, hookspec
+from newel_kernel import Settings, hookspec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +33,3 @@ def register_artifact_backends(settings: Settings) -> Sequence[ArtifactBackend]:
     'bucket'
     """
     return ()
-
-
-@hookimpl
-def register_kinds() -> list[Kind[Any]]:
-    """The stores of artifacts."""
-    return [Kind(ArtifactBackend, register_artifact_backends)]

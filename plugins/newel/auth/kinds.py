@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from newel.auth.credential_service.base_credential_service import BaseCredentialService
 from newel_compose import Backend, Factory
-from newel_kernel import Kind, Settings, hookimpl, hookspec
+from newel_kernel import Settings, hookspec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +55,3 @@ def register_auth_providers(settings: Settings) -> Sequence[AuthProvider]:
     'secrets'
     """
     return ()
-
-
-@hookimpl
-def register_kinds() -> list[Kind[Any]]:
-    """The stores and the providers of credentials."""
-    return [Kind(CredentialBackend, register_credential_backends), Kind(AuthProvider, register_auth_providers)]

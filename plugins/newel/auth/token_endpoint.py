@@ -10,7 +10,7 @@ from urllib.parse import urlencode, urlsplit
 
 from newel.auth.errors import AuthConfigError, CredentialExchangeError
 from newel.auth.settings import DEFAULT, Settings
-from newel.net_guard import FetchError, Policy, UrlRefusedError, fetch_blocking
+from newel.net import FetchError, Policy, UrlRefusedError, fetch_blocking
 from newel_kernel import FeatureUnavailableError, seam
 from newel_types import AuthScheme, OAuth2, OAuth2Auth, OAuthGrantType, OpenIdConnectWithConfig
 

@@ -11,7 +11,7 @@ from newel.cli.kinds import Command
 from newel_kernel import Kind, hookimpl
 
 
-def _from(module: str, attribute: str) -> Callable[[], Any]:
+def _from(module: str, attribute: str) -> Callable[[], object]:
     return lambda: getattr(import_module(f"newel.cli.{module}"), attribute)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from newel import code_executors
@@ -10,7 +11,7 @@ from newel.code_executors.kinds import CodeExecutor
 from newel_kernel import Kind, hookimpl
 
 
-def _create(class_name: str) -> Any:
+def _create(class_name: str) -> Callable[..., object]:
     return lambda **settings: getattr(code_executors, class_name)(**settings)
 
 

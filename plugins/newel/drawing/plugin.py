@@ -10,8 +10,8 @@ from newel.drawing.kinds import Display
 from newel_kernel import BaseAgent, Kind, hookimpl
 
 
-def _show(agent: BaseAgent, **asked: Any) -> Any:
-    return import_module("newel.drawing.notebook").shown(agent, **asked)
+def _show(agent: BaseAgent, **options: object) -> object:
+    return import_module("newel.drawing.notebook").shown(agent, **options)
 
 
 @hookimpl

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from newel.memory.base_memory_service import BaseMemoryService
 from newel_compose import Backend
-from newel_kernel import Kind, Settings, hookimpl, hookspec
+from newel_kernel import Settings, hookspec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +33,3 @@ def register_memory_backends(settings: Settings) -> Sequence[MemoryBackend]:
     'elephant'
     """
     return ()
-
-
-@hookimpl
-def register_kinds() -> list[Kind[Any]]:
-    """The stores of memories."""
-    return [Kind(MemoryBackend, register_memory_backends)]

@@ -1,13 +1,14 @@
-"""The plugin of in-process memory: the URI ``memory:``."""
+"""The plugin of the kind that stores memories."""
 
 from __future__ import annotations
 
-from newel import memory
-from newel.memory.kinds import MemoryBackend
-from newel_kernel import hookimpl
+from typing import Any
+
+from newel.memory import kinds
+from newel_kernel import Kind, hookimpl
 
 
 @hookimpl
-def register_memory_backends() -> list[MemoryBackend]:
-    """The scheme ``memory``; each opening is a store of its own."""
-    return [MemoryBackend(name="memory", open=lambda uri: memory.InMemoryMemoryService())]
+def register_kinds() -> list[Kind[Any]]:
+    """The stores of memories."""
+    return [Kind(kinds.MemoryBackend, kinds.register_memory_backends)]

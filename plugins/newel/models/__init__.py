@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from newel_types import lazy_exports
 
 if TYPE_CHECKING:
-    from newel.models.google_llm import Gemini as Gemini
+    from newel.models.google.gemini import Gemini as Gemini
     from newel_kernel import BaseLlm as BaseLlm
     from newel_kernel import BaseLlmConnection as BaseLlmConnection
     from newel_kernel import LlmRequest as LlmRequest
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "BaseLlm": "newel_kernel",
     "BaseLlmConnection": "newel_kernel",
-    "Gemini": "newel.models.google_llm",
+    "Gemini": "newel.models.google.gemini",
     "LlmRequest": "newel_kernel",
     "LlmResponse": "newel_kernel",
     "ModelCapabilities": "newel_kernel",

@@ -1,4 +1,4 @@
-"""CacheMetadata: what a response says of the context cache behind it."""
+"""CacheMetadata, by its released name."""
 
 from newel_types import CacheMetadata
 

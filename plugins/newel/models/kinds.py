@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from newel_kernel import BaseLlm, Chains, Descriptor, Key, Kind, ModelError, Settings, did_you_mean, hookimpl, hookspec
+from newel_kernel import BaseLlm, Chains, Descriptor, Key, ModelError, Settings, did_you_mean, hookspec
 
 _MODELS = Key[dict[str, BaseLlm]]("models by address")
 
@@ -42,12 +41,6 @@ def register_model_providers(settings: Settings) -> Sequence[ModelProvider]:
     'parrot'
     """
     return ()
-
-
-@hookimpl
-def register_kinds() -> list[Kind[Any]]:
-    """The providers of models."""
-    return [Kind(ModelProvider, register_model_providers)]
 
 
 def model_of(chains: Chains, address: str) -> BaseLlm:

@@ -1,4 +1,4 @@
-"""What a model is asked."""
+"""LlmRequest, by its released name."""
 
 from newel_kernel import LlmRequest
 

@@ -1,4 +1,4 @@
-"""What a model answers."""
+"""LlmResponse, by its released name."""
 
 from newel_kernel import LlmResponse
 

@@ -16,7 +16,7 @@ _MODULES = {
 }
 
 
-def _create(name: str, /, **settings: Any) -> Any:
+def _create(name: str, /, **settings: object) -> object:
     return getattr(import_module(_MODULES[name]), name)(**settings)
 
 

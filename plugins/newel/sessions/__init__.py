@@ -8,7 +8,7 @@ from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel.sessions.in_memory_session_service import InMemorySessionService as InMemorySessionService
-    from newel.sessions.sqlite_session_service import SqliteSessionService as SqliteSessionService
+    from newel.sessions.sqlite.service import SqliteSessionService as SqliteSessionService
     from newel_kernel import BaseSessionService as BaseSessionService
     from newel_kernel import GetSessionConfig as GetSessionConfig
     from newel_kernel import Session as Session
@@ -19,7 +19,7 @@ _WHERE = {
     "GetSessionConfig": "newel_kernel",
     "InMemorySessionService": "newel.sessions.in_memory_session_service",
     "Session": "newel_kernel",
-    "SqliteSessionService": "newel.sessions.sqlite_session_service",
+    "SqliteSessionService": "newel.sessions.sqlite.service",
     "State": "newel_kernel",
 }
 

@@ -6,19 +6,10 @@ import os
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn, TypeAlias
+from collections.abc import Sequence
+from typing import Any, NoReturn, SupportsIndex, TypeAlias
 
-from newel_kernel import (
-    Event,
-    FencedError,
-    Session,
-    SessionError,
-    StaleSessionError,
-    apply_to_state,
-    freeze_event,
-    trim_temp,
-)
+from newel_kernel import Event
 from newel_types import FrozenError
 
 #: App name, user id and session id.
@@ -63,13 +54,13 @@ class EventLog(list[Event]):
     #: Takes the one event that comes next.
     take = list.append
 
-    def __delitem__(self, index: Any) -> None:
+    def __delitem__(self, index: SupportsIndex | slice) -> None:
         """Cut events off the end, as a store does that takes back what it had; nothing else can be deleted."""
         if not isinstance(index, slice) or index.step is not None or index.indices(len(self))[1] < len(self):
             self._refuse()
         list.__delitem__(self, index)
 
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise FrozenError(
             "the events of a live session cannot be changed: add with session_service.append_event(session, event), "
             "or work on a copy: list(session.events)"
@@ -78,12 +69,12 @@ class EventLog(list[Event]):
     append = clear = extend = insert = pop = remove = reverse = sort = _refuse
     __setitem__ = __iadd__ = __imul__ = _refuse
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[type[list[Event]], tuple[list[Event]]]:
         return list, (list(self),)  # a copy is an ordinary list
 
 
 class LiveLogs:
-    """The logs that anybody uses, one per session, and of the others the `most` that were used last."""
+    """The logs in use, one per session, and of the others the `most` that were used last."""
 
     def __init__(self, most: int) -> None:
         self._most = max(most, 1)
@@ -97,11 +88,11 @@ class LiveLogs:
     def keep(self, key: Key, log: EventLog) -> EventLog:
         """The one log of the session (`log`, where there was none), as the one used last."""
         with _lock:
-            known = self._used.get(key)
-            if known is not None and known is not log and known.number >= log.number:
-                if known.number == log.number:
-                    known.grow(0, log)  # two readers loaded it at the same time
-                log = known
+            present = self._used.get(key)
+            if present is not None and present is not log and present.number >= log.number:
+                if present.number == log.number:
+                    present.grow(0, log)  # two readers loaded it at the same time
+                log = present
             self._used[key] = self._kept[key] = log
             self._kept.move_to_end(key)
             while len(self._kept) > self._most:
@@ -113,79 +104,3 @@ class LiveLogs:
         with _lock:
             self._kept.pop(key, None)
             self._used.pop(key, None)
-
-
-def check_append(session: Session, event: Event, *, version: int, lease: int) -> None:
-    """Raise where `session` is no view of the stored one, which has `version` events and the epoch `lease`."""
-    if session.lease != lease:
-        raise FencedError(fenced(session.id, session.lease, lease))
-    if session.version > version:
-        raise StaleSessionError(
-            f"the session {session.id!r} was deleted and created anew since this copy of it was read "
-            f"({session.version} events then, {version} now): get it again; event {event.id} is not stored"
-        )
-    actions = event.touched_actions
-    if actions is not None and actions.state_delta:
-        check_keys(actions.state_delta, f"event {event.id} of {event.author!r}")
-
-
-def check_keys(delta: Mapping[Any, Any], subject: str) -> None:
-    """Raise SessionError where a key of a state delta is not a string: it has no scope."""
-    for key in delta:
-        if not isinstance(key, str):
-            raise SessionError(
-                f"{subject} cannot be stored: the state key {key!r} is {type(key).__name__}, not str; "
-                f"nothing was written"
-            )
-
-
-def fenced(session_id: str, held: int, current: int) -> str:
-    """The message of a FencedError."""
-    return (
-        f"another worker took the session {session_id!r} over (lease {current}, this view holds {held}): "
-        f"stop, and open the session again if the work is still yours"
-    )
-
-
-def catch_up(session: Session, log: EventLog, version: int | None = None) -> None:
-    """Bring a view to `version` of the log (its end where None): events, state and version.
-
-    A copy's list may hold events that the version does not count (a session that was read from JSON); they
-    are not added twice.
-    """
-    version = len(log) if version is None else version
-    if session.version >= version:
-        return
-    tail = log[session.version : version]
-    for event in tail:
-        apply_to_state(session.state, event)
-    if session.events is not log:
-        known = {event.id for event in session.events}
-        _own(session).extend(event for event in tail if event.id not in known)
-    session.version = version
-    session.last_update_time = log[version - 1].timestamp
-
-
-def committed(session: Session, log: EventLog, sequence: int, event: Event) -> None:
-    """Apply `event`, which the store committed with the number `sequence`, to the view it was appended through."""
-    actions = event.touched_actions
-    if session.version <= sequence:
-        if session.version < sequence:
-            catch_up(session, log, sequence)
-        if actions is not None:
-            apply_to_state(session.state, event)
-        if session.events is not log:
-            _own(session).append(event)
-        session.version = sequence + 1
-        session.last_update_time = event.timestamp
-    # Else a later append through the same view was applied first and brought this event along.
-    if actions is not None:
-        trim_temp(event)
-    freeze_event(event)
-
-
-def _own(session: Session) -> list[Event]:
-    """The events of a copy, as a list; what was a live view of another log becomes a copy."""
-    if isinstance(session.events, EventLog):
-        session.events = list(session.events)
-    return session.events

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from newel.sessions.event_log import EventLog, check_append, check_keys, committed, fenced
+from newel.sessions.event_log import EventLog
+from newel.sessions.views import apply_commit, check_append, check_keys, fenced
 from newel_kernel import (
     AlreadyExistsError,
     BaseSessionService,
@@ -81,8 +82,8 @@ class InMemorySessionService(BaseSessionService):
         """The sessions by user, each user's in the order of creation, without events."""
         users = self.sessions.get(app_name, {})
         chosen = sorted(users) if user_id is None else [user_id]
-        found = [stored for user in chosen for stored in users.get(user, {}).values()]
-        return ListSessionsResponse(sessions=[self._copy(stored, []) for stored in found])
+        sessions = [self._copy(stored, []) for user in chosen for stored in users.get(user, {}).values()]
+        return ListSessionsResponse(sessions=sessions)
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Forget the session."""
@@ -103,7 +104,7 @@ class InMemorySessionService(BaseSessionService):
             return self._append_plain(stored, session, log, event)
         check_append(session, event, version=version, lease=stored.lease)
         check_pairing(log, event)
-        committed(session, log, version, event)
+        apply_commit(session, log, version, event)
         log.take(event)
         stored.version, stored.last_update_time = version + 1, event.timestamp
         actions = event.touched_actions

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from newel_compose import Backend
-from newel_kernel import BaseSessionService, Kind, Settings, hookimpl, hookspec
+from newel_kernel import BaseSessionService, Settings, hookspec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +32,3 @@ def register_session_backends(settings: Settings) -> Sequence[SessionBackend]:
     'volatile'
     """
     return ()
-
-
-@hookimpl
-def register_kinds() -> list[Kind[Any]]:
-    """The stores of sessions."""
-    return [Kind(SessionBackend, register_session_backends)]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from newel.artifacts.base_artifact_service import BaseArtifactService
 from newel_kernel import ConfigurationError, Event, EventActions, Session, new_invocation_id
 from newel_types import Blob, Part, deep_copy
+
+State: TypeAlias = dict[str, Any]
 
 _SHARED = ("app:", "user:", "temp:")
 
@@ -32,15 +34,15 @@ async def rewind_event(session: Session, invocation_id: str, artifacts: BaseArti
     )
 
 
-def _state_delta(state: dict[str, Any], before: Sequence[Event], after: Sequence[Event]) -> dict[str, Any]:
+def _state_delta(state: State, before: Sequence[Event], after: Sequence[Event]) -> State:
     """What undoes the writes of `after`. A key that they did not write keeps its value: it may be from the creation."""
     then, since = _written(before), _written(after)
     undo = {key: then.get(key) for key in since if not key.startswith(_SHARED)}
     return deep_copy({key: value for key, value in undo.items() if state.get(key) != value})  # type: ignore[no-any-return]
 
 
-def _written(events: Sequence[Event]) -> dict[str, Any]:
-    written: dict[str, Any] = {}
+def _written(events: Sequence[Event]) -> State:
+    written: State = {}
     for event in events:
         if event.touched_actions is not None:
             written.update(event.touched_actions.state_delta)

@@ -1,4 +1,4 @@
-"""telemetry: OpenTelemetry spans and metrics of invocations, agents, model calls and tool calls.
+"""The plugin of telemetry: OpenTelemetry spans and metrics of invocations, agents, model calls and tool calls.
 
 It records as soon as the application has configured a tracer or meter provider; until then nobody records, and
 nothing is paid.
@@ -6,34 +6,15 @@ nothing is paid.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from newel.telemetry.recorder import Recorder, note_failure
+from newel.telemetry.settings import Settings
 from newel_kernel import Observer, hookimpl
-
-_VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-_IN_SPANS = {"1", "true", "span_only", "span_and_event"}
-
-
-class Settings(BaseModel, extra="forbid"):
-    """Settings of telemetry."""
-
-    #: Whether spans hold messages, arguments, results and error texts; None: as the variable
-    #: OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT says (true, span_only or span_and_event), else not.
-    capture_content: bool | None = None
-    #: The most characters of one text in a span.
-    max_text: int = Field(default=10_000, ge=0)
-
-    def captures(self) -> bool:
-        """Whether spans hold content."""
-        if self.capture_content is not None:
-            return self.capture_content
-        return os.environ.get(_VARIABLE, "").strip().lower() in _IN_SPANS
 
 
 class TelemetryPlugin:
@@ -63,7 +44,7 @@ def register_settings() -> type[BaseModel]:
 
 
 @hookimpl
-def register_observers(settings: Mapping[str, Any]) -> list[Observer]:
+def register_observers(settings: Mapping[str, Settings]) -> list[Observer]:
     """The observer that records to the application's providers; none where OpenTelemetry is not installed."""
     return [] if why_off() else [Recorder(settings["telemetry"]).as_observer("telemetry")]
 
@@ -77,7 +58,7 @@ def on_tool_error_callback(error: Exception) -> None:
 def why_off() -> str | None:
     """Why nothing is ever recorded here, for `newel plugins`."""
     try:
-        found = find_spec("opentelemetry.trace")
+        spec = find_spec("opentelemetry.trace")
     except ModuleNotFoundError:
-        found = None
-    return None if found else "opentelemetry-api is not installed (pip install 'newel[telemetry]')"
+        spec = None
+    return None if spec else "opentelemetry-api is not installed (pip install 'newel[telemetry]')"

@@ -10,17 +10,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakSet
 
 from newel.telemetry import attributes
 from newel.telemetry.metrics import Metrics
+from newel.telemetry.settings import Settings
 from newel.telemetry.source import Source
 from newel.telemetry.spans import Begun, Spans
 from newel_kernel import Observer, Operation, Signal, current_operation
-
-if TYPE_CHECKING:
-    from newel.telemetry.plugin import Settings
 
 _TRACE, _METRICS = "opentelemetry.trace", "opentelemetry.metrics"
 _loaded = sys.modules

@@ -35,9 +35,9 @@ async def _left_behind(ctx: InvocationContext, results: Counter[str | None]) -> 
     made_session_id = import_module("newel.tools.agent_call").made_session_id
     where: dict[str, Any] = {"app_name": ctx.app_name, "user_id": ctx.user_id}
     for event in ctx.get_events(current_invocation=True):
-        begun = event.long_running_tool_ids or ()
+        long_running = event.long_running_tool_ids or ()
         for call in event.get_function_calls():
-            for earlier in range(results[call.id] if call.id not in begun else 0):
+            for earlier in range(results[call.id] if call.id not in long_running else 0):
                 session_id = made_session_id(ctx, str(call.id), earlier)
                 if await ctx.session_service.get_session(**where, session_id=session_id) is not None:
                     yield str(call.id), session_id

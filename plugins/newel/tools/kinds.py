@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from newel_compose import Factory
-from newel_kernel import BaseTool, Chains, ConfigurationError, Descriptor, Kind, Settings, hookimpl, hookspec
+from newel_kernel import BaseTool, Chains, ConfigurationError, Descriptor, Settings, hookspec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +57,6 @@ def register_tool_adapters(settings: Settings) -> Sequence[ToolAdapter]:
     'ranges'
     """
     return ()
-
-
-@hookimpl
-def register_kinds() -> list[Kind[Any]]:
-    """The tools that files can name, and the adapters."""
-    return [Kind(ToolFactory, register_tool_factories), Kind(ToolAdapter, register_tool_adapters)]
 
 
 def adapt_tool(chains: Chains, entry: object) -> BaseTool:

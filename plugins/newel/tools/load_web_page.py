@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from newel.net_guard import DEFAULT, FetchError, Policy, Reply, UrlRefusedError, fetch
+from newel.net import DEFAULT_POLICY, FetchError, Policy, Reply, UrlRefusedError, fetch
+from newel.tools.builtin_tools import Settings
 from newel.tools.page_text import decoded, text_of
 from newel_kernel import ToolContext
 
@@ -39,10 +38,10 @@ def _text(reply: Reply, url: str) -> str:
 def _policy(context: ToolContext | None) -> Policy:
     """The distribution's settings of `builtin_tools`."""
     if context is None:
-        return DEFAULT
-    settings: Any = context.get_invocation_context().composition.settings.get("builtin_tools")
-    if settings is None:
-        return DEFAULT
+        return DEFAULT_POLICY
+    settings = context.get_invocation_context().composition.settings.get("builtin_tools")
+    if not isinstance(settings, Settings):
+        return DEFAULT_POLICY
     return Policy(
         allow=tuple(settings.web_allow), max_bytes=settings.web_max_bytes, seconds=settings.web_seconds
     )  # fmt: skip

@@ -49,9 +49,9 @@ class _Reader(HTMLParser):
 
 def decoded(body: bytes, content_type: str) -> str:
     """`body` in the charset that the header or the page names, else UTF-8; what does not fit is replaced."""
-    _, found, charset = content_type.lower().partition("charset=")
-    if not found and (named := _META_CHARSET.search(body[:4096])):
-        charset = named[1].decode("ascii", "replace")
+    _, header, charset = content_type.lower().partition("charset=")
+    if not header and (match := _META_CHARSET.search(body[:4096])):
+        charset = match[1].decode("ascii", "replace")
     try:
         name = codecs.lookup(charset.partition(";")[0].strip(" \"'") or "utf-8").name
         return body.decode(name, errors="replace")

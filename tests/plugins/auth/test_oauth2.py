@@ -36,7 +36,7 @@ from newel.auth.credential_service import EncryptedFileCredentialService, InMemo
 from newel.auth.errors import AuthConfigError, CredentialExchangeError, CredentialRefresherError
 from newel.auth.exchanger.oauth2_credential_exchanger import OAuth2CredentialExchanger
 from newel.auth.refresher.oauth2_credential_refresher import OAuth2CredentialRefresher
-from newel.net_guard import Policy
+from newel.net import Policy
 from newel.tools import AuthenticatedFunctionTool, ToolContext
 from newel_kernel import FeatureUnavailableError, seam
 

@@ -10,8 +10,8 @@ import pytest
 from pydantic import BaseModel, Field
 
 from newel.agents import LlmAgent
-from newel.models.demo import register_model_providers
 from newel.models.demo.model import DemoModel, create
+from newel.models.demo.plugin import register_model_providers
 from newel.models.demo.wording import sentence
 from newel.models.demo.words import stem, stems
 from newel.models.offline.conversation import Exchange

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from newel.aborting import abortable
 from newel.policies.pairing import CANCELLED
+from newel.runs.abort import abortable
 from newel_kernel import Event
 
 CALL = {"call": "wait"}

@@ -9,7 +9,7 @@ from typing import Any
 from newel.auth.errors import CredentialExchangeError
 from newel.auth.exchanger.base_credential_exchanger import BaseCredentialExchanger, ExchangeResult
 from newel.auth.token_endpoint import DEFAULT_POLICY, require_encryption
-from newel.net_guard import FetchError, Policy, UrlRefusedError, fetch_blocking
+from newel.net import FetchError, Policy, UrlRefusedError, fetch_blocking
 from newel_kernel import FeatureUnavailableError
 from newel_types import AuthCredential, AuthCredentialTypes, AuthScheme, HttpAuth, HttpCredentials, ServiceAccount
 

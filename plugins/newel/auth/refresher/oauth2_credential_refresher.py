@@ -15,7 +15,7 @@ from newel.auth.token_endpoint import (
     token_url,
     with_tokens,
 )
-from newel.net_guard import Policy
+from newel.net import Policy
 from newel_types import AuthCredential, AuthScheme
 
 

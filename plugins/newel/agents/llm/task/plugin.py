@@ -1,4 +1,4 @@
-"""delegation: how agents and the sub-agents that work for them get along."""
+"""The plugin of delegation: agents that work for others, and what their callers hear of failures."""
 
 from __future__ import annotations
 

@@ -1,0 +1,28 @@
+"""The plugin of ``demo:``, the offline model that is used where no provider has a key."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from newel.models.kinds import ModelProvider
+from newel_kernel import BaseLlm, hookimpl
+
+
+def create(address: str) -> BaseLlm:
+    """The demo model."""
+    model: BaseLlm = import_module("newel.models.demo.model").create(address)
+    return model
+
+
+@hookimpl
+def register_model_providers() -> list[ModelProvider]:
+    """`demo:`."""
+    return [
+        ModelProvider(
+            name="demo",
+            create=create,
+            default=lambda: "demo:",
+            fallback=True,
+            description="Picks tools by their words and fills in their arguments (offline, no key needed).",
+        )
+    ]

@@ -1,0 +1,73 @@
+"""The backend of Gemini: the Gemini API or Vertex AI, and the variables of the environment that choose it and pay."""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib.util import find_spec
+
+from newel_kernel import ModelError
+
+DEFAULT_MODEL = "gemini-2.5-flash"
+#: The model names of this provider; the last two are resource names of Vertex AI.
+PATTERNS = (
+    r"gemini-.*",
+    r"model-optimizer-.*",
+    r"projects/.+/endpoints/.+",
+    r"projects/.+/models/gemini.+",
+)
+_KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
+_VERTEX = ("GOOGLE_GENAI_USE_ENTERPRISE", "GOOGLE_GENAI_USE_VERTEXAI")
+
+
+def api_key() -> str | None:
+    """The key of the environment."""
+    return next((key for name in _KEYS if (key := os.environ.get(name, "").strip())), None)
+
+
+def is_vertex(model: str, chosen: bool | None = None) -> bool:
+    """Whether `model` is served by Vertex AI: as `chosen`, else by its resource name, else by the environment."""
+    if chosen is not None:
+        return chosen
+    if model.startswith("projects/"):
+        return True
+    switch = next((value for name in _VERTEX if (value := os.environ.get(name))), "")
+    return switch.lower() in ("true", "1")
+
+
+def major_version(model: str) -> int | None:
+    """The major version in a Gemini model's name, which may be a resource name; None where it has none."""
+    match = re.match(r"gemini-(\d+)(?:[.-]|$)", model.rpartition("/")[2])
+    return int(match[1]) if match else None
+
+
+def is_configured(vertex: bool) -> bool:
+    """Whether the environment says who pays: a key, or on Vertex AI a project."""
+    return api_key() is not None or (vertex and bool(os.environ.get("GOOGLE_CLOUD_PROJECT")))
+
+
+def check(model: str, vertex: bool, base_url: str | None = None) -> None:
+    """Raise a ModelError that names the remedy where the SDK or the key is missing."""
+    if not _sdk_is_installed():
+        raise ModelError(
+            f"the model {model!r} needs the google-genai SDK, which is not installed:\npip install 'newel[gemini]'"
+        )
+    if is_configured(vertex):
+        return
+    if not vertex:
+        raise ModelError(
+            f"the model {model!r} needs an API key: set GOOGLE_API_KEY (or GEMINI_API_KEY); "
+            "https://aistudio.google.com/apikey gives one"
+        )
+    if not (base_url or os.environ.get("GOOGLE_VERTEX_BASE_URL")):
+        raise ModelError(
+            f"the model {model!r} runs on Vertex AI and needs a project: set GOOGLE_CLOUD_PROJECT and "
+            "GOOGLE_CLOUD_LOCATION, or GOOGLE_API_KEY for the express mode"
+        )
+
+
+def _sdk_is_installed() -> bool:
+    try:
+        return find_spec("google.genai") is not None
+    except ModuleNotFoundError:  # there is no package `google` at all
+        return False

@@ -1,0 +1,1 @@
+"""The Interactions API of Gemini, which keeps the conversation at the service."""

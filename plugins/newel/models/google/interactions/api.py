@@ -1,0 +1,72 @@
+"""Model calls through the Interactions API."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.metadata import version
+
+from newel.models.google.client import Connection
+from newel.models.google.interactions import requests
+from newel.models.google.interactions.responses import response_of
+from newel.models.google.interactions.streaming import StreamedInteraction
+from newel.models.google.requests import ending_with_user
+from newel.models.google.sdk import Answer, Json
+from newel_kernel import FeatureUnavailableError, LlmRequest, LlmResponse
+
+#: The first release of the SDK that takes all that is sent here: in 2.0, which has the API of today (interactions
+#: that consist of steps), retries cannot be turned off, and settings are missing.
+_FIRST = (2, 30)
+
+
+def check(model: str) -> None:
+    """Raise a FeatureUnavailableError where the installed SDK is too old."""
+    installed = version("google-genai")
+    if tuple(int(number) for number in re.findall(r"\d+", installed)[:2]) < _FIRST:
+        first = ".".join(map(str, _FIRST))
+        raise FeatureUnavailableError(
+            f"the model {model!r} uses the Interactions API, which needs google-genai {first} or newer (installed: "
+            f"{installed}):\npip install -U 'google-genai>={first}'\nor unset use_interactions_api"
+        )
+
+
+async def responses(
+    connection: Connection, request: LlmRequest, model: str, *, vertex: bool, stream: bool
+) -> AsyncGenerator[LlmResponse, None]:
+    """The responses to `request`, which stays as it is."""
+    arguments = requests.arguments(request, ending_with_user(request), model, vertex=vertex)
+    create = connection.sdk.aio.interactions.create
+    with _api_errors():
+        if not stream:
+            yield response_of(_json(await create(**arguments, stream=False)))
+            return
+        interaction = StreamedInteraction()
+        async with connection.stream(create, **arguments, stream=True) as events:
+            async for event in events:
+                response = interaction.add(_json(event))
+                if response is not None:
+                    yield response
+        yield interaction.close()
+
+
+def _json(answer: Answer) -> Json:
+    """An answer of the SDK as JSON, which stays the same while its classes change with each release."""
+    return answer.model_dump(mode="json", exclude_none=True)
+
+
+@contextmanager
+def _api_errors() -> Iterator[None]:
+    """Raise the errors of this part of the SDK as the other part does: as its ``APIError``."""
+    try:
+        yield
+    except Exception as error:
+        status = getattr(error, "status_code", None)
+        if not isinstance(status, int):
+            raise
+        errors = import_module("google.genai.errors")
+        kind = errors.ClientError if status < 500 else errors.ServerError
+        body = getattr(error, "body", None)
+        details = body if isinstance(body, dict) else {"message": str(error)}
+        raise kind(status, details, getattr(error, "response", None)) from error

@@ -1,0 +1,54 @@
+"""The plugin of Gemini models: ``gemini-2.5-flash``, ``gemini:NAME``, and resource names of Vertex AI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel
+
+from newel.models import google
+from newel.models.google.backend import DEFAULT_MODEL, PATTERNS, is_configured, is_vertex
+from newel.models.kinds import ModelProvider
+from newel_kernel import BaseLlm, hookimpl
+
+
+class Settings(BaseModel, extra="forbid"):
+    """Settings of Gemini. The key is none of them: it comes from the environment."""
+
+    #: The model of agents that name none.
+    default_model: str = DEFAULT_MODEL
+    base_url: str | None = None
+    #: True: Vertex AI, False: the Gemini API; unset: as the environment says.
+    vertexai: bool | None = None
+
+
+@hookimpl
+def register_settings() -> type[BaseModel]:
+    """The settings."""
+    return Settings
+
+
+@hookimpl
+def register_model_providers(settings: Mapping[str, Settings]) -> list[ModelProvider]:
+    """The scheme ``gemini`` and the names of Gemini models; the SDK loads at the first call."""
+    chosen = settings["gemini"]
+
+    def create(address: str) -> BaseLlm:
+        name = address.removeprefix("gemini:") or chosen.default_model
+        model = google.Gemini(model=name, base_url=chosen.base_url, vertexai=chosen.vertexai)
+        model.check()
+        return model
+
+    def default() -> str | None:
+        vertex = is_vertex(chosen.default_model, chosen.vertexai)
+        return chosen.default_model if is_configured(vertex) else None
+
+    return [
+        ModelProvider(
+            name="gemini",
+            create=create,
+            patterns=PATTERNS,
+            default=default,
+            description="Gemini, through the google-genai SDK",
+        )
+    ]

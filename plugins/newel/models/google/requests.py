@@ -1,0 +1,103 @@
+"""Requests: the arguments of the SDK's ``generate_content`` for an LlmRequest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from newel.models.google.sdk import Json
+from newel_kernel import LlmRequest
+from newel_types import Content, Part, SharedContents, WireModel
+
+#: The user's words where the conversation does not end with the user, which the service refuses.
+_BEGIN = "Do now what your instructions ask for."
+_CONTINUE = "Continue with what you were doing. If nothing is left to do, sum up the outcome and stop."
+
+#: The SDK insists on contents and spends 0.1 ms or more on each, twice its own work for every earlier turn.
+#: It gets this stand-in, and the contents go into the body as they are on the wire.
+_STAND_IN: list[Json] = [{"role": "user", "parts": [{"text": "-"}]}]
+
+#: Fields of the configuration that are not dumped: schemas may be classes, the rest is replaced.
+_APART = {"response_schema", "tools", "labels", "http_options", "automatic_function_calling",
+          "should_return_http_response"}  # fmt: skip
+
+
+def arguments(request: LlmRequest, model: str, *, vertex: bool) -> Json:
+    """Keyword arguments for the SDK; `request` stays as it is."""
+    return {
+        "model": model,
+        "contents": _STAND_IN,
+        "config": _config(request, vertex, on_wire(ending_with_user(request), vertex=vertex)),
+    }
+
+
+def on_wire(contents: Iterable[Content], *, vertex: bool) -> list[Json]:
+    """The contents as the backend reads them."""
+    return [_content(content, vertex) for content in contents]
+
+
+def prefix(request: LlmRequest) -> Json:
+    """The part of the configuration that the service reads before the contents, and a cache can hold."""
+    config = request.config
+    fields: Json = config.model_dump(exclude_none=True, include={"system_instruction", "tool_config"})
+    if config.tools:
+        fields["tools"] = [_plain(tool) for tool in config.tools]
+    return fields
+
+
+def ending_with_user(request: LlmRequest) -> list[Content]:
+    """The request's contents; where they do not end with the user's, one more that asks the model to go on."""
+    contents = request.contents
+    listed = contents.frozen() if isinstance(contents, SharedContents) else list(contents)
+    if not listed:
+        return [Content(role="user", parts=[Part(text=_BEGIN)])]
+    if listed[-1].role == "model":
+        listed.append(Content(role="user", parts=[Part(text=_CONTINUE)]))
+    return listed
+
+
+def _content(content: Content, vertex: bool) -> Json:
+    """`content` as the backend reads it."""
+    dumped = content.model_dump(mode="json", by_alias=True, exclude_none=True)
+    for part in dumped.get("parts", ()):
+        if "text" not in part or len(part) > 1:
+            _fit(part, vertex)
+    return dumped
+
+
+def _fit(part: Json, vertex: bool) -> None:
+    """Drop what only the other backend knows, or only we do."""
+    if vertex:
+        part.pop("partMetadata", None)
+        return
+    for medium in ("inlineData", "fileData"):
+        if medium in part:
+            part[medium].pop("displayName", None)
+    if "functionCall" in part:
+        part["functionCall"].pop("partialArgs", None)
+        part["functionCall"].pop("willContinue", None)
+
+
+def _config(request: LlmRequest, vertex: bool, contents: list[Json]) -> Json:
+    config = request.config
+    fields: Json = config.model_dump(exclude_none=True, exclude=_APART)
+    if config.tools:
+        fields["tools"] = [_plain(tool) for tool in config.tools]
+    if config.response_schema is not None:
+        fields["response_schema"] = _plain(config.response_schema)
+    if vertex and config.labels:
+        fields["labels"] = config.labels
+    # The runtime dispatches tools itself.
+    fields["automatic_function_calling"] = {"disable": True}
+    http: Json = {}
+    if config.http_options is not None:
+        options = config.http_options
+        http = {name: value for name in options.model_fields_set if (value := getattr(options, name)) is not None}
+        http = {name: _plain(value) for name, value in http.items()}
+    http["extra_body"] = {"contents": contents, **(http.get("extra_body") or {})}
+    fields["http_options"] = http
+    return fields
+
+
+def _plain(value: object) -> object:
+    """Our own models as dicts; classes, generic types and the SDK's own objects as they are."""
+    return value.model_dump(exclude_none=True) if isinstance(value, WireModel) else value

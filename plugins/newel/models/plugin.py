@@ -1,0 +1,14 @@
+"""The plugin of the kind that makes models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from newel.models import kinds
+from newel_kernel import Kind, hookimpl
+
+
+@hookimpl
+def register_kinds() -> list[Kind[Any]]:
+    """The providers of models."""
+    return [Kind(kinds.ModelProvider, kinds.register_model_providers)]

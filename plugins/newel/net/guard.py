@@ -1,0 +1,118 @@
+"""The guard of outgoing requests: which URLs may be fetched, and from which addresses.
+
+A URL that came from a model, a page or a document must not reach what only this machine can reach. The host name is
+resolved, every address of it must be public, and the connection goes to an address that was checked, so that a second
+answer of the name server changes nothing.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from contextlib import suppress
+from dataclasses import dataclass
+from urllib.parse import SplitResult, quote, urlsplit
+
+from newel.net.addresses import Address, is_public
+from newel_kernel import NewelError
+
+#: The schemes that are fetched, with their default ports.
+PORTS = {"http": 80, "https": 443}
+
+
+class UrlRefusedError(NewelError, ValueError):
+    """The URL, or one that it redirects to, must not be fetched; the message says why."""
+
+
+class FetchError(NewelError, OSError):
+    """The URL may be fetched and could not be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What may be fetched, and how much of it.
+
+    `allow` lists what may be reached besides public addresses: a host name, ``host:port``, an address or a
+    network (``10.1.0.0/16``). `seconds` is for everything, redirects included.
+    """
+
+    allow: tuple[str, ...] = ()
+    max_bytes: int = 5_000_000
+    seconds: float = 20.0
+    max_redirects: int = 5
+
+
+DEFAULT_POLICY = Policy()
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A URL taken apart, and the addresses that its connection may go to."""
+
+    url: str
+    scheme: str
+    host: str
+    port: int
+    path: str
+    addresses: tuple[Address, ...]
+
+    @property
+    def origin(self) -> tuple[str, str, int]:
+        """A credential is for one origin only."""
+        return self.scheme, self.host, self.port
+
+
+def check(url: str, policy: Policy = DEFAULT_POLICY) -> Target:
+    """The target of `url`, its host resolved; raises UrlRefusedError where it must not be fetched."""
+    parts = _split(url)
+    try:
+        host = (parts.hostname or "").rstrip(".")
+        port = parts.port or PORTS[parts.scheme]
+        ascii_host = host if ":" in host else host.encode("idna").decode("ascii")
+    except (ValueError, UnicodeError) as error:
+        raise UrlRefusedError(f"{url!r} is no valid URL: {error}") from None
+    if not ascii_host:
+        raise UrlRefusedError(f"{url!r} names no host")
+    path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._") + (
+        "?" + quote(parts.query, safe="/%:@!$&'()*+,;=~-._?") if parts.query else ""
+    )
+    addresses = _resolve(ascii_host, port)
+    if ascii_host not in policy.allow and f"{ascii_host}:{port}" not in policy.allow:
+        for address in addresses:
+            if not (is_public(address) or _allowed(address, port, policy)):
+                raise UrlRefusedError(f"{host!r} is no public host: it has the address {address}")
+    return Target(url, parts.scheme, ascii_host, port, path, addresses)
+
+
+def _allowed(address: Address, port: int, policy: Policy) -> bool:
+    shown = f"[{address}]" if address.version == 6 else str(address)
+    for entry in policy.allow:
+        if entry in (str(address), f"{shown}:{port}"):
+            return True
+        with suppress(ValueError):
+            if "/" in entry and address in ipaddress.ip_network(entry):
+                return True
+    return False
+
+
+def _split(url: str) -> SplitResult:
+    if any(character <= " " or character == "\x7f" or character == "\\" for character in url):
+        raise UrlRefusedError(f"{url!r} holds blanks, control characters or backslashes")
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise UrlRefusedError(f"{url!r} is no valid URL: {error}") from None
+    if parts.scheme not in PORTS:
+        raise UrlRefusedError(f"{url!r} is neither http nor https")
+    if parts.username is not None or parts.password is not None:
+        raise UrlRefusedError("the URL holds a user name or a password; send them in a header")
+    return parts
+
+
+def _resolve(host: str, port: int) -> tuple[Address, ...]:
+    try:
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise FetchError(f"the host {host!r} cannot be resolved: {error}") from None
+    texts = dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in entries)
+    return tuple(ipaddress.ip_address(text) for text in texts)

@@ -1,0 +1,81 @@
+"""Abort: a run that a signal of its caller ends."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Protocol
+
+from newel_kernel import Event, seam
+
+Events = AsyncGenerator[Event, None]
+_POLL_SECONDS = 0.05
+
+
+class AbortSignal(Protocol):
+    """An asyncio.Event, or anything like it; one whose `wait` is no coroutine (threading.Event) is polled."""
+
+    def is_set(self) -> bool:
+        """Whether the run is to end."""
+
+    def wait(self) -> object:
+        """Return (or, where it is a coroutine, end) once the run is to end."""
+
+
+async def abortable(events: Events, signal: AbortSignal) -> Events:
+    """`events` until `signal` is set: then what runs is cancelled, as with its task, and the events just end.
+
+    Only a step of `events` is ever cancelled, never what the caller does between two steps.
+    """
+    step = _Step()
+    watcher = seam.spawn(_watch(signal, step))
+    try:
+        async with aclosing(events):
+            while not signal.is_set():
+                step.task = asyncio.current_task()
+                try:
+                    event = await anext(events)
+                except StopAsyncIteration:
+                    return
+                except asyncio.CancelledError:
+                    if step.forgive():
+                        return
+                    raise
+                finally:
+                    step.task = None
+                step.forgive()
+                yield event
+    finally:
+        watcher.cancel()
+        await asyncio.gather(watcher, return_exceptions=True)
+
+
+class _Step:
+    """The task that waits for the next event, while it does."""
+
+    __slots__ = ("cancelled", "task")
+
+    def __init__(self) -> None:
+        self.task: asyncio.Task[object] | None = None
+        self.cancelled: asyncio.Task[object] | None = None
+
+    def cancel(self) -> None:
+        if self.task is not None:
+            self.cancelled = self.task
+            self.task.cancel()
+
+    def forgive(self) -> bool:
+        """Take our cancellation back; whether it was the only one."""
+        task, self.cancelled = self.cancelled, None
+        return task is not None and task.uncancel() == 0
+
+
+async def _watch(signal: AbortSignal, step: _Step) -> None:
+    wait = signal.wait
+    if inspect.iscoroutinefunction(wait):
+        await wait()
+    while not signal.is_set():  # noqa: ASYNC110 - not an event of this loop
+        await asyncio.sleep(_POLL_SECONDS)
+    step.cancel()

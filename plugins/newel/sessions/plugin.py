@@ -1,0 +1,14 @@
+"""The plugin of the kind that stores sessions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from newel.sessions import kinds
+from newel_kernel import Kind, hookimpl
+
+
+@hookimpl
+def register_kinds() -> list[Kind[Any]]:
+    """The stores of sessions."""
+    return [Kind(kinds.SessionBackend, kinds.register_session_backends)]

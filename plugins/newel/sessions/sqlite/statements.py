@@ -1,0 +1,276 @@
+"""The statements of the SQLite session store, as functions over a connection. Ids are parameters, never SQL text."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from newel.sessions.event_log import EventLog
+from newel.sessions.sqlite.encoding import StoredEvent, decode_event, decode_value, encode_value
+from newel.sessions.sqlite.writer import Batch
+from newel.sessions.views import fenced
+from newel_kernel import (
+    AlreadyExistsError,
+    Event,
+    FencedError,
+    GetSessionConfig,
+    SessionError,
+    SessionNotFoundError,
+    StaleSessionError,
+    check_pairing,
+    merge_scopes,
+    split_by_scope,
+)
+
+T = TypeVar("T")
+State: TypeAlias = dict[str, Any]
+#: One scope's keys with their stored values.
+Scope: TypeAlias = dict[str, bytes]
+#: The changes of one scope: keys with their stored values, None for a key to remove.
+Changes: TypeAlias = Mapping[str, bytes | None]
+#: Sequence numbers with stored events.
+EventRows: TypeAlias = Sequence[tuple[int, bytes]]
+
+
+class Key(NamedTuple):
+    """What names a session."""
+
+    app_name: str
+    user_id: str
+    id: str
+
+
+class Row(NamedTuple):
+    """A row of `sessions`."""
+
+    number: int
+    user_id: str
+    id: str
+    version: int
+    lease: int
+    update_time: float
+
+
+@dataclass(frozen=True, slots=True)
+class StateChange:
+    """What a delta does to the three scopes, in stored form."""
+
+    app: Changes
+    user: Changes
+    session: Changes
+
+    @classmethod
+    def of(cls, delta: State, subject: str) -> StateChange:
+        """The changes of `delta`; raises SessionError where a value cannot be stored."""
+        app, user, own = split_by_scope(delta)
+        return cls(_stored(app, subject, "app:"), _stored(user, subject, "user:"), _stored(own, subject, ""))
+
+    @classmethod
+    def initial(cls, state: State, subject: str) -> StateChange:
+        """The changes of a new session's state. Only a delta removes: here None is a value of the session."""
+        change = cls.of(state, subject)
+        session = {key: b"null" if value is None else value for key, value in change.session.items()}
+        return cls(change.app, change.user, session)
+
+
+def _stored(delta: State, subject: str, prefix: str) -> Changes:
+    changes: dict[str, bytes | None] = {}
+    for key, value in delta.items():
+        name = f"{prefix}{key}"
+        if not name.isascii():
+            encode_value(name, subject, f"the state key {name!r}")
+        changes[key] = None if value is None else encode_value(value, subject, f"state[{name!r}]")
+    return changes
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Makes a session; the result is its row and state."""
+
+    key: Key
+    time: float
+    change: StateChange
+
+    def __call__(self, batch: Batch) -> tuple[Row, State]:
+        connection = batch.connection
+        insertion = connection.execute(
+            "INSERT INTO sessions (app_name, user_id, id, create_time, update_time) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT DO NOTHING",
+            (*self.key, self.time, self.time),
+        )
+        if not insertion.rowcount:
+            raise AlreadyExistsError(f"Session with id {self.key.id} already exists.")
+        number = insertion.lastrowid
+        assert number is not None
+        _change_state(connection, self.key, number, self.change)
+        row = read_row(connection, self.key)
+        assert row is not None
+        return row, read_state(connection, self.key, number)
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Adds an event; the result is its sequence number. The writer's log says which version the session must have."""
+
+    key: Key
+    log: EventLog
+    lease: int
+    stored: StoredEvent
+    change: StateChange | None
+
+    def __call__(self, batch: Batch) -> int:
+        connection, log, event = batch.connection, self.log, self.stored.event
+        earlier = batch.added(log)
+        check_pairing([*log, *earlier] if earlier else log, event)
+        version = len(log) + len(earlier)
+        update = connection.execute(
+            "UPDATE sessions SET version = version + 1, update_time = ? WHERE number = ? AND version = ? AND lease = ?",
+            (event.timestamp, log.number, version, self.lease),
+        )
+        if not update.rowcount:
+            raise self._conflict(connection, version)
+        connection.execute(
+            "INSERT INTO events (session, sequence, timestamp, data) VALUES (?, ?, ?, ?)",
+            (log.number, version, event.timestamp, self.stored.data),
+        )
+        if self.change is not None:
+            _change_state(connection, self.key, log.number, self.change)
+        batch.add(log, version, event)
+        return version
+
+    def _conflict(self, connection: sqlite3.Connection, version: int) -> SessionError:
+        present = connection.execute(
+            "SELECT version, lease FROM sessions WHERE number = ?", (self.log.number,)
+        ).fetchone()
+        lost = f"event {self.stored.event.id} is not stored"
+        if present is None:
+            return SessionNotFoundError(f"the session {self.key.id!r} was deleted; {lost}")
+        if present[1] != self.lease:
+            return FencedError(f"{fenced(self.key.id, self.lease, present[1])}; {lost}")
+        return StaleSessionError(
+            f"another process appended to the session {self.key.id!r} (it has {present[0]} events, {version} were "
+            f"known here); {lost}. The session object has been brought up to date: look at the new events, then "
+            f"append again"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Removes a session with its events and its own state; the scopes it shares stay."""
+
+    key: Key
+
+    def __call__(self, batch: Batch) -> None:
+        row = read_row(batch.connection, self.key)
+        if row is not None:
+            batch.connection.execute("DELETE FROM events WHERE session = ?", (row.number,))
+            batch.connection.execute("DELETE FROM session_state WHERE session = ?", (row.number,))
+            batch.connection.execute("DELETE FROM sessions WHERE number = ?", (row.number,))
+
+
+def _change_state(connection: sqlite3.Connection, key: Key, number: int, change: StateChange) -> None:
+    app, user, session = (key.app_name,), (key.app_name, key.user_id), (number,)
+    _change(connection, "app_state", "app_name", app, change.app)
+    _change(connection, "user_state", "app_name, user_id", user, change.user)
+    _change(connection, "session_state", "session", session, change.session)
+
+
+def _change(
+    connection: sqlite3.Connection, table: str, owner: str, owned_by: tuple[str | int, ...], changes: Changes
+) -> None:
+    # `table` and `owner` are the constants above.
+    marks = ", ".join("?" * len(owned_by))
+    for key, value in changes.items():
+        if value is None:
+            connection.execute(f"DELETE FROM {table} WHERE ({owner}, key) = ({marks}, ?)", (*owned_by, key))  # noqa: S608
+        else:
+            connection.execute(
+                f"INSERT INTO {table} ({owner}, key, value) VALUES ({marks}, ?, ?) "  # noqa: S608
+                f"ON CONFLICT DO UPDATE SET value = excluded.value",
+                (*owned_by, key, value),
+            )
+
+
+_ROW = "SELECT number, user_id, id, version, lease, coalesce(update_time, 0.0) FROM sessions "
+
+
+def read_row(connection: sqlite3.Connection, key: Key) -> Row | None:
+    """The session's row, or None."""
+    row = connection.execute(_ROW + "WHERE app_name = ? AND user_id = ? AND id = ?", key).fetchone()
+    return Row(*row) if row else None
+
+
+def read_state(connection: sqlite3.Connection, key: Key, number: int) -> State:
+    """The session's state, its three scopes merged."""
+    scopes: tuple[Scope, Scope, Scope] = ({}, {}, {})
+    for scope, name, value in connection.execute(
+        "SELECT 0, key, value FROM app_state WHERE app_name = ?1 "
+        "UNION ALL SELECT 1, key, value FROM user_state WHERE app_name = ?1 AND user_id = ?2 "
+        "UNION ALL SELECT 2, key, value FROM session_state WHERE session = ?3",
+        (key.app_name, key.user_id, number),
+    ):
+        scopes[scope][name] = value
+    return _merged(key, *scopes)
+
+
+def read_all(connection: sqlite3.Connection, app_name: str, user_id: str | None) -> list[tuple[Key, Row, State]]:
+    """A user's sessions (every user's where None), by user and in the order of creation."""
+    where = "WHERE app_name = ?1" if user_id is None else "WHERE app_name = ?1 AND user_id = ?2"
+    values = (app_name,) if user_id is None else (app_name, user_id)
+    app: Scope = dict(connection.execute("SELECT key, value FROM app_state WHERE app_name = ?", (app_name,)).fetchall())
+    users: defaultdict[str, Scope] = defaultdict(dict)
+    for user, key, value in connection.execute(f"SELECT user_id, key, value FROM user_state {where}", values):  # noqa: S608
+        users[user][key] = value
+    own: defaultdict[int, Scope] = defaultdict(dict)
+    for number, key, value in connection.execute(
+        f"SELECT session, key, value FROM session_state WHERE session IN (SELECT number FROM sessions {where})",  # noqa: S608
+        values,
+    ):
+        own[number][key] = value
+    rows = [Row(*row) for row in connection.execute(f"{_ROW} {where} ORDER BY user_id, number", values)]
+    keys = [Key(app_name, row.user_id, row.id) for row in rows]
+    return [(k, row, _merged(k, app, users[row.user_id], own[row.number])) for k, row in zip(keys, rows, strict=True)]
+
+
+def _merged(key: Key, *scopes: Scope) -> State:
+    # Decoded for each session, so that no two share a value.
+    subject = f"of session {key.id!r}"
+    app, user, own = (
+        {name: _readable(decode_value, value, f"the state {name!r} {subject}") for name, value in scope.items()}
+        for scope in scopes
+    )
+    return merge_scopes(app, user, own)
+
+
+def read_tail(connection: sqlite3.Connection, number: int, first: int) -> EventRows:
+    """The events with the sequence numbers from `first` on."""
+    return connection.execute(
+        "SELECT sequence, data FROM events WHERE session = ? AND sequence >= ? ORDER BY sequence", (number, first)
+    ).fetchall()
+
+
+def read_selected(connection: sqlite3.Connection, row: Row, config: GetSessionConfig) -> EventRows:
+    """The events that `config` asks for, as GetSessionConfig.select, without the others."""
+    recent = row.version if config.num_recent_events is None else max(config.num_recent_events, 0)
+    return connection.execute(
+        "SELECT sequence, data FROM events WHERE session = ?1 AND sequence >= ?2 AND (?3 IS NULL OR timestamp >= ?3) "
+        "ORDER BY sequence",
+        (row.number, row.version - recent, config.after_timestamp),
+    ).fetchall()
+
+
+def decode_events(rows: EventRows, key: Key) -> list[Event]:
+    """The events of `rows`; takes longer than reading them, so it is not done under the reader's lock."""
+    return [_readable(decode_event, data, f"event {number} of session {key.id!r}") for number, data in rows]
+
+
+def _readable(decode: Callable[[bytes], T], data: bytes, subject: str) -> T:
+    try:
+        return decode(data)
+    except ValueError as error:
+        raise SessionError(
+            f"{subject} is damaged in the session store ({error}): restore a backup, or delete the session"
+        ) from error

@@ -1,0 +1,237 @@
+"""SqliteWriter: the one thread that commits, many writes in one transaction (group commit)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from newel.sessions.event_log import EventLog
+from newel.sessions.sqlite.database import SqliteDatabase
+from newel_kernel import Event, SessionError
+
+T = TypeVar("T")
+_MOST_PER_COMMIT = 500
+
+
+class Batch:
+    """One transaction: its connection, and the events it adds to each log when it commits."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self._added: dict[int, tuple[EventLog, int, list[Event]]] = {}
+
+    def added(self, log: EventLog) -> list[Event]:
+        """The events that this transaction has added to `log` so far."""
+        return self._added[id(log)][2] if id(log) in self._added else []
+
+    def add(self, log: EventLog, sequence: int, event: Event) -> None:
+        """Let `log` have `event` when the transaction is committed."""
+        self._added.setdefault(id(log), (log, sequence, []))[2].append(event)
+
+    def grow(self) -> None:
+        """Bring the committed events to their logs."""
+        for log, first, events in self._added.values():
+            log.grow(first, events)
+
+
+#: A write: SQL over the batch's connection. It raises a SessionError before it has changed anything, or not at all.
+Write = Callable[[Batch], T]
+
+
+@dataclass(slots=True)
+class _Item:
+    write: Write[object]
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+    result: object = None
+    error: BaseException | None = None
+
+
+class SqliteWriter:
+    """Commits writes in the order they come. The thread starts with the first one and ends in `rest`.
+
+    A commit in the event loop would save the two changes of thread, but stop everything else for as long as
+    the disk, or another process that writes, takes.
+    """
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self.database = database
+        self._queue: SimpleQueue[_Item | None] = SimpleQueue()
+        self._gate = threading.RLock()
+        self._thread: threading.Thread | None = None
+        self._closing = False
+        _writers.add(self)
+
+    async def commit(self, write: Write[T], then: Callable[[T], object] | None = None) -> T:
+        """What `write` returns, once it is durable; `then` is called with it, also where the caller is cancelled.
+
+        A write that is on its way cannot be called back, so a cancellation waits for its end: whoever is
+        cancelled finds the session either without the event or with it.
+        """
+        item = self._submit(write)
+        cancelled: asyncio.CancelledError | None = None
+        while not item.future.done():
+            try:
+                await asyncio.wait((item.future,))
+            except asyncio.CancelledError as error:
+                cancelled = error
+        failure = item.future.exception()
+        if failure is None and then is not None:
+            then(item.future.result())
+        if cancelled is not None:
+            raise cancelled
+        return item.future.result()  # type: ignore[no-any-return]
+
+    def _submit(self, write: Write[object]) -> _Item:
+        loop = asyncio.get_running_loop()
+        item = _Item(write, loop, loop.create_future())
+        with self._gate:
+            if self._closing:
+                raise SessionError(f"the session store {self.database.path!r} is closed")
+            if self._thread is None:
+                # A daemon, because the interpreter waits for other threads before it lets anybody end them.
+                self._thread = threading.Thread(target=self._run, name="newel-sessions", daemon=True)
+                self._thread.start()
+            self._queue.put(item)
+        return item
+
+    def rest(self) -> None:
+        """Commit what is waiting and end the thread; the next write starts another."""
+        with self._gate:
+            thread, self._thread = self._thread, None
+            if thread is not None:
+                self._queue.put(None)
+                if thread is not threading.current_thread():
+                    thread.join()
+
+    def close(self) -> None:
+        """Commit what is waiting and close the database."""
+        with self._gate:
+            self._closing = True
+            own = self._thread is threading.current_thread()
+            self.rest()
+        if not own:  # else (the collector ran here) the thread closes it when it ends
+            self.database.close()
+
+    def _run(self) -> None:
+        ends = False
+        while not ends:
+            items, ends = self._take()
+            if items:
+                self._commit(items)
+        if self._closing:
+            self.database.close()
+
+    def _take(self) -> tuple[list[_Item], bool]:
+        """The writes that wait (at least one is waited for), and whether the thread shall end after them."""
+        items: list[_Item] = []
+        item = self._queue.get()
+        while item is not None:
+            items.append(item)
+            if len(items) == _MOST_PER_COMMIT:
+                return items, False
+            try:
+                item = self._queue.get_nowait()
+            except Empty:
+                return items, False
+        return items, True
+
+    def _commit(self, items: list[_Item]) -> None:
+        try:
+            self._transact(items)
+        except BaseException as error:  # noqa: BLE001 - it goes to whoever waits for the write
+            if len(items) > 1:  # one of them spoils it for all: each on its own
+                for item in items:
+                    self._commit([item])
+                return
+            items[0].error = error
+        _deliver(items)
+
+    def _transact(self, items: list[_Item]) -> None:
+        with self.database.writing() as connection, self.database.explained("written"):
+            batch = Batch(connection)
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                for item in items:
+                    item.result, item.error = _outcome(item.write, batch)
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+            batch.grow()
+
+    def before_fork(self) -> None:
+        """Neither the thread nor the connections may be in use during a fork."""
+        self._gate.acquire()
+        self.rest()
+        self.database.before_fork()
+
+    def after_fork_in_parent(self) -> None:
+        """Go on."""
+        self.database.after_fork_in_parent()
+        self._gate.release()
+
+    def after_fork_in_child(self) -> None:
+        """Go on, with locks of the child's own."""
+        self.database.after_fork_in_child()
+        self._gate = threading.RLock()
+
+
+def _outcome(write: Write[object], batch: Batch) -> tuple[object, BaseException | None]:
+    try:
+        return write(batch), None
+    except SessionError as error:
+        return None, error
+
+
+def _deliver(items: Sequence[_Item]) -> None:
+    """Settle the futures, with one call into each event loop."""
+    loops: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
+    for item in items:
+        loops.setdefault(item.loop, []).append(item)
+    for loop, settled in loops.items():
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(_settle, settled)
+
+
+def _settle(items: Sequence[_Item]) -> None:
+    for item in items:
+        if item.future.done():
+            continue
+        if item.error is not None:
+            item.future.set_exception(item.error)
+        else:
+            item.future.set_result(item.result)
+
+
+_writers: weakref.WeakSet[SqliteWriter] = weakref.WeakSet()
+_forking: list[SqliteWriter] = []
+
+
+def _before_fork() -> None:
+    _forking[:] = _writers
+    for writer in _forking:
+        writer.before_fork()
+
+
+def _after_fork_in_parent() -> None:
+    while _forking:
+        _forking.pop().after_fork_in_parent()
+
+
+def _after_fork_in_child() -> None:
+    while _forking:
+        _forking.pop().after_fork_in_child()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

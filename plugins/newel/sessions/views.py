@@ -1,0 +1,93 @@
+"""Views of a stored session: whether an event may be appended through one, and how one follows its log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from newel.sessions.event_log import EventLog
+from newel_kernel import (
+    Event,
+    FencedError,
+    Session,
+    SessionError,
+    StaleSessionError,
+    apply_to_state,
+    freeze_event,
+    trim_temp,
+)
+
+
+def check_append(session: Session, event: Event, *, version: int, lease: int) -> None:
+    """Raise where `session` is no view of the stored one, which has `version` events and the epoch `lease`."""
+    if session.lease != lease:
+        raise FencedError(fenced(session.id, session.lease, lease))
+    if session.version > version:
+        raise StaleSessionError(
+            f"the session {session.id!r} was deleted and created anew since this copy of it was read "
+            f"({session.version} events then, {version} now): get it again; event {event.id} is not stored"
+        )
+    actions = event.touched_actions
+    if actions is not None and actions.state_delta:
+        check_keys(actions.state_delta, f"event {event.id} of {event.author!r}")
+
+
+def check_keys(delta: Mapping[str, object], subject: str) -> None:
+    """Raise SessionError where a key of a state delta is not a string: it has no scope."""
+    for key in delta:
+        if not isinstance(key, str):
+            raise SessionError(
+                f"{subject} cannot be stored: the state key {key!r} is {type(key).__name__}, not str; "
+                f"nothing was written"
+            )
+
+
+def fenced(session_id: str, held: int, current: int) -> str:
+    """The message of a FencedError."""
+    return (
+        f"another worker took the session {session_id!r} over (lease {current}, this view holds {held}): "
+        f"stop, and open the session again if the work is still yours"
+    )
+
+
+def catch_up(session: Session, log: EventLog, version: int | None = None) -> None:
+    """Bring a view to `version` of the log (its end where None): events, state and version.
+
+    A copy's list may hold events that the version does not count (a session that was read from JSON); they
+    are not added twice.
+    """
+    version = len(log) if version is None else version
+    if session.version >= version:
+        return
+    tail = log[session.version : version]
+    for event in tail:
+        apply_to_state(session.state, event)
+    if session.events is not log:
+        ids = {event.id for event in session.events}
+        _own(session).extend(event for event in tail if event.id not in ids)
+    session.version = version
+    session.last_update_time = log[version - 1].timestamp
+
+
+def apply_commit(session: Session, log: EventLog, sequence: int, event: Event) -> None:
+    """Apply `event`, which the store committed with the number `sequence`, to the view it was appended through."""
+    actions = event.touched_actions
+    if session.version <= sequence:
+        if session.version < sequence:
+            catch_up(session, log, sequence)
+        if actions is not None:
+            apply_to_state(session.state, event)
+        if session.events is not log:
+            _own(session).append(event)
+        session.version = sequence + 1
+        session.last_update_time = event.timestamp
+    # Else a later append through the same view was applied first and brought this event along.
+    if actions is not None:
+        trim_temp(event)
+    freeze_event(event)
+
+
+def _own(session: Session) -> list[Event]:
+    """The events of a copy, as a list; what was a live view of another log becomes a copy."""
+    if isinstance(session.events, EventLog):
+        session.events = list(session.events)
+    return session.events

@@ -1,0 +1,101 @@
+"""The client of outgoing requests: it connects to what was checked, and stays within its bounds."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+import pytest
+
+from newel.net import FetchError, Policy, UrlRefusedError, fetch, fetch_blocking
+
+
+def test_the_connection_goes_to_the_address_that_was_checked(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.page("/", b"hello")
+    asked: list[str] = []
+    real = socket.getaddrinfo
+
+    def rebinding(host: str, port: int, *rest: Any, **named: Any) -> list[Any]:
+        if host != "rebound.example":
+            return real(host, port, *rest, **named)
+        asked.append(host)  # the second answer would lead elsewhere
+        return [(socket.AF_INET, 1, 6, "", ("127.0.0.1" if len(asked) == 1 else "10.255.255.1", port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", rebinding)
+    reply = fetch_blocking(f"http://rebound.example:{site.port}/", Policy(allow=(site.address,)))
+    assert (reply.body, asked) == (b"hello", ["rebound.example"])
+    assert site.seen[0][2]["host"] == f"rebound.example:{site.port}"
+
+
+@pytest.mark.parametrize("entry", ["127.0.0.1", "127.0.0.0/8", "localhost", "{address}", "localhost:{port}"])
+def test_what_is_allowed_may_be_fetched(site: Any, entry: str) -> None:
+    site.page("/x", b"inside")
+    allow = entry.format(address=site.address, port=site.port)
+    host = f"localhost:{site.port}" if "localhost" in entry else None
+    assert asyncio.run(fetch(site.url("/x", host), Policy(allow=(allow,)))).body == b"inside"
+
+
+@pytest.mark.parametrize("location", ["http://169.254.169.254/latest", "http://127.0.0.2/", "file:///etc/passwd"])
+def test_each_redirect_is_checked(site: Any, location: str) -> None:
+    site.page("/", b"", status=302, Location=location)
+    with pytest.raises(UrlRefusedError):
+        fetch_blocking(site.url(), Policy(allow=(site.address,)))
+
+
+def test_a_redirect_within_the_rules_is_followed_and_keeps_credentials_at_home(site: Any) -> None:
+    site.page("/", b"", status=302, Location="/next")
+    site.page("/next", b"", status=307, Location=f"http://localhost:{site.port}/last")
+    site.page("/last", b"there")
+    policy = Policy(allow=(site.address, "localhost"))
+    reply = fetch_blocking(site.url(), policy, method="POST", headers={"Authorization": "Bearer t"}, body=b"x")
+    assert (reply.body, reply.url) == (b"there", f"http://localhost:{site.port}/last")
+    assert [(method, "authorization" in headers) for method, _, headers in site.seen] == [
+        ("POST", True), ("GET", True), ("GET", False),
+    ]  # fmt: skip
+
+
+def test_a_circle_of_redirects_ends(site: Any) -> None:
+    site.page("/", b"", status=301, Location="/")
+    with pytest.raises(FetchError, match="redirects more than 3 times"):
+        fetch_blocking(site.url(), Policy(allow=(site.address,), max_redirects=3))
+    assert len(site.seen) == 4
+
+
+def test_a_large_body_is_cut(site: Any) -> None:
+    site.page("/", b"x" * 10_000)
+    reply = fetch_blocking(site.url(), Policy(allow=(site.address,), max_bytes=100))
+    assert (len(reply.body), reply.truncated) == (100, True)
+
+
+@pytest.mark.parametrize("part", ["headers", "body"])
+def test_a_slow_server_is_left(site: Any, part: str) -> None:
+    def drip(request: BaseHTTPRequestHandler) -> None:
+        request.wfile.write(b"HTTP/1.0 200 OK\r\n" + (b"\r\n" if part == "body" else b""))
+        while not site.done.wait(0.05):
+            try:
+                request.wfile.write(b"a" if part == "body" else b"X: y\r\n")
+                request.wfile.flush()
+            except OSError:
+                return
+
+    site.pages["/"] = drip
+    before = time.monotonic()
+    with pytest.raises(FetchError, match=r"took longer than 0\.3 seconds"):
+        fetch_blocking(site.url(), Policy(allow=(site.address,), seconds=0.3))
+    assert time.monotonic() - before < 3
+
+
+def test_what_cannot_be_reached_or_read_is_a_fetch_error(site: Any) -> None:
+    site.page("/zip", b"...", Content_Encoding="gzip")
+    with pytest.raises(FetchError, match="encoding 'gzip'"):
+        fetch_blocking(site.url("/zip"), Policy(allow=(site.address,)))
+    with pytest.raises(FetchError, match="cannot be resolved"):
+        fetch_blocking("http://nowhere.invalid/")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        with pytest.raises(FetchError, match="no connection to"):
+            fetch_blocking(f"http://127.0.0.1:{port}/", Policy(allow=("127.0.0.1",)))
