@@ -13,8 +13,7 @@ from typing import NamedTuple
 import pytest
 from jsonschema import Draft202012Validator
 
-from newel.agents.yaml_positions import read_document
-from newel.apps.app_schema import file_schema
+from newel.files import file_schema, read_document
 from newel_kernel import compose, host
 from newel_kernel.distribution import Distribution
 from newel_kernel.errors import CompositionError, ConfigurationError

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from newel.agents.yaml_positions import Document, read_document
+from newel.files import read_document
+from newel.files.document import Document
 from newel_kernel.errors import AgentConfigError
 
 

@@ -10,13 +10,11 @@ import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
-from newel.agents.yaml_fields import CALLBACKS
-from newel.agents.yaml_positions import read_document
-from newel.agents.yaml_schema import DESCRIPTIONS, agent_schema
 from newel.apps import App
-from newel.apps.app_schema import DESCRIPTIONS as APP_DESCRIPTIONS
-from newel.apps.app_schema import app_schema, file_schema
 from newel.cli.group import cli
+from newel.files import agent_schema, app_schema, file_schema, read_document
+from newel.files.fields import CALLBACKS
+from newel.files.schema import APP_DESCRIPTIONS, DESCRIPTIONS
 from newel_kernel import compose
 from newel_kernel.composition import Composition
 from newel_kernel.types.config import GenerateContentConfig

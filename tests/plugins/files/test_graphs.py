@@ -10,9 +10,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
-from newel.agents import yaml_edges, yaml_nodes
-from newel.agents.yaml_positions import read_document
-from newel.agents.yaml_schema import agent_schema
+from newel.files import agent_schema, nodes, read_document
+from newel.files import graphs as graphs_module
 from newel_kernel import AgentType, compose, hookimpl
 from newel_kernel.distribution import Distribution
 
@@ -76,8 +75,8 @@ def graphs(folder: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     package.Edge, package.BaseNode, package.RetryConfig = Edge, Node, RetryConfig
     package.JoinNode = lambda name, **options: Node(name, "join", options)
     package.node = lambda subject, name=None, **options: Node(name or subject.name, subject, options)
-    for module in (yaml_nodes, yaml_edges):
-        monkeypatch.setattr(module, "workflow", lambda: package)
+    for module in (nodes, graphs_module):
+        monkeypatch.setattr(module, "workflow", package)
     folder.composition = compose(Distribution(name="test", plugins=("agents", "builtin_tools")), plugins=[Plugin()])
     folder.write("parts.py", PARTS)
     folder.write("writer.yaml", "name: writer\n")

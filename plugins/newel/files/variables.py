@@ -1,13 +1,12 @@
-"""Environment variables in agent files: ``${NAME}`` in a value, and errors that do not tell what it stands for."""
+"""Environment variables in agent files: ``${NAME}`` in a value, and errors that do not reveal its value."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from newel.agents.yaml_syntax import Steps
+from newel.files.syntax import Steps
 from newel_kernel.errors import AgentConfigError
 
 _REFERENCE = re.compile(r"\$(?:(?P<escaped>\$)(?=\{)|\{(?P<name>[^{}]*)\}|(?P<open>\{))")
@@ -20,7 +19,7 @@ _PIECE = 8
 Fault = Callable[[Steps, str], AgentConfigError]
 
 
-def interpolated(value: Any, steps: Steps, fault: Fault, used: dict[str, str]) -> Any:
+def interpolated(value: object, steps: Steps, fault: Fault, used: dict[str, str]) -> object:
     """`value` with every ``${NAME}`` replaced by the variable; ``$${`` stands for ``${``.
 
     Variables that were read are added to `used`. What is wrong is raised as `fault` makes it.
@@ -71,7 +70,7 @@ def _without(text: str, value: str, shown: str) -> str:
     return text
 
 
-def tells(error: BaseException, used: Mapping[str, str]) -> bool:
+def reveals(error: BaseException, used: Mapping[str, str]) -> bool:
     """Whether an error, or one that it came from, shows the value of a variable."""
     seen: set[int] = set()
     waiting: list[BaseException | None] = [error]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from newel_kernel.types.config import GenerateContentConfig
+
+#: A part of a JSON schema.
+Shape = dict[str, Any]
 
 #: A name of the app's code.
 DOTTED = r"^\.?[^\W\d_]\w*(\.[^\W\d_]\w*)+$"
@@ -15,29 +18,29 @@ _VARIABLE = r"\$\{"
 _NOT_ITS_OWN = ("tools", "system_instruction", "response_schema")
 
 
-def ref(name: str) -> dict[str, Any]:
+def ref(name: str) -> Shape:
     """A reference to a definition."""
     return {"$ref": f"#/$defs/{name}"}
 
 
-def several(shape: dict[str, Any]) -> dict[str, Any]:
+def several(shape: Shape) -> Shape:
     """A list."""
     return {"type": "array", "items": shape}
 
 
-def mapping(required: Iterable[str] = (), **properties: Any) -> dict[str, Any]:
+def mapping(required: Iterable[str] = (), **properties: Shape) -> Shape:
     """A mapping with these keys and no others."""
     return {
         "type": "object", "properties": properties, "required": list(required), "additionalProperties": False,
     }  # fmt: skip
 
 
-def any_of(*shapes: dict[str, Any]) -> dict[str, Any]:
+def any_of(*shapes: Shape) -> Shape:
     """One of several shapes."""
     return {"anyOf": list(shapes)}
 
 
-def code_of(names: list[str]) -> dict[str, Any]:
+def code_of(names: list[str]) -> Shape:
     """Code by the name of an installed one or as module.attribute, alone or with arguments."""
     own = {"type": "string", "pattern": DOTTED}
     name = any_of({"enum": names}, own, ref("variable")) if names else any_of(own, ref("variable"))
@@ -45,7 +48,7 @@ def code_of(names: list[str]) -> dict[str, Any]:
 
 
 _TEXT = {"type": "string"}
-_OPTIONS: dict[str, Any] = {
+_OPTIONS: dict[str, Shape] = {
     "rerun_on_resume": {"type": "boolean"},
     "retry_config": {"type": "object", "description": "The fields of a RetryConfig, such as max_attempts."},
     "timeout": {"type": "number"},
@@ -57,11 +60,11 @@ _ROUTE = any_of({"type": "boolean"}, {"type": "integer"}, _TEXT)
 _ENDS = any_of(ref("node"), several(ref("node")))
 
 
-def _subject(key: str, shape: dict[str, Any]) -> dict[str, Any]:
+def _subject(key: str, shape: Shape) -> Shape:
     return mapping([key], name=_TEXT, agent_class={"const": "FunctionNode"}, **{key: shape}, **_OPTIONS)
 
 
-SHAPES: dict[str, Any] = {
+SHAPES: dict[str, Shape] = {
     "any": {},
     "text": _TEXT,
     "variable": {
@@ -121,7 +124,7 @@ SHAPES: dict[str, Any] = {
 }  # fmt: skip
 
 
-def generation() -> dict[str, Any]:
+def generation() -> Shape:
     """The configuration of model calls, in both spellings, without what an agent says elsewhere."""
     snake = GenerateContentConfig.model_json_schema(by_alias=False)
     camel = GenerateContentConfig.model_json_schema(by_alias=True)
@@ -134,7 +137,7 @@ def generation() -> dict[str, Any]:
     return merged
 
 
-def _both(snake: dict[str, Any], camel: dict[str, Any]) -> dict[str, Any]:
+def _both(snake: Shape, camel: Shape) -> Shape:
     if "enum" in snake:  # an unknown value is kept, and case does not count
         return {**{key: value for key, value in snake.items() if key not in ("enum", "type")},
                 **any_of({"enum": snake["enum"]}, _TEXT)}  # fmt: skip
@@ -144,24 +147,24 @@ def _both(snake: dict[str, Any], camel: dict[str, Any]) -> dict[str, Any]:
     return {**snake, "properties": {**camel["properties"], **snake["properties"]}, "required": required}
 
 
-def with_variables(schema: Any) -> Any:
+def with_variables(schema: Shape) -> Shape:
     """`schema`, in which a number, a truth value or a choice may also be a variable: ``${NAME}``."""
-    if isinstance(schema, list):
-        return [with_variables(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    done = {
-        key: value if key in ("enum", "const", "default", "examples", "required") else with_variables(value)
-        for key, value in schema.items()
-    }
+    kept_as_is = ("enum", "const", "default", "examples", "required")
+    done: Shape = {key: value if key in kept_as_is else _each(value) for key, value in schema.items()}
     kind = done.get("type")
     if kind in ("number", "integer", "boolean") or ("enum" in done and kind == "string"):
-        kept = {key: done.pop(key) for key in ("default", "description", "title") if key in done}
-        return {**any_of(done, ref("variable")), **kept}
+        notes: Shape = {key: done.pop(key) for key in ("default", "description", "title") if key in done}
+        return {**any_of(done, ref("variable")), **notes}
     return done
 
 
-def pruned(schema: dict[str, Any]) -> dict[str, Any]:
+def _each(value: object) -> object:
+    if isinstance(value, list):
+        return [_each(item) for item in value]
+    return with_variables(value) if isinstance(value, dict) else value
+
+
+def pruned(schema: Shape) -> Shape:
     """`schema` with the definitions that something refers to, nested ones among the others."""
     definitions = schema.pop("$defs")
     for shape in list(definitions.values()):
@@ -176,7 +179,7 @@ def pruned(schema: dict[str, Any]) -> dict[str, Any]:
     return {**schema, "$defs": {name: definitions[name] for name in sorted(needed)}}
 
 
-def _references(schema: Any) -> Iterable[str]:
+def _references(schema: object) -> Iterator[str]:
     if isinstance(schema, list):
         for item in schema:
             yield from _references(item)

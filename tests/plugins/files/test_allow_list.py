@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from newel.agents.allow_list import AppCode
+from newel.files import AppCode
 from newel_kernel.errors import ConfigurationError
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from newel.apps.app_file import read_app
+from newel.files import load_file
 from newel_kernel import compose
 from newel_kernel.errors import AgentConfigError
 
@@ -78,7 +78,7 @@ def read_or_refuse(folder: Path, text: str) -> None:
     file = folder / "a.yaml"
     file.write_text(text, encoding="utf-8")
     try:
-        read_app(file, compose("adk"))
+        load_file(file, compose("adk"))
     except AgentConfigError as error:
         message = str(error)
         assert re.match(r".*/(a|child)\.yaml:\d+: .", message)
