@@ -38,17 +38,5 @@ _WHERE = {
     "read_document": "newel.files.document",
 }
 
-__all__ = [
-    "AgentRefConfig",
-    "AppCode",
-    "ArgumentConfig",
-    "CodeConfig",
-    "agent_schema",
-    "app_fields",
-    "app_schema",
-    "file_schema",
-    "load_agent",
-    "load_file",
-    "read_document",
-]
+__all__ = list(_WHERE)
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

@@ -7,14 +7,14 @@ from typing import TypeGuard, cast
 
 from pydantic import BaseModel
 
-from newel.files.compilation import Compilation, Factory, Place, checked_suffix, kind_of
+from newel.files.compilation import Compilation, Place, checked_suffix, kind_of
 from newel.files.fields import FIELDS, SPELLINGS
 from newel.files.names import located
 from newel.files.plans import Form, ModelPlan
 from newel_kernel.composing import compose_once
 from newel_kernel.composition import Composition
 from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.errors import AgentConfigError, ConfigurationError
+from newel_kernel.errors import ConfigurationError
 
 DEFAULT_CLASS = "LlmAgent"
 FORM = Form(FIELDS, SPELLINGS, companions={"nodes": "edges"}, further=("agent_class",))
@@ -31,7 +31,7 @@ class AgentPlan(ModelPlan):
         if self.name is not None:
             place.claim(self.name, "name")
         if "." in class_name and class_name not in place.app.installed("AgentType"):
-            find = self._located(class_name)
+            find = located(place, class_name, "agent_class", kind="AgentType")
             self.read_ahead()
             place.app.later.append(lambda: self._check_own(class_name, find()))
             return
@@ -46,17 +46,6 @@ class AgentPlan(ModelPlan):
         """The agent's name, where it has one."""
         name = self.data.get("name")
         return name if isinstance(name, str) else None
-
-    def _located(self, class_name: str) -> Factory:
-        """The app's class of that name; an installed type is not named by its module."""
-        try:
-            return located(self.place, class_name, "agent_class")
-        except AgentConfigError as error:
-            short = class_name.rpartition(".")[2]
-            if short not in self.place.app.installed("AgentType"):
-                raise
-            message = f"{error}; the installed {short!r} is written without a module"
-        raise AgentConfigError(message)
 
     def _check_own(self, class_name: str, kind: object) -> None:
         """Check against a class of the app, which an agent's file waits for until every file has been read."""

@@ -26,13 +26,17 @@ def read_code(place: Place) -> Factory:
     return lambda: resolved(place, config, find())
 
 
-def located(place: Place, name: str, *below: str) -> Factory:
-    """Check that the app's folder has the module of a name; the result imports it. `below` leads to the name."""
-    code = place.app.code
+def located(place: Place, name: str, *below: str, kind: str = "") -> Factory:
+    """Check that the app's folder has the module of a name; the result imports it.
+
+    `below` leads to the name. Where plugins provide something of `kind` by that name, the error says so.
+    """
+    code, short = place.app.code, name.rpartition(".")[2]
     try:
         code.check(name)
     except ConfigurationError as error:
-        raise place.error(str(error), *below) from error
+        hint = f"; the installed {short!r} is written without a module" if short in place.app.installed(kind) else ""
+        raise place.error(f"{error}{hint}", *below) from error
 
     def find() -> object:
         try:
@@ -60,10 +64,11 @@ def called(place: Place, name: str, call: Callable[[], T]) -> T:
     except AgentConfigError:
         raise
     except Exception as error:
-        raise place.error(f"{name!r} cannot be made of these args: {_reason(error)}", "args") from error
+        raise place.error(f"{name!r} cannot be made of these args: {reason(error)}", "args") from error
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
+    """What an error of the app's code says, in a message."""
     if isinstance(error, NewelError):
         return str(error)
     if isinstance(error, ValidationError):  # its text would show the values, cut short

@@ -13,7 +13,8 @@ from pydantic import BaseModel, ValidationError
 from newel.files.compilation import Constant, Factory, Place
 from newel.files.document import problems, unknown_key
 from newel.files.fields import FieldKind, kind_by_annotation
-from newel_kernel.errors import ConfigurationError, PluginError
+from newel.files.names import reason
+from newel_kernel.errors import NewelError
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +133,10 @@ class ModelPlan:
         except ValidationError as error:
             faults = list(problems(error, self.place.steps, self._kind.model_fields))
             raise document.errors(faults) from error
-        except (ConfigurationError, PluginError, ValueError, TypeError) as error:
+        except (NewelError, ValueError, TypeError) as error:
             raise self.place.error(str(error)) from error
+        except Exception as error:  # of the class's own code
+            raise self.place.error(reason(error)) from error
 
 
 def _takes_fields(kind: type[BaseModel]) -> bool:

@@ -13,7 +13,7 @@ from newel.files.references import ArgumentConfig, CodeConfig
 from newel.tools.tool_configs import ToolArgsConfig
 from newel_kernel.contracts.agent import BaseAgent
 from newel_kernel.contracts.tool import BaseTool, BaseToolset
-from newel_kernel.errors import AgentConfigError, ConfigurationError
+from newel_kernel.errors import ConfigurationError
 
 
 def provided(kind: str, resolve: Callable[[Place, CodeConfig, object], object] = resolved) -> Reader:
@@ -24,13 +24,8 @@ def provided(kind: str, resolve: Callable[[Place, CodeConfig, object], object] =
         installed = place.app.installed(kind)
         if config.name in installed:
             return _created(place, config, installed[config.name].item.create)
-        short = config.name.rpartition(".")[2]
-        if short != config.name:
-            hint = f"; the installed {short!r} is written without a module" if short in installed else ""
-            try:
-                find = located(place, config.name)
-            except AgentConfigError as error:
-                raise AgentConfigError(f"{error}{hint}") from None
+        if "." in config.name:
+            find = located(place, config.name, kind=kind)
             return lambda: resolve(place, config, find())
         try:
             place.app.composition.find(kind, config.name)

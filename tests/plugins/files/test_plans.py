@@ -184,3 +184,8 @@ def test_contents_schemas_and_graphs(app: Any) -> None:
     assert type(app.load("agent_class: LangGraphAgent\nname: g\ngraph: graphs.compiled\n").graph).__name__ == "G"
     assert "graph is missing" in app.refused("agent_class: LangGraphAgent\nname: g\n")
     assert "has `role` and `parts`" in app.refused("name: x\nstatic_instruction: {text: hi}\n")
+
+
+def test_what_a_class_raises_is_a_fault_of_its_file(app: Any) -> None:
+    message = app.refused("agent_class: kinds.Splitting\nname: x\nwords: 3\n")
+    assert message == "root_agent.yaml:1: AttributeError: 'int' object has no attribute 'split'"
