@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeGuard, cast
 
 from pydantic import BaseModel
 
-from newel.files.compilation import Compilation, Place, checked_suffix, kind_of
+from newel.files.compilation import Compilation, Place, check_suffix, kind_of
 from newel.files.fields import FIELDS, SPELLINGS
-from newel.files.names import located
+from newel.files.names import importer
 from newel.files.plans import Form, ModelPlan
 from newel_kernel.composing import compose_once
 from newel_kernel.composition import Composition
@@ -31,7 +32,7 @@ class AgentPlan(ModelPlan):
         if self.name is not None:
             place.claim(self.name, "name")
         if "." in class_name and class_name not in place.app.installed("AgentType"):
-            find = located(place, class_name, "agent_class", kind="AgentType")
+            find = importer(place, class_name, "agent_class", kind="AgentType")
             self.read_ahead()
             place.app.later.append(lambda: self._check_own(class_name, find()))
             return
@@ -54,7 +55,7 @@ class AgentPlan(ModelPlan):
             raise self.place.error(message, "agent_class")
         config_type = getattr(kind, "config_type", None)
         if isinstance(config_type, type) and issubclass(config_type, BaseModel):
-            self.config = Place(self.place.file, self.place.steps, dict(self.data)).parsed(config_type)
+            self.config = replace(self.place, value=dict(self.data)).parsed(config_type)
         self.check(kind)
 
     def _is_agent_class(self, kind: object) -> TypeGuard[type[BaseModel]]:
@@ -72,6 +73,6 @@ def load_agent(config_path: str | Path, *, composition: Composition | None = Non
     installed plugins give them (those of `composition`, by default the process's distribution). A fault is an
     AgentConfigError whose message starts with ``file:line``.
     """
-    file = checked_suffix(Path(config_path))
+    file = check_suffix(Path(config_path))
     compilation = Compilation(file.parent, composition or compose_once(), AgentPlan)
     return cast(BaseAgent, compilation.result(file, AgentPlan))

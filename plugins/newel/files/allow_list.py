@@ -45,13 +45,13 @@ class AppCode:
         """
         if not _DOTTED.fullmatch(name):
             raise ConfigurationError(f"{name!r} is no name of the form module.function (without leading underscores)")
-        located = self._locate(tuple(name.removeprefix(".").split(".")))
-        if located is None:
+        path = self._locate(tuple(name.removeprefix(".").split(".")))
+        if path is None:
             raise ConfigurationError(
                 f"{name!r} is not allowed here: it is no module of the app's folder {self.folder.name!r}; "
                 f"define it in a file there (a function `f` in tools.py is tools.f), or install a plugin that has it"
             )
-        return located
+        return path
 
     def module(self, *parts: str) -> ModuleType:
         """A module of the folder, imported; without parts the folder's own package."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,10 +13,10 @@ from newel.apps.base_events_summarizer import BaseEventsSummarizer
 from newel.apps.configs import EventsCompactionConfig
 from newel.apps.llm_event_summarizer import LlmEventSummarizer
 from newel.files.agents import AgentPlan
-from newel.files.compilation import SUFFIXES, Compilation, Constant, Factory, Place, Reader, checked_suffix, kind_of
+from newel.files.compilation import SUFFIXES, Compilation, Constant, Factory, Place, Reader, check_suffix, kind_of
 from newel.files.document import unknown_key
 from newel.files.fields import FieldKind
-from newel.files.names import called, instance, list_of, located, read_agent, read_code
+from newel.files.names import call, importer, instance, list_of, read_agent, read_code
 from newel.files.plans import Form, ModelPlan
 from newel.files.references import CodeConfig
 from newel_kernel.composing import compose_once
@@ -30,7 +31,7 @@ NOUN = "an app file"
 
 def load_file(path: str | Path, composition: Composition | None = None) -> App | BaseAgent:
     """The agent of an agent's file, or the App of an app's file, which has `root_agent` among its keys."""
-    file = checked_suffix(Path(path), NOUN)
+    file = check_suffix(Path(path), NOUN)
     compilation = Compilation(file.parent, composition or compose_once(), AgentPlan)
     return cast(App | BaseAgent, compilation.result(file, _plan))
 
@@ -72,7 +73,7 @@ def _read_plugin(place: Place) -> Factory:
     if "." not in config.name:
         message = unknown_key(config.name, "plugins", names).replace("unknown key", "there is no plugin", 1)
         raise place.error(f"{message}; or name one of the app's folder as module.name")
-    return instance(place, config, located(place, config.name))
+    return instance(place, config, importer(place, config.name))
 
 
 def _read_compaction(place: Place) -> Factory:
@@ -80,7 +81,7 @@ def _read_compaction(place: Place) -> Factory:
     if not isinstance(value, Mapping):
         raise place.error(f"{place.key}: a mapping is wanted, not {kind_of(value)}")
     rest = {key: item for key, item in value.items() if key != "summarizer"}
-    config = Place(place.file, place.steps, rest).parsed(EventsCompactionConfig)
+    config = replace(place, value=rest).parsed(EventsCompactionConfig)
     if value.get("summarizer") is None:
         return Constant(config)
     make = _read_summarizer(place.child("summarizer", value["summarizer"]))
@@ -91,7 +92,7 @@ def _read_summarizer(place: Place) -> Factory:
     """`LlmEventSummarizer` with `llm` as a model's address, or one of the app's code."""
     config = place.parsed(CodeConfig)
     if config.name != LlmEventSummarizer.__name__:
-        make = instance(place, config, located(place, config.name))
+        make = instance(place, config, importer(place, config.name))
     else:
         make = _own_summarizer(place, config)
 
@@ -111,7 +112,7 @@ def _own_summarizer(place: Place, config: CodeConfig) -> Factory:
         raise place.error("LlmEventSummarizer has the args `llm`, a model's address, and `prompt_template`")
 
     def make() -> LlmEventSummarizer:
-        model = called(place, config.name, lambda: place.app.composition.model(args["llm"]))
+        model = call(place, config.name, lambda: place.app.composition.model(args["llm"]))
         return LlmEventSummarizer(model, args.get("prompt_template"))
 
     return make
@@ -124,7 +125,7 @@ def _service(kind: str) -> Reader:
         uri = place.value
         if isinstance(uri, Mapping):
             config = place.parsed(CodeConfig)
-            return instance(place, config, located(place, config.name))
+            return instance(place, config, importer(place, config.name))
         if not isinstance(uri, str) or ":" not in uri:
             raise place.error(f"{place.key}: a URI is wanted, such as memory: (or {{name: module.object}})")
         address = uri

@@ -23,7 +23,7 @@ def check_call(function: Callable[..., object], config: CodeConfig) -> None:
         signature.bind(*config.positional, **config.keywords)
 
 
-def applied(function: Callable[..., object], config: CodeConfig) -> object:
+def apply(function: Callable[..., object], config: CodeConfig) -> object:
     """What a name with arguments means.
 
     Where the arguments complete the call, it is made, and what it returns is meant (a class, a factory). Where a

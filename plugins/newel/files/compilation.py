@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from newel.files.allow_list import AppCode
 from newel.files.document import Document, problems, read_document
 from newel.files.syntax import Steps
-from newel.files.variables import masked, reveals
+from newel.files.variables import mask, reveals
 from newel_kernel.composition import Composition
 from newel_kernel.errors import AgentConfigError
 from newel_kernel.ordering import Owned
@@ -84,7 +84,7 @@ class Compilation:
         if not reveals(fault, self._variables):
             raise fault
         place, colon, message = str(fault).partition(": ")
-        raise type(fault)(f"{place}{colon}{masked(message, self._variables)}")  # without the errors behind it
+        raise type(fault)(f"{place}{colon}{mask(message, self._variables)}")  # without the errors behind it
 
     def _first(self, file: Path) -> Place:
         document = self.read(file)
@@ -197,7 +197,7 @@ class Place:
 Reader = Callable[[Place], Factory]
 
 
-def checked_suffix(file: Path, noun: str = "an agent file") -> Path:
+def check_suffix(file: Path, noun: str = "an agent file") -> Path:
     """`file`, if its name is that of a YAML file."""
     if file.suffix not in SUFFIXES:
         raise AgentConfigError(f"{file}:1: {noun} ends in .yaml or .yml; rename it")

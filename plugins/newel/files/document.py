@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from newel.files.syntax import Steps, one_line, parse, read_text
-from newel.files.variables import interpolated
+from newel.files.variables import interpolate
 from newel_kernel.errors import AgentConfigError, did_you_mean
 
 
@@ -53,7 +53,7 @@ def read_document(file: Path) -> Document:
     for key in data:
         if not isinstance(key, str):
             raise document.error((str(key),), f"the key {key!r} is no text; an agent file has keys such as `name`")
-    values = interpolated(data, (), document.error, document.variables)
+    values = interpolate(data, (), document.error, document.variables)
     assert isinstance(values, dict)
     return Document(file, values, lines, document.variables)
 

@@ -15,7 +15,7 @@ from typing import Annotated, Union, get_args, get_origin
 from newel.files.compilation import Constant, Factory, Place, Reader
 from newel.files.graphs import read_edges
 from newel.files.names import list_of, read_agent, read_code
-from newel.files.tools import provided, read_tool, read_tools
+from newel.files.tools import read_tool, read_tools, reader_of
 from newel_kernel.contracts.agent import BaseAgent
 from newel_kernel.contracts.model import BaseLlm
 from newel_kernel.contracts.tool import BaseTool, BaseToolset
@@ -127,7 +127,7 @@ _TEXT = FieldKind(read_text, "text")
 _TOOL = FieldKind(read_tool, "tool")
 
 FIELDS: dict[str, FieldKind] = {
-    "code_executor": FieldKind(provided("CodeExecutor"), "codeExecutor"),
+    "code_executor": FieldKind(reader_of("CodeExecutor"), "codeExecutor"),
     "edges": FieldKind(read_edges, "edges"),
     "generate_content_config": FieldKind(read_generation, "generateContentConfig"),
     "global_instruction": _TEXT,
@@ -136,7 +136,7 @@ FIELDS: dict[str, FieldKind] = {
     "instruction": _TEXT,
     "model": _MODEL,
     "output_schema": _SCHEMA,
-    "planner": FieldKind(provided("Planner"), "planner"),
+    "planner": FieldKind(reader_of("Planner"), "planner"),
     "state_schema": _SCHEMA,
     "static_instruction": FieldKind(read_content, "content"),
     "sub_agents": FieldKind(list_of(read_agent), "agentReferences"),

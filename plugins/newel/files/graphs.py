@@ -7,13 +7,14 @@ An edge is a chain (``[START, a, {urgent: b, DEFAULT: c}]``, a list in it being 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from newel import workflow
 from newel.files.compilation import Factory, Place, kind_of
 from newel.files.document import unknown_key
-from newel.files.names import called
+from newel.files.names import call
 from newel.files.nodes import DEFAULT, START, Node, read_node
 from newel_kernel.errors import did_you_mean
 
@@ -94,7 +95,7 @@ class _Graph:
     def _side_by_side(self, place: Place, value: object) -> list[Factory]:
         """The nodes at one end of an edge; faults are reported at the edge."""
         values = value if isinstance(value, list) else [value]
-        return [self._node(Place(place.file, place.steps, one)) for one in values]
+        return [self._node(replace(place, value=one)) for one in values]
 
     def _chain(self, place: Place) -> Factory:
         items = place.items()
@@ -165,7 +166,7 @@ def _is_node(value: Mapping[Any, object]) -> bool:
 
 def _make_edge(place: Place, before: Factory, after: Factory, route: object) -> object:
     from_node, to_node = before(), after()
-    return called(place, "edge", lambda: workflow.Edge(from_node=from_node, to_node=to_node, route=route))
+    return call(place, "edge", lambda: workflow.Edge(from_node=from_node, to_node=to_node, route=route))
 
 
 def _route(key: object) -> object:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from newel.files.calls import applied
+from newel.files.calls import apply
 from newel.files.compilation import SUFFIXES, Factory, Place, Plan, Reader, SourceFile
 from newel.files.document import problems
 from newel.files.references import AgentRefConfig, CodeConfig
@@ -22,11 +22,11 @@ T = TypeVar("T")
 def read_code(place: Place) -> Factory:
     """A ``module.attribute`` of the app, with the arguments of its call where it has any."""
     config = place.parsed(CodeConfig)
-    find = located(place, config.name)
-    return lambda: resolved(place, config, find())
+    find = importer(place, config.name)
+    return lambda: evaluate(place, config, find())
 
 
-def located(place: Place, name: str, *below: str, kind: str = "") -> Factory:
+def importer(place: Place, name: str, *below: str, kind: str = "") -> Factory:
     """Check that the app's folder has the module of a name; the result imports it.
 
     `below` leads to the name. Where plugins provide something of `kind` by that name, the error says so.
@@ -47,20 +47,20 @@ def located(place: Place, name: str, *below: str, kind: str = "") -> Factory:
     return find
 
 
-def resolved(place: Place, config: CodeConfig, value: object) -> object:
+def evaluate(place: Place, config: CodeConfig, value: object) -> object:
     """`value`, or what it makes of the arguments of `config`."""
     if config.args is None:
         return value
     if not callable(value):
         raise place.error(f"{config.name!r} takes no args: it is not callable; remove `args`")
     function = value
-    return called(place, config.name, lambda: applied(function, config))
+    return call(place, config.name, lambda: apply(function, config))
 
 
-def called(place: Place, name: str, call: Callable[[], T]) -> T:
-    """What `call` returns for the file's arguments; whatever it raises is the file's problem."""
+def call(place: Place, name: str, function: Callable[[], T]) -> T:
+    """What `function` returns for the file's arguments; whatever it raises is the file's problem."""
     try:
-        return call()
+        return function()
     except AgentConfigError:
         raise
     except Exception as error:
@@ -83,7 +83,7 @@ def instance(place: Place, config: CodeConfig, find: Factory) -> Factory:
         value: Any = find()
         if config.args is None and not isinstance(value, type):
             return value
-        return called(place, config.name, lambda: applied(value, config))
+        return call(place, config.name, lambda: apply(value, config))
 
     return make
 
@@ -112,12 +112,12 @@ def read_agent(place: Place) -> Factory:
 
 def read_agent_of_code(place: Place, name: str) -> Factory:
     """An agent object of the app's code."""
-    find = located(place, name)
+    find = importer(place, name)
 
     def make() -> BaseAgent:
         agent = find()
         if not isinstance(agent, BaseAgent):
-            raise place.error(f"{name!r} is {described(agent)}, not an agent; name an agent object")
+            raise place.error(f"{name!r} is {describe(agent)}, not an agent; name an agent object")
         # A module outlives one reading of the file, and its agent can be adopted once.
         agent = agent.clone() if agent.parent_agent is not None else agent
         _claim_tree(place, agent)
@@ -160,6 +160,6 @@ def _file_of_app(place: Place, config_path: str) -> Path:
     return file
 
 
-def described(value: object) -> str:
+def describe(value: object) -> str:
     """What an object of the app's code is, in a message."""
     return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from newel import workflow
 from newel.files.compilation import SUFFIXES, Factory, Place, kind_of
 from newel.files.document import unknown_key
-from newel.files.names import called, described, plan_file, read_code
+from newel.files.names import call, describe, plan_file, read_code
 from newel.files.tools import read_tool
 
 START = "START"
@@ -39,7 +39,7 @@ class Node:
         """The node, or the agent that is one as it stands."""
         if self._object is None:
             wrapped = self.joins or self.options or self.name is not None
-            self._object = called(self.place, str(self.name), self._make) if wrapped else self.subject()
+            self._object = call(self.place, str(self.name), self._make) if wrapped else self.subject()
         return self._object
 
     def _make(self) -> object:
@@ -74,7 +74,7 @@ def read_node(place: Place, name: str | None) -> Node:
         return _join(place, name, rest, options)
     if not subjects:
         data = {"name": name, **rest} if name is not None else rest
-        plan = place.app.plan_agent(Place(place.file, place.steps, data))
+        plan = place.app.plan_agent(replace(place, value=data))
         return Node(name or plan.name, place, plan, options)
     if len(subjects) > 1:
         raise place.error(f"a node has {subjects[0]!r} or {subjects[1]!r}, not both", subjects[1])
@@ -110,7 +110,7 @@ def _of_subject(place: Place, name: object, subject: str, value: object, options
     if name is not None and not isinstance(name, str):
         raise place.error(f"name: a text is wanted, not {kind_of(name)}; put it in quotes", "name")
     below = place.child(subject, value)
-    here = below if below.steps in place.file.document.lines else Place(place.file, place.steps, value)
+    here = below if below.steps in place.file.document.lines else replace(place, value=value)
     if subject == "config_path":
         if not isinstance(value, str):
             raise here.error(f"config_path: a text is wanted, not {kind_of(value)}")
@@ -129,7 +129,7 @@ def _read_function(place: Place, code: str) -> Factory:
     def make_function() -> object:
         value = make()
         if isinstance(value, type) or not (callable(value) or isinstance(value, workflow.BaseNode)):
-            raise place.error(f"{code!r} is {described(value)}, neither a function nor a node; name one of those")
+            raise place.error(f"{code!r} is {describe(value)}, neither a function nor a node; name one of those")
         return value
 
     return make_function

@@ -14,6 +14,7 @@ from newel.files.compilation import Constant, Factory, Place
 from newel.files.document import problems, unknown_key
 from newel.files.fields import FieldKind, kind_by_annotation
 from newel.files.names import reason
+from newel.files.syntax import Steps
 from newel_kernel.errors import NewelError
 
 
@@ -103,20 +104,19 @@ class ModelPlan:
         own = self._kind.__init__ is not BaseModel.__init__  # it may fill in what is missing
         if own and not _takes_fields(self._kind):
             return
+        faults: list[tuple[Steps, str]] = []
         try:
             _rehearsal(self._kind).model_validate(dict(data))
         except ValidationError as error:
             read = set(places) - set(data)
             missing = {one["loc"] for one in error.errors() if one["type"] == "missing"} if own else set()
             depth = len(self.place.steps)
-            faults = [
+            faults += (
                 (steps, message)
                 for steps, message in problems(error, self.place.steps, self._kind.model_fields)
                 if len(steps) > depth and steps[depth] not in read and steps[depth:] not in missing
-            ]
+            )
         except Exception:  # noqa: BLE001 - a validator that wants the whole object says so again when it is made
-            return
-        else:
             return
         if faults:
             raise self.place.file.document.errors(faults)

@@ -19,9 +19,9 @@ from newel.files.shapes import (
     Shape,
     any_of,
     code_of,
-    generation,
+    generation_shapes,
     mapping,
-    pruned,
+    prune,
     ref,
     several,
     with_variables,
@@ -97,18 +97,18 @@ def agent_schema(composition: Composition) -> Shape:
 def app_schema(composition: Composition) -> Shape:
     """The schema of an app file."""
     head = {"title": "newel app file", "description": "An app in YAML."}
-    return _whole({**head, **ref("app")}, {**_agents(composition), **_apps()})
+    return _whole({**head, **ref("app")}, {**_apps(), **_agents(composition)})
 
 
 def file_schema(composition: Composition) -> Shape:
     """The schema of either: a file with `root_agent` is an app's, any other an agent's."""
     head = {"title": "newel agent or app file", "description": "An agent or an app in YAML.", "type": "object"}
     choice = {"if": any_of(*_with_root()), "then": ref("app"), "else": ref("agent")}
-    return _whole({**head, **choice}, {**_agents(composition), **_apps()})
+    return _whole({**head, **choice}, {**_apps(), **_agents(composition)})
 
 
 def _whole(schema: Shape, definitions: Shape) -> Shape:
-    return pruned({"$schema": _DRAFT, **schema, "$defs": definitions})
+    return prune({"$schema": _DRAFT, **schema, "$defs": definitions})
 
 
 def _agents(composition: Composition) -> Shape:
@@ -118,7 +118,7 @@ def _agents(composition: Composition) -> Shape:
         return sorted(composition.registry.get(kind, {}))
 
     types = {name: composition.find("AgentType", name).load() for name in installed("AgentType")}
-    shapes: Shape = {**SHAPES, "generateContentConfig": generation()}
+    shapes: Shape = {**SHAPES, **generation_shapes()}
     for name, kind in (("tool", "ToolFactory"), ("planner", "Planner"), ("codeExecutor", "CodeExecutor")):
         shapes[name] = code_of(installed(kind))
     models = {name: _of_model(name, kind, agents.FORM, DESCRIPTIONS, shapes) for name, kind in types.items()}
@@ -197,5 +197,5 @@ def _of_field(model: type[BaseModel], field: str, form: Form, shapes: Shape) -> 
         schema = TypeAdapter(model.model_fields[field].rebuild_annotation()).json_schema(ref_template="#/$defs/{model}")
     except (PydanticUserError, PydanticSchemaGenerationError, PydanticInvalidForJsonSchema):
         return {}  # a type that only Python can make
-    shapes |= schema.pop("$defs", {})
+    shapes.update({name: one for name, one in schema.pop("$defs", {}).items() if name not in shapes})
     return {key: value for key, value in schema.items() if key != "title"}

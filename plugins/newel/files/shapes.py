@@ -124,17 +124,17 @@ SHAPES: dict[str, Shape] = {
 }  # fmt: skip
 
 
-def generation() -> Shape:
-    """The configuration of model calls, in both spellings, without what an agent says elsewhere."""
+def generation_shapes() -> dict[str, Shape]:
+    """The configuration of model calls and its parts, in both spellings, without what an agent says elsewhere."""
     snake = GenerateContentConfig.model_json_schema(by_alias=False)
     camel = GenerateContentConfig.model_json_schema(by_alias=True)
     merged = _both(snake, camel)
-    merged["$defs"] = {name: _both(one, camel["$defs"][name]) for name, one in snake.get("$defs", {}).items()}
     for field in _NOT_ITS_OWN:
         head, *tail = field.split("_")
         for key in (field, head + "".join(map(str.title, tail))):
             merged["properties"].pop(key, None)
-    return merged
+    parts = {name: _both(part, camel["$defs"][name]) for name, part in merged.pop("$defs").items()}
+    return {**parts, "generateContentConfig": merged}
 
 
 def _both(snake: Shape, camel: Shape) -> Shape:
@@ -164,11 +164,9 @@ def _each(value: object) -> object:
     return with_variables(value) if isinstance(value, dict) else value
 
 
-def pruned(schema: Shape) -> Shape:
-    """`schema` with the definitions that something refers to, nested ones among the others."""
+def prune(schema: Shape) -> Shape:
+    """`schema` with the definitions that something refers to."""
     definitions = schema.pop("$defs")
-    for shape in list(definitions.values()):
-        definitions |= {name: one for name, one in shape.pop("$defs", {}).items() if name not in definitions}
     needed: set[str] = set()
     waiting = list(_references(schema))
     while waiting:

@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Callable
 from typing import get_origin
 
-from newel.files.calls import applied, check_call
+from newel.files.calls import apply, check_call
 from newel.files.compilation import SUFFIXES, Constant, Factory, Place, Reader
-from newel.files.names import called, described, list_of, located, read_agent, read_agent_of_code, read_code, resolved
+from newel.files.names import call, describe, evaluate, importer, list_of, read_agent, read_agent_of_code, read_code
 from newel.files.references import ArgumentConfig, CodeConfig
 from newel.tools.tool_configs import ToolArgsConfig
 from newel_kernel.contracts.agent import BaseAgent
@@ -16,7 +16,7 @@ from newel_kernel.contracts.tool import BaseTool, BaseToolset
 from newel_kernel.errors import ConfigurationError
 
 
-def provided(kind: str, resolve: Callable[[Place, CodeConfig, object], object] = resolved) -> Reader:
+def reader_of(kind: str, meaning: Callable[[Place, CodeConfig, object], object] = evaluate) -> Reader:
     """The reader of a value that a plugin makes (a descriptor of `kind`), or the app's code."""
 
     def read(place: Place) -> Factory:
@@ -25,8 +25,8 @@ def provided(kind: str, resolve: Callable[[Place, CodeConfig, object], object] =
         if config.name in installed:
             return _created(place, config, installed[config.name].item.create)
         if "." in config.name:
-            find = located(place, config.name, kind=kind)
-            return lambda: resolve(place, config, find())
+            find = importer(place, config.name, kind=kind)
+            return lambda: meaning(place, config, find())
         try:
             place.app.composition.find(kind, config.name)
         except ConfigurationError as error:
@@ -51,7 +51,7 @@ def _created(place: Place, config: CodeConfig, create: Callable[..., object]) ->
     def make() -> object:
         arguments = [ArgumentConfig(name=name, value=make_one()) for name, make_one in makes]
         complete = CodeConfig(name=config.name, args=arguments)
-        return called(place, config.name, lambda: create(*complete.positional, **complete.keywords))
+        return call(place, config.name, lambda: create(*complete.positional, **complete.keywords))
 
     return make
 
@@ -84,7 +84,7 @@ def read_tool(place: Place) -> Factory:
         tool = make()
         if isinstance(tool, (BaseTool, BaseToolset)) or (callable(tool) and not inspect.isclass(tool)):
             return tool
-        raise place.error(f"{described(tool)} is no tool; name a function, a tool or a toolset")
+        raise place.error(f"{describe(tool)} is no tool; name a function, a tool or a toolset")
 
     return make_tool
 
@@ -95,14 +95,14 @@ def _tool_of_code(place: Place, config: CodeConfig, value: object) -> object:
         own = getattr(value, "from_config", None)
         if own is not None and not config.positional:
             path = str(place.file.document.file.absolute())
-            return called(place, config.name, lambda: own(ToolArgsConfig(**config.keywords), path))
-        return called(place, config.name, lambda: applied(value, config))
+            return call(place, config.name, lambda: own(ToolArgsConfig(**config.keywords), path))
+        return call(place, config.name, lambda: apply(value, config))
     if config.args is not None and callable(value) and list(_annotations(value).values())[:1] == [ToolArgsConfig]:
         function = value
         args = None if config.positional else ToolArgsConfig(**config.keywords)
-        return called(place, config.name, lambda: function(args))
-    return resolved(place, config, value)
+        return call(place, config.name, lambda: function(args))
+    return evaluate(place, config, value)
 
 
-_read_tool = provided("ToolFactory", _tool_of_code)
+_read_tool = reader_of("ToolFactory", _tool_of_code)
 read_tools = list_of(read_tool)

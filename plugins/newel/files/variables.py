@@ -19,7 +19,7 @@ _PIECE = 8
 Fault = Callable[[Steps, str], AgentConfigError]
 
 
-def interpolated(value: object, steps: Steps, fault: Fault, used: dict[str, str]) -> object:
+def interpolate(value: object, steps: Steps, fault: Fault, used: dict[str, str]) -> object:
     """`value` with every ``${NAME}`` replaced by the variable; ``$${`` stands for ``${``.
 
     Variables that were read are added to `used`. What is wrong is raised as `fault` makes it.
@@ -28,9 +28,9 @@ def interpolated(value: object, steps: Steps, fault: Fault, used: dict[str, str]
         for key in value:
             if isinstance(key, str) and "${" in key:
                 raise fault((*steps, key), f"the key {key!r} cannot hold a variable; only values can")
-        return {key: interpolated(item, (*steps, str(key)), fault, used) for key, item in value.items()}
+        return {key: interpolate(item, (*steps, str(key)), fault, used) for key, item in value.items()}
     if isinstance(value, list):
-        return [interpolated(item, (*steps, index), fault, used) for index, item in enumerate(value)]
+        return [interpolate(item, (*steps, index), fault, used) for index, item in enumerate(value)]
     if not isinstance(value, str) or "${" not in value:
         return value
     return _REFERENCE.sub(lambda match: _replacement(match, steps, fault, used), value)
@@ -52,7 +52,7 @@ def _replacement(match: re.Match[str], steps: Steps, fault: Fault, used: dict[st
     return used[name]
 
 
-def masked(text: str, used: Mapping[str, str]) -> str:
+def mask(text: str, used: Mapping[str, str]) -> str:
     """`text` with ``${NAME}`` in place of the values of variables, and of longer pieces of them."""
     longest_first = sorted(used.items(), key=lambda entry: -len(entry[1]))
     for name, value in longest_first:
@@ -79,7 +79,7 @@ def reveals(error: BaseException, used: Mapping[str, str]) -> bool:
         if one is None or id(one) in seen:
             continue
         seen.add(id(one))
-        if masked(str(one), used) != str(one):
+        if mask(str(one), used) != str(one):
             return True
         waiting += (one.__cause__, one.__context__)
     return False

@@ -136,6 +136,14 @@ def test_what_a_file_may_not_say(validator: Draft202012Validator, text: str, tmp
     assert not validator.is_valid(read_document(file).data)
 
 
+def test_both_kinds_of_files_share_their_definitions(adk: Composition) -> None:
+    agent, app, both = (make(adk)["$defs"] for make in (agent_schema, app_schema, file_schema))
+    assert agent.keys() | app.keys() == both.keys()
+    assert {name: both[name] for name in agent} == agent
+    assert {name: both[name] for name in app} == app
+    assert {"base_url", "baseUrl"} <= app["HttpOptions"]["properties"].keys()
+
+
 def test_every_field_is_described(adk: Composition) -> None:
     definitions = agent_schema(adk)["$defs"]
     for name, owned in adk.registry["AgentType"].items():
