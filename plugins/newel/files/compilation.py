@@ -7,9 +7,9 @@ agent classes are imported and checked, and only then is a factory called.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -22,7 +22,6 @@ from newel_kernel.errors import AgentConfigError
 from newel_kernel.ordering import Owned
 
 M = TypeVar("M", bound=BaseModel)
-T = TypeVar("T")
 
 SUFFIXES = (".yaml", ".yml")
 #: Bounds of one app: its files, and the values in all of them.
@@ -44,13 +43,13 @@ class Plan(Protocol):
         """Make the agent."""
 
 
-class Constant(Generic[T]):
+@dataclass(frozen=True, slots=True)
+class Constant:
     """The factory of what is data and needs no making."""
 
-    def __init__(self, value: T) -> None:
-        self.value = value
+    value: object
 
-    def __call__(self) -> T:
+    def __call__(self) -> object:
         """The value."""
         return self.value
 
@@ -75,7 +74,7 @@ class Compilation:
     def result(self, file: Path, plan: Callable[[Place], Factory]) -> object:
         """What the first file describes. No error shows the value of an environment variable that stands in a file."""
         try:
-            make = plan(self._first(file))
+            make = plan(SourceFile(self, self.read(file), (file.resolve(),), {}).top)
             while self.later:
                 self.later.pop(0)()
             return make()
@@ -85,10 +84,6 @@ class Compilation:
             raise fault
         place, colon, message = str(fault).partition(": ")
         raise type(fault)(f"{place}{colon}{mask(message, self._variables)}")  # without the errors behind it
-
-    def _first(self, file: Path) -> Place:
-        document = self.read(file)
-        return SourceFile(self, document, (file.resolve(),), {}).top
 
     def read(self, path: Path) -> Document:
         """The document of a file, which counts for the bounds of the app."""
@@ -154,10 +149,10 @@ class Place:
 
     def sibling(self, key: str) -> Place | None:
         """Another key of the mapping that holds this one."""
-        holder = self.parent.value if self.parent is not None else None
-        if self.parent is None or not isinstance(holder, Mapping) or holder.get(key) is None:
+        if self.parent is None or not isinstance(self.parent.value, Mapping):
             return None
-        return self.parent.child(key, holder[key])
+        value = self.parent.value.get(key)
+        return self.parent.child(key, value) if value is not None else None
 
     def items(self) -> list[Place]:
         """The places of a list's items."""
@@ -181,15 +176,13 @@ class Place:
 
     def apart(self) -> Place:
         """This place for agents that are no part of its tree: a tool's agent may be the tool of several."""
-        file = SourceFile(self.app, self.file.document, self.file.above, {})
-        return Place(file, self.steps, self.value, self.parent)
+        return replace(self, file=replace(self.file, names={}))
 
     def claim(self, name: str, *below: str) -> None:
         """Note the name of an agent; a second one of that name is refused."""
         names, document = self.file.names, self.file.document
-        other = names.get(name)
-        if other is not None:
-            message = f"two agents of the app are named {name!r} (the other one: {other}); rename one"
+        if name in names:
+            message = f"two agents of the app are named {name!r} (the other one: {names[name]}); rename one"
             raise self.error(message, *below)
         names[name] = f"{document.file}:{document.line((*self.steps, *below))}"
 

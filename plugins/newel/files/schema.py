@@ -29,16 +29,6 @@ from newel.files.shapes import (
 from newel_kernel.composition import Composition
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
-_HOOKS = {
-    "before_agent_callback": "Before the agent runs; content that it returns is the answer.",
-    "after_agent_callback": "After the agent has run; content that it returns is said as well.",
-    "before_model_callback": "Before each model call; a response that it returns takes the call's place.",
-    "after_model_callback": "After each model call; a response that it returns takes the model's place.",
-    "on_model_error_callback": "When a model call fails; a response that it returns takes the error's place.",
-    "before_tool_callback": "Before each tool call; a dict that it returns takes the call's place.",
-    "after_tool_callback": "After each tool call; a dict that it returns takes the result's place.",
-    "on_tool_error_callback": "When a tool fails; a dict that it returns takes the error's place.",
-}
 #: What fields are for. A field of another plugin's type has its own description, or none.
 DESCRIPTIONS = {
     "name": "The agent's name, unique in the app: letters, digits and underscores.",
@@ -70,7 +60,14 @@ DESCRIPTIONS = {
     "wait_for_output": "Whether a run without output triggers nothing.",
     "retry_config": "How a failed run is tried again.",
     "timeout": "Seconds that one attempt may take.",
-    **_HOOKS,
+    "before_agent_callback": "Before the agent runs; content that it returns is the answer.",
+    "after_agent_callback": "After the agent has run; content that it returns is said as well.",
+    "before_model_callback": "Before each model call; a response that it returns takes the call's place.",
+    "after_model_callback": "After each model call; a response that it returns takes the model's place.",
+    "on_model_error_callback": "When a model call fails; a response that it returns takes the error's place.",
+    "before_tool_callback": "Before each tool call; a dict that it returns takes the call's place.",
+    "after_tool_callback": "After each tool call; a dict that it returns takes the result's place.",
+    "on_tool_error_callback": "When a tool fails; a dict that it returns takes the error's place.",
 }
 #: What an app's fields are for.
 APP_DESCRIPTIONS = {
