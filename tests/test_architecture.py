@@ -167,7 +167,7 @@ except SystemExit as end:
 """
 _STARTS = {
     "import": "import newel; newel.Agent, newel.Runner, newel.run, newel.tool",
-    "compose": "from newel_kernel import compose; assert compose('standard').request_chain",
+    "compose": "from newel_compose import compose; assert compose('standard').request_chain",
     "help": _HELP,
 }
 

@@ -14,10 +14,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from newel.files import file_schema, read_document
-from newel_kernel import compose, host
-from newel_kernel.distribution import Distribution
-from newel_kernel.errors import CompositionError, ConfigurationError
-from newel_kernel.hooks import LIFECYCLE
+from newel_compose import Distribution, compose
+from newel_compose._internal import composer
+from newel_kernel import LIFECYCLE, CompositionError, ConfigurationError
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FILES = {file.relative_to(DOCS).as_posix(): file for file in sorted(DOCS.rglob("*.md"))}
@@ -61,7 +60,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     for name in ELSEWHERE:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SHIPPING_KEY", "key-123")  # a page sets it as well; here it is taken away again
-    monkeypatch.setattr(host, "_composed", {})  # what was composed before knows nothing of a page's plugin
+    monkeypatch.setattr(composer, "_composed", {})  # what was composed before knows nothing of a page's plugin
     before = set(sys.modules)
     yield
     for name in set(sys.modules) - before:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from newel_kernel import compose
+from newel.models.kinds import ModelProvider
+from newel_compose import compose
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -69,7 +70,7 @@ def test_the_command_of_the_tests_is_the_one_of_the_continuous_check() -> None:
 
 def test_the_models_of_the_commands_have_a_provider() -> None:
     (named,) = {word for line in lines("console") for word in re.findall(r"--model (\S+)", line)}
-    providers = compose("standard").registry["ModelProvider"].values()
+    providers = compose("standard").registry.owned(ModelProvider).values()
     assert any(re.fullmatch(pattern, named) for one in providers for pattern in one.item.patterns)
 
 

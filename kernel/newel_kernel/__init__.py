@@ -1,62 +1,60 @@
 """The newel kernel: the mechanism of an agent runtime, without any vendor, agent type or tool.
 
-A plugin needs only these names. They load when first used.
+These names are all that a plugin needs of it: `__all__` is the contract, and what it does not name may change on any
+day. docs/kernel.md says of each what it is for. They load when first used.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from newel_types import lazy_exports
 
-from newel_kernel.lazy import lazy_exports
-
-if TYPE_CHECKING:
-    from newel_kernel.context import Context as Context
-    from newel_kernel.context import ReadonlyContext as ReadonlyContext
-    from newel_kernel.contracts.agent import BaseAgent as BaseAgent
-    from newel_kernel.contracts.agent import BaseAgentState as BaseAgentState
-    from newel_kernel.contracts.descriptors import *  # noqa: F403
-    from newel_kernel.contracts.model import BaseLlm as BaseLlm
-    from newel_kernel.contracts.model import BaseLlmConnection as BaseLlmConnection
-    from newel_kernel.contracts.model import ModelCapabilities as ModelCapabilities
-    from newel_kernel.contracts.request import LlmRequest as LlmRequest
-    from newel_kernel.contracts.response import LlmResponse as LlmResponse
-    from newel_kernel.contracts.tool import BaseTool as BaseTool
-    from newel_kernel.contracts.tool import BaseToolset as BaseToolset
-    from newel_kernel.contracts.tool import Effect as Effect
-    from newel_kernel.events import Event as Event
-    from newel_kernel.events import EventActions as EventActions
-    from newel_kernel.hookspecs import hookimpl as hookimpl
-    from newel_kernel.hookspecs import hookspec as hookspec
-    from newel_kernel.host import compose as compose
-    from newel_kernel.host import extend as extend
-    from newel_kernel.invocation import InvocationContext as InvocationContext
-    from newel_kernel.observation import Operation as Operation
-    from newel_kernel.observation import Signal as Signal
-    from newel_kernel.runner import Runner as Runner
-    from newel_kernel.session import Session as Session
-    from newel_kernel.state import State as State
-
-_WHERE = {
-    **dict.fromkeys(
-        ["AgentType", "ArtifactBackend", "AuthProvider", "CodeExecutor", "Command", "CredentialBackend", "Display",
-         "Engine", "Epilogue", "MemoryBackend", "Metric", "ModelProvider", "Observer", "Planner", "Prologue",
-         "RequestProcessor", "ResponseProcessor", "ResultProcessor", "Route", "SessionBackend", "ToolAdapter",
-         "ToolFactory", "ToolPolicy", "ToolPreparation", "WebPanel"],
-        "newel_kernel.contracts.descriptors",
+#: Module of the inside -> its names that are public.
+_NAMES = {
+    "chains": "Chains",
+    "context": "CallbackContext Context ReadonlyContext ToolContext",
+    "contracts.agent": "BaseAgent BaseAgentState Handover",
+    "contracts.model": "BaseLlm BaseLlmConnection ModelCapabilities",
+    "contracts.request": "LlmRequest",
+    "contracts.response": "LlmResponse",
+    "contracts.store": (
+        "BaseSessionService GetSessionConfig ListSessionsResponse apply_to_state check_pairing trim_temp"
     ),
-    **dict.fromkeys(["BaseAgent", "BaseAgentState"], "newel_kernel.contracts.agent"),
-    **dict.fromkeys(["BaseLlm", "BaseLlmConnection", "ModelCapabilities"], "newel_kernel.contracts.model"),
-    **dict.fromkeys(["BaseTool", "BaseToolset", "Effect"], "newel_kernel.contracts.tool"),
-    **dict.fromkeys(["Context", "InvocationContext", "ReadonlyContext"], "newel_kernel.context"),
-    **dict.fromkeys(["Event", "EventActions"], "newel_kernel.events"),
-    **dict.fromkeys(["compose", "extend"], "newel_kernel.host"),
-    **dict.fromkeys(["hookimpl", "hookspec"], "newel_kernel.hookspecs"),
-    **dict.fromkeys(["Operation", "Signal"], "newel_kernel.observation"),
-    "LlmRequest": "newel_kernel.contracts.request",
-    "LlmResponse": "newel_kernel.contracts.response",
-    "Runner": "newel_kernel.runner",
-    "Session": "newel_kernel.session",
-    "State": "newel_kernel.state",
-}  # fmt: skip
+    "contracts.tool": "BaseTool BaseToolset Effect",
+    "dispatch": "dispatch",
+    "errors": (
+        "AgentConfigError AlreadyExistsError CompositionError ConfigurationError DuplicateToolError "
+        "FeatureUnavailableError FencedError HookSignatureError LlmCallsLimitExceededError LockError "
+        "ModelError NewelError NodeTimeoutError PairingError PluginError PluginLoadError ServiceMissingError "
+        "SessionError SessionNotFoundError StaleSessionError StateSchemaError ToolAbortedError did_you_mean"
+    ),
+    "events": "Event EventActions EventCompaction NodeInfo ToolConfirmation as_message freeze_event",
+    "hooks": "LIFECYCLE Bound Callbacks PluginHookError as_callbacks bind",
+    "hookspecs.markers": "Settings hookimpl hookspec",
+    "invocation": "InvocationContext new_invocation_id",
+    "kinds": (
+        "Descriptor Epilogue Kind Observer Prologue Registry RequestProcessor ResponseProcessor "
+        "ResultProcessor Stage ToolPolicy ToolPreparation"
+    ),
+    "loop": "new_call_id reason_and_act run_tools",
+    "observation": "Operation Signal current_operation",
+    "preparation": "declare_tools",
+    "reception": "response_ids",
+    "rendezvous": "Meeting merge_streams",
+    "resumption": "open_calls restore waits",
+    "routing": "backwards choose_agent conversing_node find_call_event is_delegate open_scope",
+    "run_config": "RunConfig StreamingMode ToolThreadPoolConfig",
+    "runner": "Runner",
+    "session": "Session",
+    "stash": "Key Stash",
+    "state": "State apply_delta merge_scopes split_by_scope",
+    "tree": "check_tree",
+}
+_PLACES = {name: f"{__name__}._internal.{module}" for module, names in _NAMES.items() for name in names.split()} | {
+    "KERNEL_KINDS": f"{__name__}._internal.hookspecs.registration:KERNEL_KINDS",
+    "lifecycle_hookspecs": f"{__name__}._internal.hookspecs.lifecycle:",
+    "registration_hookspecs": f"{__name__}._internal.hookspecs.registration:",
+    "seam": f"{__name__}._internal.seam:",
+}
+__all__ = sorted(_PLACES)
 
-__getattr__, __dir__ = lazy_exports(__name__, _WHERE)
+__getattr__, __dir__ = lazy_exports(__name__, _PLACES)

@@ -5,21 +5,33 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import newel_compose
 from newel.aborting import AbortSignal, abortable
 from newel.artifacts.in_memory_artifact_service import InMemoryArtifactService
+from newel.artifacts.kinds import ArtifactBackend
+from newel.auth.kinds import CredentialBackend
 from newel.blocking import iterate
 from newel.debug_output import print_event
 from newel.memory.in_memory_memory_service import InMemoryMemoryService
+from newel.memory.kinds import MemoryBackend
 from newel.sessions.in_memory_session_service import InMemorySessionService
+from newel.sessions.kinds import SessionBackend
 from newel.sessions.rewind import rewind_event
-from newel_kernel import runner as kernel
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.events import Event
-from newel_kernel.run_config import RunConfig
+from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Event, RunConfig
+from newel_kernel import Runner as KernelRunner
+
+if TYPE_CHECKING:
+    from newel.apps.app import App
+    from newel.artifacts.base_artifact_service import BaseArtifactService
+    from newel.auth.credential_service.base_credential_service import BaseCredentialService
+    from newel.memory.base_memory_service import BaseMemoryService
+    from newel_compose import Backend, Composition
 
 __all__ = ["InMemoryRunner", "Runner"]
+
+S = TypeVar("S")
 
 
 def as_root(node: Any) -> BaseAgent:
@@ -30,11 +42,60 @@ def as_root(node: Any) -> BaseAgent:
     return agent
 
 
-class Runner(kernel.Runner):
-    """Runs an agent, a graph node or an app against sessions; see `newel_kernel.runner.Runner` for the arguments."""
+class Runner(KernelRunner):
+    """Runs an agent, a graph node or an app against sessions.
 
-    def __init__(self, *, node: Any = None, **arguments: Any) -> None:
-        super().__init__(node=None if node is None else as_root(node), **arguments)
+    Give `agent` (or `node`) with `app_name`, or `app`. A service that is not given comes from the app, else from the
+    distribution's `services`. `plugins` are objects with hooks (a `BasePlugin`, or anything with ``@hookimpl``
+    methods). `distribution` (a name or a YAML file) or `composition` says what runs; by default the folder's.
+    """
+
+    composition: Composition
+    session_service: BaseSessionService
+    artifact_service: BaseArtifactService | None
+    memory_service: BaseMemoryService | None
+    credential_service: BaseCredentialService | None
+
+    def __init__(
+        self,
+        *,
+        app: App | None = None,
+        app_name: str | None = None,
+        agent: BaseAgent | None = None,
+        node: Any = None,
+        plugins: Sequence[Any] | None = None,
+        session_service: BaseSessionService | None = None,
+        artifact_service: BaseArtifactService | None = None,
+        memory_service: BaseMemoryService | None = None,
+        credential_service: BaseCredentialService | None = None,
+        auto_create_session: bool = False,
+        distribution: str | None = None,
+        composition: Composition | None = None,
+    ) -> None:
+        root = agent if node is None else as_root(node)
+        if app is not None and (root is not None or plugins):
+            raise ConfigurationError("Runner takes either `app`, or `agent` with `app_name` and `plugins`; not both")
+        objects = list(plugins or (app.plugins if app is not None else ()) or ())
+        base = composition if composition is not None else newel_compose.compose_once(distribution)
+        composed = newel_compose.extend(base, objects)
+
+        def store(kind: type[Backend[S]]) -> S | None:
+            own: S | None = getattr(app, f"{kind.service}_service", None)
+            return own or composed.open_service(kind)
+
+        super().__init__(
+            app=app,
+            app_name=app_name,
+            agent=root,
+            composition=composed,
+            plugins=objects,
+            session_service=session_service or _needed(store(SessionBackend), composed),
+            artifact_service=artifact_service or store(ArtifactBackend),
+            memory_service=memory_service or store(MemoryBackend),
+            credential_service=credential_service or store(CredentialBackend),
+            # An app that brings its own store stands for itself: its sessions may have been made under another name.
+            auto_create_session=auto_create_session or getattr(app, "session_service", None) is not None,
+        )
 
     def run_async(
         self,
@@ -111,6 +172,15 @@ class Runner(kernel.Runner):
         session = await self._open(user_id, session_id, RunConfig())
         event = await rewind_event(session, rewind_before_invocation_id, self.artifact_service)
         await self.session_service.append_event(session, event)
+
+
+def _needed(service: BaseSessionService | None, composition: Composition) -> BaseSessionService:
+    if service is None:
+        raise ConfigurationError(
+            f"no session store: pass session_service=, or set services.session in the distribution "
+            f"{composition.distribution.name!r}"
+        )
+    return service
 
 
 class InMemoryRunner(Runner):

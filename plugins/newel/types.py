@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from newel_kernel import types as _types
+import newel_types
 
 if TYPE_CHECKING:
-    from newel_kernel.types import *  # noqa: F403
+    from newel_types import *  # noqa: F403
 
-__dir__ = _types.__dir__
+__all__ = list(newel_types.GENAI_NAMES)
 
 
 def __getattr__(name: str) -> object:
-    value = getattr(_types, name)
+    if name not in newel_types.GENAI_NAMES and name != "FrozenError":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(newel_types, "GenaiAuthConfig" if name == "AuthConfig" else name)
     globals()[name] = value  # found here at once from now on
     return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -7,24 +7,38 @@ import doctest
 import inspect
 import types
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
+import newel_compose
 import newel_kernel
 from newel.agents import LlmAgent
 from newel.plugins import BasePlugin
+from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
-from newel_kernel import BaseLlm, LlmRequest, LlmResponse, Runner, compose, hookimpl
-from newel_kernel.contracts import descriptors
-from newel_kernel.distribution import Distribution
-from newel_kernel.hooks import LIFECYCLE
-from newel_kernel.hookspecs import REGISTRATION, SPECIFICATIONS, lifecycle
-from newel_kernel.types.content import Content, FunctionCall, Part
+from newel_compose import Composition, Distribution, compose, load
+from newel_compose._internal import hookspecs as composing_hookspecs
+from newel_kernel import (
+    KERNEL_KINDS,
+    LIFECYCLE,
+    BaseLlm,
+    ConfigurationError,
+    Kind,
+    LlmRequest,
+    LlmResponse,
+    RequestProcessor,
+    hookimpl,
+    lifecycle_hookspecs,
+    registration_hookspecs,
+)
+from newel_types import Content, FunctionCall, Part
 
 
 class Parrot(BaseLlm):
@@ -81,13 +95,26 @@ def functions(module: types.ModuleType) -> dict[str, Any]:
     }
 
 
-NAMES = {name: getattr(newel_kernel, name) for name in dir(newel_kernel)}
+def declared() -> dict[str, list[Kind[Any]]]:
+    """The kinds of the built-in plugins, by the plugin that declares them."""
+    plugins, _ = load([point.name for point in entry_points(group="newel.plugins") if point.value.startswith("newel.")])
+    return {name: plugin.register_kinds() for name, plugin in plugins.items() if hasattr(plugin, "register_kinds")}
+
+
+OWNERS = declared()
+KINDS = [*KERNEL_KINDS, *(kind for kinds in OWNERS.values() for kind in kinds)]
+ROOMS = sorted({kind.specification.__module__ for kinds in OWNERS.values() for kind in kinds})
+#: The modules that hold the specifications.
+SPECIFICATIONS = (
+    composing_hookspecs, registration_hookspecs, lifecycle_hookspecs, *(import_module(name) for name in ROOMS)
+)  # fmt: skip
+NAMES = {name: getattr(package, name) for package in (newel_kernel, newel_compose) for name in package.__all__}
 GLOBALS = {
-    **NAMES, "BaseModel": BaseModel, "BasePlugin": BasePlugin, "Content": Content, "LlmResponse": LlmResponse,
+    **NAMES, "dataclass": dataclass, "BaseModel": BaseModel, "BasePlugin": BasePlugin, "Content": Content,
     "InMemorySessionService": InMemorySessionService, "Part": Part, "ScriptedModel": ScriptedModel, "say": say,
 }  # fmt: skip
 EXAMPLES = [
-    pytest.param(test, id=f"{module.__name__.rpartition('.')[2]}.{test.name.rpartition('.')[2]}")
+    pytest.param(test, id=f"{module.__name__}.{test.name.rpartition('.')[2]}")
     for module in SPECIFICATIONS
     for test in doctest.DocTestFinder().find(module, extraglobs=GLOBALS)
     if test.examples
@@ -107,7 +134,7 @@ def test_every_hookspec_has_an_example_and_says_what_it_is_for(module: types.Mod
         assert spec.__doc__, name
         assert ">>> " in spec.__doc__, name
         assert f"def {name}(" in spec.__doc__, name
-        if module is lifecycle:
+        if module is lifecycle_hookspecs:
             assert spec.__doc__.startswith(("Interceptor, ", "Observer: ")), name
 
 
@@ -122,7 +149,8 @@ def test_the_examples_of_the_other_modules_run() -> None:
 
 
 def test_the_lifecycle_that_the_kernel_calls_is_the_one_that_is_specified() -> None:
-    specified = {name: tuple(inspect.signature(spec).parameters) for name, spec in functions(lifecycle).items()}
+    specifications = functions(lifecycle_hookspecs).items()
+    specified = {name: tuple(inspect.signature(spec).parameters) for name, spec in specifications}
     assert specified == {name: hook.keywords for name, hook in LIFECYCLE.items()}
 
 
@@ -135,7 +163,7 @@ def test_the_hooks_of_a_base_plugin_are_the_specified_ones() -> None:
 
 
 def test_an_observer_promises_nothing_and_an_interceptor_may_answer() -> None:
-    for name, spec in functions(lifecycle).items():
+    for name, spec in functions(lifecycle_hookspecs).items():
         promised = inspect.signature(spec).return_annotation
         returns = LIFECYCLE[name].returns
         assert (promised == "None") == (returns is None) == str(spec.__doc__).startswith("Observer"), name
@@ -143,37 +171,51 @@ def test_an_observer_promises_nothing_and_an_interceptor_may_answer() -> None:
             assert promised.startswith((f"{returns.__name__} |", f"{returns.__name__}[str, Any] |")), name
 
 
-def test_every_registration_hook_returns_its_kind_of_descriptor() -> None:
-    specified = {name: spec for m in SPECIFICATIONS if m is not lifecycle for name, spec in functions(m).items()}
-    assert set(REGISTRATION) | {"register_settings"} == set(specified)
-    for name, kind in REGISTRATION.items():
-        assert inspect.signature(specified[name]).return_annotation == f"Sequence[d.{kind.__name__}]"
-        assert list(inspect.signature(specified[name]).parameters) == ["settings"]
-        assert getattr(newel_kernel, kind.__name__) is kind
-    assert len(set(REGISTRATION.values())) == len(REGISTRATION)
+def test_every_kind_says_what_its_hook_returns() -> None:
+    specified = {name for m in SPECIFICATIONS if m is not lifecycle_hookspecs for name in functions(m)}
+    assert {kind.hook for kind in KINDS} | {"register_settings", "register_kinds"} == specified
+    for kind in KINDS:
+        signature = inspect.signature(kind.specification)
+        assert signature.return_annotation == f"Sequence[{kind.descriptor.__name__}]"
+        assert list(signature.parameters) == ["settings"]
+    assert len({kind.descriptor for kind in KINDS}) == len(KINDS)
 
 
-@pytest.mark.parametrize("hook", REGISTRATION)
-def test_a_descriptor_from_a_hook_lands_where_it_belongs(hook: str) -> None:
-    kind = REGISTRATION[hook]
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.hook)
+def test_a_descriptor_from_a_hook_lands_where_it_belongs(kind: Kind[Any]) -> None:
     fields = {
         "run": say, "wrap": lambda call: call, "open": say, "create": say, "load": say, "accepts": callable,
-        "adapt": say, "notify": say, "path": "/x", "title": "X",
-        "after": ("contents",) if kind is descriptors.RequestProcessor else (),
+        "adapt": say, "notify": say, "after": ("contents",) if kind.descriptor is RequestProcessor else (),
     }  # fmt: skip
-    wanted = inspect.signature(kind).parameters
-    made = kind(name="mine", **{name: value for name, value in fields.items() if name in wanted})
+    wanted = inspect.signature(kind.descriptor).parameters
+    made = kind.descriptor(name="mine", **{name: value for name, value in fields.items() if name in wanted})
 
     def register() -> Sequence[Any]:
         return [made]
 
-    plugin = types.SimpleNamespace(name="mine", **{hook: hookimpl(register)})
+    plugin = types.SimpleNamespace(name="mine", **{kind.hook: hookimpl(register)})
     chains = {"register_request_processors": "request_chain", "register_response_processors": "response_chain",
               "register_result_processors": "result_chain", "register_tool_policies": "tool_chain"}  # fmt: skip
-    if hook in chains:
-        body = {"name": "bare", "request_chain": (), chains[hook]: ("mine",)}
-        body |= {"request_chain": ("contents", "mine"), "plugins": ("contents",)} if "request" in hook else {}
+    if kind.hook in chains:
+        body = {"name": "bare", "request_chain": (), chains[kind.hook]: ("mine",)}
+        body |= {"request_chain": ("contents", "mine"), "plugins": ("contents",)} if "request" in kind.hook else {}
         composed = compose(Distribution(**body), plugins=[plugin])
-        assert getattr(composed, chains[hook])[-1] is made
+        assert getattr(composed, chains[kind.hook])[-1] is made
     else:
-        assert compose("minimal", plugins=[plugin]).find(kind.__name__, "mine") is made
+        assert compose("adk", plugins=[plugin]).registry.find(kind.descriptor, "mine") is made
+
+
+@pytest.mark.parametrize("owner", OWNERS)
+def test_what_fills_a_kind_is_left_out_where_its_owner_is_not_enabled(owner: str) -> None:
+    hooks = sorted(kind.hook for kind in OWNERS[owner])
+
+    def register() -> Sequence[Any]:
+        raise AssertionError("nobody asks")
+
+    plugin = types.SimpleNamespace(name="mine", **{hook: hookimpl(register) for hook in hooks})
+    composed: Composition = compose(Distribution(name="bare"), plugins=[plugin])
+    assert composed.plugins[0].hooks == ()
+    assert composed.plugins[0].left_out == tuple(f"{hook}: no enabled plugin declares that kind" for hook in hooks)
+    for kind in OWNERS[owner]:
+        with pytest.raises(ConfigurationError, match="no enabled plugin declares what a"):
+            composed.registry.find(kind.descriptor, "mine")

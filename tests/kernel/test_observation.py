@@ -12,10 +12,13 @@ from pydantic import ValidationError
 
 from newel.agents import LlmAgent
 from newel.plugins import BasePlugin
+from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
-from newel_kernel import BaseLlm, Observer, Operation, Runner, Signal, compose, hookimpl, observation
-from newel_kernel.types.content import FunctionCall
+from newel_compose import compose
+from newel_kernel import BaseLlm, Observer, Operation, Signal, hookimpl
+from newel_kernel._internal import observation
+from newel_types import FunctionCall
 
 
 class Notes:
@@ -164,10 +167,10 @@ def test_what_is_no_response_fails_the_same_way_where_somebody_observes(observed
 async def count(to: int, closed: list[Any] | None = None) -> AsyncGenerator[Any, None]:
     try:
         for number in range(to):
-            yield number, observation.current.get()
+            yield number, observation.current_operation.get()
     finally:
         if closed is not None:
-            closed.append(observation.current.get())
+            closed.append(observation.current_operation.get())
 
 
 def test_a_stream_is_the_current_operation_in_its_steps_only() -> None:
@@ -177,7 +180,7 @@ def test_a_stream_is_the_current_operation_in_its_steps_only() -> None:
         seen = []
         async for number, inside in one.stream(count(2, closed)):
             assert inside is one
-            assert observation.current.get() is None
+            assert observation.current_operation.get() is None
             seen.append(number)
         assert (seen, closed) == ([0, 1], [one])
 

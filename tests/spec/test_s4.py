@@ -26,8 +26,8 @@ from newel.sessions import InMemorySessionService
 from newel.testing import GeminiServer, ScriptedModel
 from newel.testing.gemini_server import call
 from newel.workflow import DEFAULT_ROUTE, START, FunctionNode, JoinNode, NodeRunner, Workflow
-from newel_kernel import composing
-from newel_kernel.contracts.agent import BaseAgent
+from newel_compose import compose_once
+from newel_kernel import BaseAgent
 
 EXAMPLES = Path(__file__).parent / "s4"
 
@@ -159,7 +159,7 @@ def test_the_echo_tool_says_what_it_hears() -> None:
         session = await service.create_session(app_name="app", user_id="u1")
         live = LiveRequestQueue()
         ctx = InvocationContext(
-            session_service=service, session=session, agent=Agent(name="a"), composition=composing.compose_once(None),
+            session_service=service, session=session, agent=Agent(name="a"), composition=compose_once(None),
             run_config=RunConfig(), live_request_queue=live,
         )  # fmt: skip
         stream = ToolStream()

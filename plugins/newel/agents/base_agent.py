@@ -1,5 +1,29 @@
-"""The base of every agent."""
+"""BaseAgent: the kernel's agent, which a notebook can show."""
 
-from newel_kernel.contracts.agent import BaseAgent, BaseAgentState
+from __future__ import annotations
 
-__all__ = ["BaseAgent", "BaseAgentState"]
+from logging import getLogger
+from typing import Any
+
+import newel_compose
+from newel.drawing.kinds import Display
+from newel_kernel import BaseAgent as KernelAgent
+
+_log = getLogger(__name__)
+
+
+class BaseAgent(KernelAgent):
+    """An agent: a name, its place in a tree, and `_run_async_impl`, which a subclass implements."""
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """What a notebook shows of the agent, by MIME type, as the plugins' displays have it; its name is one.
+
+        Where two displays give the same type, the first counts.
+        """
+        forms: dict[str, Any] = {}
+        try:
+            for display in newel_compose.compose_once().registry.all(Display):
+                forms = {**display.create(self, include=include, exclude=exclude), **forms}
+        except Exception:  # noqa: BLE001 - a plugin boundary: the cell has run; how its value looks must not make it fail
+            _log.warning("the agent %r cannot be displayed", self.name, exc_info=True)
+        return {"text/plain": f"{type(self).__name__} {self.name}", **forms}

@@ -9,16 +9,14 @@ from typing import Any
 
 from pydantic import field_validator
 
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.errors import ModelError
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
-from newel_kernel.types.content import Content, Part
+from newel.agents import base_agent
+from newel_kernel import Event, InvocationContext, ModelError
+from newel_types import Content, Part
 
 _CLASSES = {"system": "SystemMessage", "user": "HumanMessage", "assistant": "AIMessage"}
 
 
-class LangGraphAgent(BaseAgent):
+class LangGraphAgent(base_agent.BaseAgent):
     """Sends the conversation to `graph` and yields its last message.
 
     The graph's state has `messages`. One with a checkpointer remembers the conversation itself, as the thread of the

@@ -9,21 +9,28 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+import newel_compose
+from newel.agents import base_agent
 from newel.agents.llm import task
 from newel.agents.resuming import handed_over, has_finished, pauses, transferred_to
 from newel.agents.structured_output import validated as validated
-from newel_kernel.composing import compose_once
-from newel_kernel.contracts.agent import BaseAgent, BaseAgentState, Handover
-from newel_kernel.contracts.model import BaseLlm
-from newel_kernel.contracts.tool import BaseTool, BaseToolset
-from newel_kernel.events import Event
-from newel_kernel.hooks import LIFECYCLE
-from newel_kernel.invocation import InvocationContext
-from newel_kernel.loop import reason_and_act
-from newel_kernel.resumption import waits
-from newel_kernel.routing import is_delegate
-from newel_kernel.types.config import GenerateContentConfig
-from newel_kernel.types.hot import as_plain
+from newel.models.kinds import model_of
+from newel.tools.kinds import adapt_tool
+from newel_kernel import (
+    LIFECYCLE,
+    BaseAgent,
+    BaseAgentState,
+    BaseLlm,
+    BaseTool,
+    BaseToolset,
+    Event,
+    Handover,
+    InvocationContext,
+    is_delegate,
+    reason_and_act,
+    waits,
+)
+from newel_types import GenerateContentConfig, as_plain
 
 _OWN_FIELDS = {
     "tools": "LlmAgent.tools",
@@ -32,7 +39,7 @@ _OWN_FIELDS = {
 }
 
 
-class LlmAgent(BaseAgent):
+class LlmAgent(base_agent.BaseAgent):
     """An agent that asks a model what to do, runs the tools it calls, and may transfer to other agents.
 
     `model` is an address (``gemini-2.5-flash``, ``demo:``, ``script:steps.yaml``) or a BaseLlm; where it is
@@ -154,12 +161,12 @@ class LlmAgent(BaseAgent):
     def canonical_model(self) -> BaseLlm:
         """The model itself, resolved by the process's distribution where `model` is an address."""
         named = self._named_model()
-        return compose_once().model(named) if isinstance(named, str) else named
+        return model_of(newel_compose.compose_once(), named) if isinstance(named, str) else named
 
     def model_for(self, ctx: InvocationContext) -> BaseLlm:
         """The model itself, resolved by the invocation's distribution."""
         named = self.model or self._named_model()
-        return ctx.composition.model(named) if isinstance(named, str) else named
+        return model_of(ctx.composition, named) if isinstance(named, str) else named
 
     def _named_model(self) -> str | BaseLlm:
         agent: BaseAgent | None = self
@@ -174,7 +181,7 @@ class LlmAgent(BaseAgent):
         """The tools of one entry of `tools`; what is no tool is adapted once."""
         known = self._adapted.get(id(entry))
         if known is None or known[0] is not entry:
-            made = entry if isinstance(entry, BaseTool) else ctx.composition.adapt_tool(entry)
+            made = entry if isinstance(entry, BaseTool) else adapt_tool(ctx.composition, entry)
             known = self._adapted[id(entry)] = (entry, [made])
         return known[1]
 
@@ -203,7 +210,7 @@ class LlmAgent(BaseAgent):
             elif isinstance(entry, BaseTool):
                 tools.append(entry)
             else:
-                tools.append(compose_once().adapt_tool(entry))
+                tools.append(adapt_tool(newel_compose.compose_once(), entry))
         return tools
 
 

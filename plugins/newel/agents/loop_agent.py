@@ -6,10 +6,9 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from typing import Any
 
+from newel.agents import base_agent
 from newel.agents.resuming import pauses
-from newel_kernel.contracts.agent import BaseAgent, BaseAgentState
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
+from newel_kernel import BaseAgent, BaseAgentState, Event, InvocationContext
 
 #: The events whose escalation a loop has answered, so that a loop around it goes on.
 _ANSWERED = "loop_agent.answered_escalations"
@@ -22,7 +21,7 @@ class LoopAgentState(BaseAgentState):
     times_looped: int = 0
 
 
-class LoopAgent(BaseAgent):
+class LoopAgent(base_agent.BaseAgent):
     """Runs `sub_agents` in rounds until one escalates or `max_iterations` rounds are done."""
 
     max_iterations: int | None = None

@@ -9,9 +9,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
-from newel_kernel import InvocationContext
-from newel_kernel.events import Event
-from newel_kernel.types.content import Content, Part, freeze, thaw
+from newel_kernel import Event, InvocationContext
+from newel_types import Content, Part, freeze, thaw
 
 
 class Opening:

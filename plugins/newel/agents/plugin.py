@@ -6,7 +6,9 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from newel_kernel import AgentType, hookimpl
+from newel.agents import kinds
+from newel.agents.kinds import AgentType
+from newel_kernel import Kind, hookimpl
 
 _MODULES = {
     "LangGraphAgent": "newel.agents.langgraph_agent",
@@ -21,6 +23,12 @@ _MODULES = {
 
 def _load(name: str) -> Any:
     return getattr(import_module(_MODULES[name]), name)
+
+
+@hookimpl
+def register_kinds() -> list[Kind[Any]]:
+    """The types of agents."""
+    return [Kind(kinds.AgentType, kinds.register_agent_types)]
 
 
 @hookimpl

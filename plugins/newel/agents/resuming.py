@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
-from newel_kernel.resumption import waits
-from newel_kernel.routing import conversing_node, find_call_event
+from newel_kernel import BaseAgent, Event, InvocationContext, conversing_node, find_call_event, waits
 
 
 def pauses(ctx: InvocationContext) -> bool:

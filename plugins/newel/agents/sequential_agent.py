@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
+from newel.agents import base_agent
 from newel.agents.resuming import pauses
-from newel_kernel.contracts.agent import BaseAgent, BaseAgentState
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
+from newel_kernel import BaseAgentState, Event, InvocationContext
 
 
 class SequentialAgentState(BaseAgentState):
@@ -17,7 +16,7 @@ class SequentialAgentState(BaseAgentState):
     current_sub_agent: str = ""
 
 
-class SequentialAgent(BaseAgent):
+class SequentialAgent(base_agent.BaseAgent):
     """Runs `sub_agents` in order, each on the same branch."""
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:

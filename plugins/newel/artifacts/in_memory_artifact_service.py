@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from newel.artifacts.base_artifact_service import ArtifactVersion, BaseArtifactService
 from newel.artifacts.stored_part import as_part, is_blank, mime_type, scope_of
-from newel_kernel.contracts.services import ArtifactVersion, BaseArtifactService
-from newel_kernel.types.content import Part
-from newel_kernel.types.hot import deep_copy
+from newel_types import Part, deep_copy
 
 #: App, user, session (None: the user's own), file name.
 _Key = tuple[str, str, str | None, str]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from newel import artifacts
-from newel_kernel import ArtifactBackend, hookimpl
-from newel_kernel.errors import ConfigurationError
+from newel.artifacts.kinds import ArtifactBackend
+from newel_kernel import ConfigurationError, hookimpl
 
 
 def open_store(uri: str) -> Any:

@@ -16,20 +16,21 @@ from newel.auth.oauth2_discovery import with_end_points
 from newel.auth.secrecy import note
 from newel.auth.settings import settings_of
 from newel.auth.token_endpoint import policy_of
-from newel_kernel.errors import FeatureUnavailableError
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
-from newel_kernel.types.auth import (
+from newel_kernel import Event, FeatureUnavailableError, InvocationContext
+from newel_types import (
+    APIKey,
     AuthConfig,
     AuthCredential,
     AuthCredentialTypes,
     AuthToolArguments,
+    Content,
+    FunctionResponse,
     HttpAuth,
+    HTTPBase,
     HttpCredentials,
     OAuth2Auth,
+    Part,
 )
-from newel_kernel.types.auth_schemes import APIKey, HTTPBase
-from newel_kernel.types.content import Content, FunctionResponse, Part
 
 CALL = "adk_request_credential"
 #: The function_call_id of a request that comes from a toolset starts so; no call waits for it.

@@ -8,10 +8,12 @@ from urllib.parse import parse_qs, urlsplit
 
 from newel.auth.errors import AuthConfigError
 from newel.auth.token_endpoint import DEFAULT_POLICY, client_of
-from newel_kernel.types.auth import AuthConfig, AuthCredential, OAuth2Auth
-from newel_kernel.types.auth_schemes import (
+from newel_types import (
+    AuthConfig,
+    AuthCredential,
     AuthScheme,
     OAuth2,
+    OAuth2Auth,
     OAuthFlows,
     OpenIdConnectWithConfig,
     SecurityBase,

@@ -9,19 +9,17 @@ from pydantic import ValidationError
 
 from newel.auth.errors import AuthConfigError
 from newel.auth.settings import Settings
-from newel_kernel.types.auth import (
+from newel_types import (
+    APIKey,
     AuthConfig,
     AuthCredential,
     AuthCredentialTypes,
-    HttpAuth,
-    HttpCredentials,
-    OAuth2Auth,
-)
-from newel_kernel.types.auth_schemes import (
-    APIKey,
     AuthScheme,
+    HttpAuth,
     HTTPBase,
+    HttpCredentials,
     OAuth2,
+    OAuth2Auth,
     OpenIdConnect,
     OpenIdConnectWithConfig,
 )

@@ -8,9 +8,9 @@ from typing import Any
 
 from newel.auth.auth_provider_registry import AuthProviderRegistry
 from newel.auth.errors import CredentialError
-from newel_kernel.context import Context
-from newel_kernel.contracts.descriptors import AuthProvider
-from newel_kernel.types.auth import AuthConfig, AuthCredential
+from newel.auth.kinds import AuthProvider
+from newel_kernel import Context
+from newel_types import AuthConfig, AuthCredential
 
 #: Those that code registered for the whole process.
 shared = AuthProviderRegistry()
@@ -43,7 +43,7 @@ def providers_of(auth_config: AuthConfig, context: Context) -> Iterator[Any]:
             if id(provider) not in seen:
                 seen.add(id(provider))
                 yield provider
-    for factory in ctx.composition.all("AuthProvider"):
+    for factory in ctx.composition.registry.all(AuthProvider):
         provider = _made(factory)
         if type(scheme) in provider.supported_auth_schemes and id(provider) not in seen:
             yield provider

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from newel.files import AppCode, load_file
-from newel_kernel.composition import Composition
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.errors import ConfigurationError, NewelError, did_you_mean
+from newel_compose import Composition
+from newel_kernel import BaseAgent, ConfigurationError, NewelError, did_you_mean
 
 _FILES = tuple(f"{name}{suffix}" for name in ("app", "root_agent", "agent") for suffix in (".yaml", ".yml"))
 _SUFFIXES = (".yaml", ".yml")

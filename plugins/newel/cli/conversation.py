@@ -17,15 +17,11 @@ import click
 from newel import distributions
 from newel.cli.agent_source import AgentSource, load_source
 from newel.cli.startup import composition_of
-from newel_kernel import seam
-from newel_kernel.composing import extend
-from newel_kernel.composition import Composition
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.contracts.services import BaseSessionService
-from newel_kernel.distribution import Distribution, load_yaml
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.runner import Runner
-from newel_kernel.tree import check_tree
+from newel.models.kinds import model_of
+from newel.runners import Runner
+from newel.sessions.kinds import SessionBackend
+from newel_compose import Composition, Distribution, extend, load_yaml
+from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, check_tree, seam
 
 FOLDER = Path(".newel")
 _USER = "user"
@@ -142,7 +138,7 @@ def _check_models(agent: BaseAgent, composition: Composition, inherited: Any) ->
     if "model" in type(agent).model_fields:
         model = getattr(agent, "model", None) or inherited
         if isinstance(model, str):
-            composition.model(model)
+            model_of(composition, model)
         inherited = model
     for child in agent.sub_agents:
         _check_models(child, composition, inherited)
@@ -156,10 +152,10 @@ def _store_of(source: AgentSource) -> BaseSessionService | None:
 def _open_store(composition: Composition, uri: str | None) -> BaseSessionService:
     """The sessions of --sessions, else of a distribution that sets them, else in .newel here."""
     if uri is None and not _sets_sessions(composition.distribution):
-        composition.find("SessionBackend", "sqlite")
+        composition.registry.find(SessionBackend, "sqlite")
         uri = f"sqlite:///{data_folder() / 'sessions.db'}"
     try:
-        store: BaseSessionService | None = composition.service("session", uri)
+        store: BaseSessionService | None = composition.open_service(SessionBackend, uri)
     except (OSError, sqlite3.Error) as error:
         raise ConfigurationError(
             f"the sessions at {uri!r} cannot be opened: {error}; give others with --sessions"

@@ -12,16 +12,17 @@ from newel.auth.settings import settings_of
 from newel.cli.conversation import Conversation
 from newel.cli.terminal import say
 from newel.cli.waiting import Question
-from newel_kernel.types.auth import (
+from newel_types import (
+    APIKey,
     AuthConfig,
     AuthCredential,
     AuthCredentialTypes,
     AuthToolArguments,
     HttpAuth,
+    HTTPBase,
     HttpCredentials,
     OAuth2Auth,
 )
-from newel_kernel.types.auth_schemes import APIKey, HTTPBase
 
 
 class Read(Protocol):

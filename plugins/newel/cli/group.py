@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
+from newel.cli.kinds import Command
 from newel.cli.plugin import COMMANDS
 from newel.cli.startup import Startup, startup_of
 from newel.cli.terminal import one_line
-from newel_kernel.contracts.descriptors import Command
-from newel_kernel.errors import NewelError, did_you_mean
+from newel_kernel import NewelError, did_you_mean
 
 
 class Refusal(click.ClickException):
@@ -101,7 +101,7 @@ def _refusals() -> Iterator[None]:
 def _commands(startup: Startup) -> dict[str, Command]:
     if startup.composition is None:
         return {command.name: command for command in COMMANDS}
-    return {command.name: command for command in startup.composition.all("Command")}
+    return {command.name: command for command in startup.composition.registry.all(Command)}
 
 
 @click.command("newel", cls=PluginGroup, context_settings={"help_option_names": ["-h", "--help"]})

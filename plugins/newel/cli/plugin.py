@@ -6,7 +6,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from newel_kernel import Command, hookimpl
+from newel.cli import kinds
+from newel.cli.kinds import Command
+from newel_kernel import Kind, hookimpl
 
 
 def _from(module: str, attribute: str) -> Callable[[], Any]:
@@ -22,6 +24,12 @@ COMMANDS = [
     Command(name="run", load=_from("run", "run"), help="Send an agent one message and print its answer."),
     Command(name="schema", load=_from("schema", "schema"), help="Print the JSON schema of agent and app files."),
 ]
+
+
+@hookimpl
+def register_kinds() -> list[Kind[Any]]:
+    """The commands."""
+    return [Kind(kinds.Command, kinds.register_commands)]
 
 
 @hookimpl

@@ -11,9 +11,8 @@ import click
 
 from newel.cli.startup import composition_of
 from newel.cli.terminal import one_line, say, show_json, show_table, to_terminal
-from newel_kernel.composition import Composition, PluginRecord
-from newel_kernel.discovery import PLUGIN_GROUP, load
-from newel_kernel.errors import ConfigurationError, NewelError, did_you_mean
+from newel_compose import PLUGIN_GROUP, Composition, PluginRecord, load
+from newel_kernel import ConfigurationError, NewelError, did_you_mean
 
 CHAINS = ("request_chain", "response_chain", "tool_chain", "result_chain")
 
@@ -77,8 +76,8 @@ def _with_those_off(records: Sequence[PluginRecord]) -> list[PluginRecord]:
 
 def _provided(composition: Composition, name: str) -> list[dict[str, str]]:
     return [
-        {"kind": kind, "name": item}
-        for kind, known in composition.registry.items()
+        {"kind": kind.__name__, "name": item}
+        for kind, known in composition.registry.kinds()
         for item, owned in known.items()
         if owned.plugin == name
     ]

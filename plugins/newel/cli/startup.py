@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import click
 
-from newel_kernel.composition import Composition
-from newel_kernel.errors import ConfigurationError, NewelError
-from newel_kernel.host import compose
+from newel_compose import Composition, compose
+from newel_kernel import ConfigurationError, NewelError
 
 
 @dataclass(frozen=True, slots=True)

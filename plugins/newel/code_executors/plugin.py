@@ -5,11 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from newel import code_executors
-from newel_kernel import CodeExecutor, hookimpl
+from newel.code_executors import kinds
+from newel.code_executors.kinds import CodeExecutor
+from newel_kernel import Kind, hookimpl
 
 
 def _create(class_name: str) -> Any:
     return lambda **settings: getattr(code_executors, class_name)(**settings)
+
+
+@hookimpl
+def register_kinds() -> list[Kind[Any]]:
+    """The executors of code."""
+    return [Kind(kinds.CodeExecutor, kinds.register_code_executors)]
 
 
 @hookimpl

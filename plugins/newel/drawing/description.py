@@ -20,8 +20,7 @@ from newel.workflow.join_node import JoinNode
 from newel.workflow.parallel_worker import ParallelWorker
 from newel.workflow.tool_node import ToolNode
 from newel.workflow.workflow import Workflow
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.contracts.tool import BaseTool, BaseToolset
+from newel_kernel import BaseAgent, BaseTool, BaseToolset
 
 _COMPOSITE = (SequentialAgent, LoopAgent, ParallelAgent)
 

@@ -5,11 +5,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from newel_kernel import BaseAgent, Display, hookimpl
+from newel.drawing import kinds
+from newel.drawing.kinds import Display
+from newel_kernel import BaseAgent, Kind, hookimpl
 
 
 def _show(agent: BaseAgent, **asked: Any) -> Any:
     return import_module("newel.drawing.notebook").shown(agent, **asked)
+
+
+@hookimpl
+def register_kinds() -> list[Kind[Any]]:
+    """How notebooks show agents."""
+    return [Kind(kinds.Display, kinds.register_displays)]
 
 
 @hookimpl

@@ -8,14 +8,13 @@ from typing import TypeGuard, cast
 
 from pydantic import BaseModel
 
+from newel.agents.kinds import AgentType
 from newel.files.compilation import Compilation, Place, check_suffix, kind_of
 from newel.files.fields import FIELDS, SPELLINGS
 from newel.files.names import importer
 from newel.files.plans import Form, ModelPlan
-from newel_kernel.composing import compose_once
-from newel_kernel.composition import Composition
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.errors import ConfigurationError
+from newel_compose import Composition, compose_once
+from newel_kernel import BaseAgent, ConfigurationError
 
 DEFAULT_CLASS = "LlmAgent"
 FORM = Form(FIELDS, SPELLINGS, companions={"nodes": "edges"}, further=("agent_class",))
@@ -31,13 +30,13 @@ class AgentPlan(ModelPlan):
             raise place.error(f"agent_class: a name is wanted, not {kind_of(class_name)}", "agent_class")
         if self.name is not None:
             place.claim(self.name, "name")
-        if "." in class_name and class_name not in place.app.installed("AgentType"):
-            find = importer(place, class_name, "agent_class", kind="AgentType")
+        if "." in class_name and class_name not in place.app.installed(AgentType):
+            find = importer(place, class_name, "agent_class", kind=AgentType)
             self.read_ahead()
             place.app.later.append(lambda: self._check_own(class_name, find()))
             return
         try:
-            kind = place.app.composition.find("AgentType", class_name).load()
+            kind = place.app.composition.registry.find(AgentType, class_name).load()
         except ConfigurationError as error:
             raise place.error(str(error), "agent_class") from error
         self.check(kind)
@@ -60,7 +59,7 @@ class AgentPlan(ModelPlan):
 
     def _is_agent_class(self, kind: object) -> TypeGuard[type[BaseModel]]:
         """Whether `kind` is a class of agents, or has a base that installed types in the wider sense (graphs) have."""
-        installed = [owned.item.load() for owned in self.place.app.installed("AgentType").values()]
+        installed = [owned.item.load() for owned in self.place.app.installed(AgentType).values()]
         wider = {base for one in installed if not issubclass(one, BaseAgent) for base in one.__mro__}
         bases = {base for base in wider if issubclass(base, BaseModel)} - {BaseModel}
         return isinstance(kind, type) and issubclass(kind, (BaseAgent, *bases))

@@ -16,7 +16,7 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
-from newel_kernel.errors import ConfigurationError, did_you_mean
+from newel_kernel import ConfigurationError, did_you_mean
 
 _DOTTED = re.compile(r"\.?[^\W\d_]\w*(\.[^\W\d_]\w*)+")
 _INIT = "__init__.py"

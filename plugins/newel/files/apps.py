@@ -12,6 +12,8 @@ from newel.apps.app import App
 from newel.apps.base_events_summarizer import BaseEventsSummarizer
 from newel.apps.configs import EventsCompactionConfig
 from newel.apps.llm_event_summarizer import LlmEventSummarizer
+from newel.artifacts.kinds import ArtifactBackend
+from newel.auth.kinds import CredentialBackend
 from newel.files.agents import AgentPlan
 from newel.files.compilation import SUFFIXES, Compilation, Constant, Factory, Place, Reader, check_suffix, kind_of
 from newel.files.document import unknown_key
@@ -19,10 +21,11 @@ from newel.files.fields import FieldKind
 from newel.files.names import call, importer, instance, list_of, read_agent, read_code
 from newel.files.plans import Form, ModelPlan
 from newel.files.references import CodeConfig
-from newel_kernel.composing import compose_once
-from newel_kernel.composition import Composition
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.errors import NewelError
+from newel.memory.kinds import MemoryBackend
+from newel.models.kinds import model_of
+from newel.sessions.kinds import SessionBackend
+from newel_compose import Backend, Composition, compose_once
+from newel_kernel import BaseAgent, NewelError
 
 #: A file with one of these keys is an app's; they mean the same.
 ROOTS = ("root_agent", "agent")
@@ -112,13 +115,13 @@ def _own_summarizer(place: Place, config: CodeConfig) -> Factory:
         raise place.error("LlmEventSummarizer has the args `llm`, a model's address, and `prompt_template`")
 
     def make() -> LlmEventSummarizer:
-        model = call(place, config.name, lambda: place.app.composition.model(args["llm"]))
+        model = call(place, config.name, lambda: model_of(place.app.composition, args["llm"]))
         return LlmEventSummarizer(model, args.get("prompt_template"))
 
     return make
 
 
-def _service(kind: str) -> Reader:
+def _service(kind: type[Backend[Any]]) -> Reader:
     """The reader of a store, from its URI; one of the app's code is a mapping with its name."""
 
     def read(place: Place) -> Factory:
@@ -132,7 +135,7 @@ def _service(kind: str) -> Reader:
 
         def open_store() -> object:
             try:
-                return place.app.composition.service(kind, address)
+                return place.app.composition.open_service(kind, address)
             except (NewelError, OSError, ValueError) as error:
                 raise place.error(f"{place.key}: {error}") from error
 
@@ -141,12 +144,12 @@ def _service(kind: str) -> Reader:
     return read
 
 
-_STORES = ("session", "artifact", "memory", "credential")
+_STORES = (SessionBackend, ArtifactBackend, MemoryBackend, CredentialBackend)
 FIELDS: dict[str, FieldKind] = {
     "auth_provider_registry": FieldKind(read_code, "code"),
     "events_compaction_config": FieldKind(_read_compaction, "compaction"),
     "plugins": FieldKind(list_of(_read_plugin), "plugins"),
     "root_agent": FieldKind(_read_root, "agentReference"),
-    **{f"{kind}_service": FieldKind(_service(kind), "service") for kind in _STORES},
+    **{f"{kind.service}_service": FieldKind(_service(kind), "service") for kind in _STORES},
 }
 FORM = Form(FIELDS, spellings={"agent": "root_agent"}, noun=NOUN)

@@ -17,9 +17,8 @@ from newel.files.allow_list import AppCode
 from newel.files.document import Document, problems, read_document
 from newel.files.syntax import Steps
 from newel.files.variables import mask, reveals
-from newel_kernel.composition import Composition
-from newel_kernel.errors import AgentConfigError
-from newel_kernel.ordering import Owned
+from newel_compose import Composition, Owned
+from newel_kernel import AgentConfigError, Descriptor
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -97,9 +96,9 @@ class Compilation:
             raise document.error((), f"the app's files hold more than {MAX_VALUES:,} values; make it smaller")
         return document
 
-    def installed(self, kind: str) -> Mapping[str, Owned]:
+    def installed(self, kind: type[Descriptor]) -> Mapping[str, Owned]:
         """What the plugins provide of a kind, by name."""
-        return self.composition.registry.get(kind, {})
+        return self.composition.registry.owned(kind)
 
 
 @dataclass(frozen=True, slots=True)

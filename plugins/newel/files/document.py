@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from newel.files.syntax import Steps, one_line, parse, read_text
 from newel.files.variables import interpolate
-from newel_kernel.errors import AgentConfigError, did_you_mean
+from newel_kernel import AgentConfigError, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

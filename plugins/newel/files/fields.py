@@ -12,17 +12,14 @@ from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Union, get_args, get_origin
 
+from newel.code_executors.kinds import CodeExecutor
 from newel.files.compilation import Constant, Factory, Place, Reader
 from newel.files.graphs import read_edges
 from newel.files.names import list_of, read_agent, read_code
 from newel.files.tools import read_tool, read_tools, reader_of
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.contracts.model import BaseLlm
-from newel_kernel.contracts.tool import BaseTool, BaseToolset
-from newel_kernel.errors import HookSignatureError
-from newel_kernel.hooks import LIFECYCLE, as_callbacks
-from newel_kernel.types.config import GenerateContentConfig
-from newel_kernel.types.content import Content
+from newel.planners.kinds import Planner
+from newel_kernel import LIFECYCLE, BaseAgent, BaseLlm, BaseTool, BaseToolset, HookSignatureError, as_callbacks
+from newel_types import Content, GenerateContentConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +124,7 @@ _TEXT = FieldKind(read_text, "text")
 _TOOL = FieldKind(read_tool, "tool")
 
 FIELDS: dict[str, FieldKind] = {
-    "code_executor": FieldKind(reader_of("CodeExecutor"), "codeExecutor"),
+    "code_executor": FieldKind(reader_of(CodeExecutor), "codeExecutor"),
     "edges": FieldKind(read_edges, "edges"),
     "generate_content_config": FieldKind(read_generation, "generateContentConfig"),
     "global_instruction": _TEXT,
@@ -136,7 +133,7 @@ FIELDS: dict[str, FieldKind] = {
     "instruction": _TEXT,
     "model": _MODEL,
     "output_schema": _SCHEMA,
-    "planner": FieldKind(reader_of("Planner"), "planner"),
+    "planner": FieldKind(reader_of(Planner), "planner"),
     "state_schema": _SCHEMA,
     "static_instruction": FieldKind(read_content, "content"),
     "sub_agents": FieldKind(list_of(read_agent), "agentReferences"),

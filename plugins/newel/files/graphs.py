@@ -16,7 +16,7 @@ from newel.files.compilation import Factory, Place, kind_of
 from newel.files.document import unknown_key
 from newel.files.names import call
 from newel.files.nodes import DEFAULT, START, Node, read_node
-from newel_kernel.errors import did_you_mean
+from newel_kernel import did_you_mean
 
 _ENDS = {"from": "from", "from_node": "from", "to": "to", "to_node": "to", "route": "route"}
 #: The keys that make a mapping in a chain a node, where it could be a map of routes.

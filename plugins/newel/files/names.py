@@ -13,8 +13,7 @@ from newel.files.compilation import SUFFIXES, Factory, Place, Plan, Reader, Sour
 from newel.files.document import problems
 from newel.files.references import AgentRefConfig, CodeConfig
 from newel.files.syntax import MAX_DEPTH, AgentFileMissingError
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.errors import AgentConfigError, ConfigurationError, NewelError
+from newel_kernel import AgentConfigError, BaseAgent, ConfigurationError, Descriptor, NewelError
 
 T = TypeVar("T")
 
@@ -26,7 +25,7 @@ def read_code(place: Place) -> Factory:
     return lambda: evaluate(place, config, find())
 
 
-def importer(place: Place, name: str, *below: str, kind: str = "") -> Factory:
+def importer(place: Place, name: str, *below: str, kind: type[Descriptor] | None = None) -> Factory:
     """Check that the app's folder has the module of a name; the result imports it.
 
     `below` leads to the name. Where plugins provide something of `kind` by that name, the error says so.
@@ -35,7 +34,8 @@ def importer(place: Place, name: str, *below: str, kind: str = "") -> Factory:
     try:
         code.check(name)
     except ConfigurationError as error:
-        hint = f"; the installed {short!r} is written without a module" if short in place.app.installed(kind) else ""
+        installed = place.app.installed(kind) if kind is not None else ()
+        hint = f"; the installed {short!r} is written without a module" if short in installed else ""
         raise place.error(f"{error}{hint}", *below) from error
 
     def find() -> object:

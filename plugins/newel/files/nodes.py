@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from newel import workflow
+from newel.agents.kinds import AgentType
 from newel.files.compilation import SUFFIXES, Factory, Place, kind_of
 from newel.files.document import unknown_key
 from newel.files.names import call, describe, plan_file, read_code
@@ -92,7 +93,7 @@ def _check_keys(place: Place, data: Mapping[str, object], allowed: set[str], own
 
 def _fields_of(place: Place, value: Mapping[str, object]) -> Container[str]:
     """The fields of an installed agent type that a mapping names."""
-    owned = place.app.installed("AgentType").get(str(value.get("agent_class")))
+    owned = place.app.installed(AgentType).get(str(value.get("agent_class")))
     return getattr(owned.item.load(), "model_fields", ()) if owned is not None else ()
 
 

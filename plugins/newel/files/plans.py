@@ -15,7 +15,7 @@ from newel.files.document import problems, unknown_key
 from newel.files.fields import FieldKind, kind_by_annotation
 from newel.files.names import reason
 from newel.files.syntax import Steps
-from newel_kernel.errors import NewelError
+from newel_kernel import NewelError
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping
 from pydantic import BaseModel, TypeAdapter, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError
 
+from newel.agents.kinds import AgentType
 from newel.apps.app import App
 from newel.apps.configs import EventsCompactionConfig
 from newel.apps.llm_event_summarizer import LlmEventSummarizer
+from newel.code_executors.kinds import CodeExecutor
 from newel.files import agents, apps
 from newel.files.agents import DEFAULT_CLASS
 from newel.files.plans import Form
@@ -26,8 +28,11 @@ from newel.files.shapes import (
     several,
     with_variables,
 )
-from newel_kernel.composition import Composition
+from newel.planners.kinds import Planner
+from newel.tools.kinds import ToolFactory
+from newel_compose import Composition, Factory
 
+_FACTORIES: dict[str, type[Factory]] = {"tool": ToolFactory, "planner": Planner, "codeExecutor": CodeExecutor}
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 #: What fields are for. A field of another plugin's type has its own description, or none.
 DESCRIPTIONS = {
@@ -111,13 +116,10 @@ def _whole(schema: Shape, definitions: Shape) -> Shape:
 def _agents(composition: Composition) -> Shape:
     """The shapes of everything in an agent file, `agent` among them."""
 
-    def installed(kind: str) -> list[str]:
-        return sorted(composition.registry.get(kind, {}))
-
-    types = {name: composition.find("AgentType", name).load() for name in installed("AgentType")}
+    types = {name: owned.item.load() for name, owned in sorted(composition.registry.owned(AgentType).items())}
     shapes: Shape = {**SHAPES, **generation_shapes()}
-    for name, kind in (("tool", "ToolFactory"), ("planner", "Planner"), ("codeExecutor", "CodeExecutor")):
-        shapes[name] = code_of(installed(kind))
+    for name, kind in _FACTORIES.items():
+        shapes[name] = code_of(sorted(composition.registry.owned(kind)))
     models = {name: _of_model(name, kind, agents.FORM, DESCRIPTIONS, shapes) for name, kind in types.items()}
     for name, model in models.items():
         model["properties"] = {"agent_class": {"const": name}, **model["properties"]}

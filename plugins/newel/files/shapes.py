@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from newel_kernel.types.config import GenerateContentConfig
+from newel_types import GenerateContentConfig
 
 #: A part of a JSON schema.
 Shape = dict[str, Any]

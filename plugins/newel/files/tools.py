@@ -6,17 +6,19 @@ import inspect
 from collections.abc import Callable
 from typing import get_origin
 
+import newel_compose
 from newel.files.calls import apply, check_call
 from newel.files.compilation import SUFFIXES, Constant, Factory, Place, Reader
 from newel.files.names import call, describe, evaluate, importer, list_of, read_agent, read_agent_of_code, read_code
 from newel.files.references import ArgumentConfig, CodeConfig
+from newel.tools.kinds import ToolFactory
 from newel.tools.tool_configs import ToolArgsConfig
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.contracts.tool import BaseTool, BaseToolset
-from newel_kernel.errors import ConfigurationError
+from newel_kernel import BaseAgent, BaseTool, BaseToolset, ConfigurationError
 
 
-def reader_of(kind: str, meaning: Callable[[Place, CodeConfig, object], object] = evaluate) -> Reader:
+def reader_of(
+    kind: type[newel_compose.Factory], meaning: Callable[[Place, CodeConfig, object], object] = evaluate
+) -> Reader:
     """The reader of a value that a plugin makes (a descriptor of `kind`), or the app's code."""
 
     def read(place: Place) -> Factory:
@@ -28,7 +30,7 @@ def reader_of(kind: str, meaning: Callable[[Place, CodeConfig, object], object] 
             find = importer(place, config.name, kind=kind)
             return lambda: meaning(place, config, find())
         try:
-            place.app.composition.find(kind, config.name)
+            place.app.composition.registry.find(kind, config.name)
         except ConfigurationError as error:
             message = str(error)
         raise place.error(f"{message}; or name one of the app's folder as module.name")
@@ -104,5 +106,5 @@ def _tool_of_code(place: Place, config: CodeConfig, value: object) -> object:
     return evaluate(place, config, value)
 
 
-_read_tool = reader_of("ToolFactory", _tool_of_code)
+_read_tool = reader_of(ToolFactory, _tool_of_code)
 read_tools = list_of(read_tool)

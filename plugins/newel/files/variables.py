@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from newel.files.syntax import Steps
-from newel_kernel.errors import AgentConfigError
+from newel_kernel import AgentConfigError
 
 _REFERENCE = re.compile(r"\$(?:(?P<escaped>\$)(?=\{)|\{(?P<name>[^{}]*)\}|(?P<open>\{))")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

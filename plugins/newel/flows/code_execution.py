@@ -7,12 +7,14 @@ from typing import Any
 
 from pydantic import BaseModel, PositiveFloat, PositiveInt
 
+from newel.code_executors.base_code_executor import BaseCodeExecutor
 from newel.code_executors.bounded_output import MAX_OUTPUT
 from newel.code_executors.built_in_code_executor import BuiltInCodeExecutor
 from newel.code_executors.code_execution_utils import CodeExecutionUtils
 from newel.flows.code_files import explore, take_data_files
 from newel.flows.code_running import Execution
 from newel_kernel import (
+    ConfigurationError,
     Context,
     Event,
     InvocationContext,
@@ -23,9 +25,7 @@ from newel_kernel import (
     hookimpl,
     seam,
 )
-from newel_kernel.contracts.executor import BaseCodeExecutor
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.types.content import Content, Part
+from newel_types import Content, Part
 
 
 class Settings(BaseModel, extra="forbid"):

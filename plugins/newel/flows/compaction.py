@@ -12,8 +12,16 @@ from typing import Any
 from newel.apps.configs import EventsCompactionConfig
 from newel.apps.llm_event_summarizer import LlmEventSummarizer
 from newel.flows.compacting import surplus, window
-from newel_kernel import BaseAgent, Epilogue, Event, InvocationContext, LlmRequest, RequestProcessor, hookimpl
-from newel_kernel.errors import ConfigurationError
+from newel_kernel import (
+    BaseAgent,
+    ConfigurationError,
+    Epilogue,
+    Event,
+    InvocationContext,
+    LlmRequest,
+    RequestProcessor,
+    hookimpl,
+)
 
 _DONE = "compaction"
 

@@ -15,12 +15,18 @@ from newel.flows.answered_calls import Answer
 from newel.flows.confirmation_answer import ConfirmationAnswer, UnusableAnswerError, read_answer
 from newel.flows.interrupted_calls import NOT_REPEATED, first_results, happens_once, interrupted, repeat_request
 from newel.flows.visibility import CONFIRMATION_CALL
-from newel_kernel import Event, InvocationContext, LlmRequest, RequestProcessor, ResultProcessor, hookimpl
-from newel_kernel.contracts.tool import BaseTool
-from newel_kernel.events import ToolConfirmation
-from newel_kernel.loop import new_call_id
-from newel_kernel.types.content import Content, FunctionCall, Part
-from newel_kernel.types.hot import as_plain
+from newel_kernel import (
+    BaseTool,
+    Event,
+    InvocationContext,
+    LlmRequest,
+    RequestProcessor,
+    ResultProcessor,
+    ToolConfirmation,
+    hookimpl,
+    new_call_id,
+)
+from newel_types import Content, FunctionCall, Part, as_plain
 
 _CALL, _CONFIRMATION = "originalFunctionCall", "toolConfirmation"
 #: Marks a request to repeat a call that was interrupted.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from newel_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
-from newel_kernel.routing import backwards
+from newel_kernel import InvocationContext, LlmRequest, RequestProcessor, backwards, hookimpl
 
 
 def run(ctx: InvocationContext, request: LlmRequest) -> None:

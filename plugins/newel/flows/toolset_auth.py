@@ -28,6 +28,6 @@ def run(ctx: InvocationContext, request: LlmRequest) -> Awaitable[Sequence[Event
 
 
 @hookimpl
-def register_request_processors() -> list[RequestProcessor]:
+def register_tool_preparations() -> list[RequestProcessor]:
     """What runs after the chain: `toolset_auth`."""
     return [ToolPreparation(name="toolset_auth", run=run)]

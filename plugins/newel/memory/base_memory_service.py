@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from pydantic import BaseModel, Field
 
 from newel.memory.memory_entry import MemoryEntry
-from newel_kernel.contracts.services import BaseMemoryService
-
-__all__ = ["BaseMemoryService", "SearchMemoryResponse"]
+from newel_kernel import Event, Session
 
 
 class SearchMemoryResponse(BaseModel):
     """What a search found, best first where the service ranks."""
 
     memories: list[MemoryEntry] = Field(default_factory=list)
+
+
+class BaseMemoryService(ABC):
+    """Long-term memory over a user's sessions."""
+
+    @abstractmethod
+    async def add_session_to_memory(self, session: Session) -> None:
+        """Remember a session."""
+
+    @abstractmethod
+    async def search_memory(self, *, app_name: str, user_id: str, query: str) -> Any:
+        """What matches `query`: a SearchMemoryResponse."""
+
+    async def add_events_to_memory(
+        self, *, app_name: str, user_id: str, events: Sequence[Event], session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:  # fmt: skip
+        """Remember a few events."""
+        raise NotImplementedError(f"{type(self).__name__} cannot add single events")
+
+    async def add_memory(
+        self, *, app_name: str, user_id: str, memories: Sequence[Any],
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:  # fmt: skip
+        """Remember given entries."""
+        raise NotImplementedError(f"{type(self).__name__} cannot add entries")

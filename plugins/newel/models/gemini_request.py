@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.types.content import Content, Part, SharedContents
+from newel_kernel import LlmRequest
+from newel_types import Content, Part, SharedContents
 
 #: What the service is told where the conversation does not end with the user, which it refuses.
 _BEGIN = "Do now what your instructions ask for."
@@ -100,6 +100,6 @@ def _config(request: LlmRequest, vertex: bool, contents: list[dict[str, Any]]) -
 
 def _plain(value: Any) -> Any:
     """Our own models as dicts; classes, generic types and the SDK's own objects as they are."""
-    if isinstance(value, type) or not type(value).__module__.startswith("newel_kernel."):
+    if isinstance(value, type) or not type(value).__module__.startswith("newel_types."):
         return value
     return value.model_dump(exclude_none=True) if hasattr(value, "model_dump") else value

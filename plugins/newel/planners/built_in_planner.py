@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from newel_kernel.context import Context, ReadonlyContext
-from newel_kernel.contracts.planner import BasePlanner
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.types.config import ThinkingConfig
-from newel_kernel.types.content import Part
-from newel_kernel.types.hot import as_plain
+from newel.planners.base_planner import BasePlanner
+from newel_kernel import Context, LlmRequest, ReadonlyContext
+from newel_types import Part, ThinkingConfig, as_plain
 
 
 class BuiltInPlanner(BasePlanner):

@@ -6,7 +6,9 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from newel_kernel import Planner, hookimpl
+from newel.planners import kinds
+from newel.planners.kinds import Planner
+from newel_kernel import Kind, hookimpl
 
 _MODULES = {
     "BuiltInPlanner": "newel.planners.built_in_planner",
@@ -16,6 +18,12 @@ _MODULES = {
 
 def _create(name: str, /, **settings: Any) -> Any:
     return getattr(import_module(_MODULES[name]), name)(**settings)
+
+
+@hookimpl
+def register_kinds() -> list[Kind[Any]]:
+    """The planners."""
+    return [Kind(kinds.Planner, kinds.register_planners)]
 
 
 @hookimpl

@@ -5,14 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 if TYPE_CHECKING:
-    from newel_kernel.context import Context
-    from newel_kernel.contracts.agent import BaseAgent
-    from newel_kernel.contracts.request import LlmRequest
-    from newel_kernel.contracts.response import LlmResponse
-    from newel_kernel.contracts.tool import BaseTool
-    from newel_kernel.events import Event
-    from newel_kernel.invocation import InvocationContext
-    from newel_kernel.types.content import Content
+    from newel_kernel import BaseAgent, BaseTool, Context, Event, InvocationContext, LlmRequest, LlmResponse
+    from newel_types import Content
 
 Method = TypeVar("Method")
 
@@ -24,7 +18,7 @@ def default(method: Method) -> Method:
 
 
 class BasePlugin:
-    """Subclass it and override hooks; `newel_kernel.hookspecs` says when each runs and what to return."""
+    """Subclass it and override hooks; `newel_kernel.lifecycle_hookspecs` says when each runs and what to return."""
 
     #: The host takes the methods of such a class for hooks, unmarked.
     implements_hooks: ClassVar[bool] = True

@@ -8,8 +8,7 @@ from contextlib import aclosing
 from typing import Any
 
 from newel.plugins.base_plugin import BasePlugin
-from newel_kernel import Context, LlmRequest, LlmResponse
-from newel_kernel.errors import ConfigurationError, LlmCallsLimitExceededError
+from newel_kernel import ConfigurationError, Context, LlmCallsLimitExceededError, LlmRequest, LlmResponse
 
 
 class ReflectAndRetryModelPlugin(BasePlugin):

@@ -5,18 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from newel.sessions.event_log import EventLog, check_append, check_keys, committed, fenced
-from newel_kernel import seam
-from newel_kernel.contracts.services import (
+from newel_kernel import (
+    AlreadyExistsError,
     BaseSessionService,
+    Event,
+    FencedError,
     GetSessionConfig,
     ListSessionsResponse,
+    Session,
+    SessionNotFoundError,
+    apply_delta,
     check_pairing,
+    freeze_event,
+    merge_scopes,
+    seam,
+    split_by_scope,
 )
-from newel_kernel.errors import AlreadyExistsError, FencedError, SessionNotFoundError
-from newel_kernel.events import Event, freeze_event
-from newel_kernel.session import Session
-from newel_kernel.state import apply_delta, merge_scopes, split_by_scope
-from newel_kernel.types.hot import deep_copy
+from newel_types import deep_copy
 
 Scope = dict[str, Any]
 

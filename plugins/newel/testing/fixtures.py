@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from newel.models.scripted import ScriptedModel
     from newel.testing.gemini_server import GeminiServer
-    from newel_kernel.composition import Composition
-    from newel_kernel.distribution import Distribution
+    from newel_compose import Composition, Distribution
 
 #: Variables that would lead the SDK elsewhere.
 _ELSEWHERE = (
@@ -25,7 +24,7 @@ _ELSEWHERE = (
 
 
 class Compose(Protocol):
-    """`newel_kernel.compose`."""
+    """`newel_compose.compose`."""
 
     def __call__(
         self,
@@ -54,7 +53,7 @@ def gemini_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[GeminiServer]:
 @pytest.fixture
 def composed() -> Compose:
     """Composes a distribution anew: ``composed("adk", plugins=[...])``."""
-    from newel_kernel.host import compose  # noqa: PLC0415 - as above
+    from newel_compose import compose  # noqa: PLC0415 - as above
 
     return compose
 

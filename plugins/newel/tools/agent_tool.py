@@ -11,20 +11,14 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+import newel_compose
 from newel.agents.llm_agent import validated
+from newel.sessions.kinds import SessionBackend
 from newel.tools.agent_call import AgentCall
 from newel.tools.forwarded_artifacts import ForwardedArtifacts
 from newel.tools.function_schema import without_titles
-from newel_kernel.composition import Composition
-from newel_kernel.context import Context
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.contracts.tool import BaseTool
-from newel_kernel.events import Event
-from newel_kernel.host import compose
-from newel_kernel.runner import Runner
-from newel_kernel.types.content import Content, Part
-from newel_kernel.types.hot import deep_copy
-from newel_kernel.types.tools import FunctionDeclaration
+from newel_kernel import BaseAgent, BaseTool, Chains, Context, Event, Runner
+from newel_types import Content, FunctionDeclaration, Part, deep_copy
 
 _log = logging.getLogger(__name__)
 
@@ -52,7 +46,7 @@ class AgentTool(BaseTool):
         self.skip_summarization = skip_summarization
         self.include_plugins = include_plugins
         self._running = 0
-        self._plain: tuple[Composition, Composition] | None = None
+        self._plain: tuple[Chains, Chains] | None = None
 
     @property
     def origin(self) -> str:
@@ -109,12 +103,12 @@ class AgentTool(BaseTool):
 
     def _runner(self, context: Context) -> Runner:
         ctx = context.get_invocation_context()
-        composition = ctx.composition if self.include_plugins else self._without_given(ctx.composition)
+        composition = ctx.composition if self.include_plugins else self._without_objects(ctx.composition)
         runner = Runner(
             agent=self.agent,
             app_name=ctx.app_name,
             composition=composition,
-            session_service=composition.service("session", "memory:"),
+            session_service=composition.registry.find(SessionBackend, "memory").open("memory:"),
             artifact_service=ForwardedArtifacts(context),
             memory_service=ctx.memory_service,
             credential_service=ctx.credential_service,
@@ -124,12 +118,12 @@ class AgentTool(BaseTool):
             runner.app = SimpleNamespace(auth_provider_registry=providers)
         return runner
 
-    def _without_given(self, composition: Composition) -> Composition:
-        """`composition` without the plugins that were handed to the runner; composed once."""
-        if not composition.given:
-            return composition
-        if self._plain is None or self._plain[0] is not composition:
-            self._plain = (composition, compose(composition.distribution))
+    def _without_objects(self, chains: Chains) -> Chains:
+        """The same chains without the plugin objects that were handed to the runner; composed once."""
+        if not isinstance(chains, newel_compose.Composition) or not chains.objects:
+            return chains
+        if self._plain is None or self._plain[0] is not chains:
+            self._plain = (chains, newel_compose.compose(chains.distribution))
         return self._plain[1]
 
     def _result(self, last: Event | None, context: Context) -> Any:

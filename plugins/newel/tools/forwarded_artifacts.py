@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from newel_kernel.context import Context
-from newel_kernel.contracts.services import ArtifactVersion, BaseArtifactService
-from newel_kernel.errors import FeatureUnavailableError
-from newel_kernel.types.content import Part
+from newel.artifacts.base_artifact_service import ArtifactVersion, BaseArtifactService
+from newel_kernel import Context, FeatureUnavailableError
+from newel_types import Part
 
 
 class ForwardedArtifacts(BaseArtifactService):
@@ -59,7 +58,7 @@ class ForwardedArtifacts(BaseArtifactService):
 
     @property
     def _service(self) -> BaseArtifactService:
-        service = self._context.get_invocation_context().artifact_service
+        service: BaseArtifactService | None = self._context.get_invocation_context().artifact_service
         if service is None:
             raise FeatureUnavailableError("artifact service is not initialized: pass Runner(artifact_service=...)")
         return service

@@ -11,8 +11,7 @@ import docstring_parser
 from pydantic import ConfigDict, Field, create_model
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
-from newel_kernel.context import ReadonlyContext
-from newel_kernel.errors import ConfigurationError
+from newel_kernel import ConfigurationError, ReadonlyContext
 
 #: Injected by name where no annotation says so.
 CONTEXT_NAME = "tool_context"

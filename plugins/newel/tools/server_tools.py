@@ -5,19 +5,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-from newel_kernel.context import Context, ReadonlyContext
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.contracts.tool import BaseTool
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.types.retrieval import Retrieval, VertexAISearch
-from newel_kernel.types.server_tools import (
+from newel_kernel import BaseTool, ConfigurationError, Context, LlmRequest, ReadonlyContext
+from newel_types import (
     EnterpriseWebSearch,
     GoogleMaps,
     GoogleSearch,
+    Retrieval,
+    Tool,
     ToolCodeExecution,
     UrlContext,
+    VertexAISearch,
 )
-from newel_kernel.types.tools import Tool
 
 
 class ServerTool(BaseTool):

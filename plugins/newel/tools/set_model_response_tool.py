@@ -6,9 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from newel_kernel.context import Context
-from newel_kernel.contracts.tool import BaseTool
-from newel_kernel.types.tools import FunctionDeclaration
+from newel_kernel import BaseTool, Context
+from newel_types import FunctionDeclaration
 
 NAME = "set_model_response"
 

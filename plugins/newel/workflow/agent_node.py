@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from newel.agents.isolated import Outcome, finishes, run_isolated
 from newel.workflow.base_node import BaseNode
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
+from newel_kernel import BaseAgent, Event, InvocationContext
 
 if TYPE_CHECKING:
     from newel.workflow.node_run import NodeRun

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from newel.workflow.coercion import fit_plain
 from newel.workflow.retry_config import RetryConfig
-from newel_kernel.events import Event
+from newel_kernel import Event
 
 if TYPE_CHECKING:
     from newel.workflow.context import NodeContext

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
 from newel.workflow.coercion import fit
-from newel_kernel.context import ReadonlyContext
-from newel_kernel.types.content import Content
+from newel_kernel import ReadonlyContext
+from newel_types import Content
 
 if TYPE_CHECKING:
     from newel.workflow.node_run import NodeRun

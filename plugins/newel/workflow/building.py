@@ -8,8 +8,7 @@ from newel.workflow.agent_node import AgentNode
 from newel.workflow.base_node import START, START_NAME, BaseNode
 from newel.workflow.function_node import FunctionNode
 from newel.workflow.tool_node import ToolNode
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.contracts.tool import BaseTool
+from newel_kernel import BaseAgent, BaseTool
 
 
 def build_node(node_like: Any, **changes: Any) -> BaseNode:

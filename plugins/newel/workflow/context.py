@@ -11,9 +11,8 @@ from newel.workflow.child_runs import child_output, start_child
 from newel.workflow.coercion import text_of
 from newel.workflow.errors import NodeInterruptedError
 from newel.workflow.state_schema import CheckedState
-from newel_kernel.context import Context
-from newel_kernel.state import State
-from newel_kernel.types.content import Content
+from newel_kernel import Context, State
+from newel_types import Content
 
 if TYPE_CHECKING:
     from newel.workflow.base_node import BaseNode

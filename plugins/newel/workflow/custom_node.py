@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from newel.workflow.base_node import BaseNode
 from newel.workflow.parallel_worker import ParallelWorker
-from newel_kernel.events import Event
+from newel_kernel import Event
 
 if TYPE_CHECKING:
     from newel.workflow.context import NodeContext

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from newel_kernel.errors import NewelError, NodeTimeoutError, StateSchemaError
+from newel_kernel import NewelError, NodeTimeoutError, StateSchemaError
 
 __all__ = ["DynamicNodeFailError", "NodeInterruptedError", "NodeTimeoutError", "StateSchemaError"]
 

@@ -14,9 +14,8 @@ from newel.workflow.base_node import BaseNode
 from newel.workflow.binding import Binding, Source
 from newel.workflow.coercion import plain
 from newel.workflow.retry_config import RetryConfig
-from newel_kernel.events import Event
-from newel_kernel.types.content import Content
-from newel_kernel.types.hot import ATOMS
+from newel_kernel import Event
+from newel_types import ATOMS, Content
 
 if TYPE_CHECKING:
     from newel.workflow.node_run import NodeRun

@@ -21,9 +21,8 @@ from newel.workflow.meeting import Meeting, committed
 from newel.workflow.node_run import NodeRun
 from newel.workflow.performing import await_call, conclusion, perform
 from newel.workflow.recalling import recall
-from newel_kernel.events import Event
-from newel_kernel.observation import current
-from newel_kernel.types.hot import ATOMS
+from newel_kernel import Event, current_operation
+from newel_types import ATOMS
 
 Events = AsyncGenerator[Event, None]
 #: Events that wait until it is certain that they hold the graph's only output, and how their producer goes on.
@@ -53,7 +52,7 @@ class GraphRun:
         self.kept = 0
         self.checked = len(graph.terminal_names) > 1
         #: Whether every run is to be an operation that plugins hear of.
-        self.observed = current.get() is not None
+        self.observed = current_operation.get() is not None
 
     # What is to run.
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
-from newel_kernel.types.content import Content
+from newel_kernel import Event, InvocationContext
+from newel_types import Content
 
 _NOTE = "newel.workflow.journal"
 

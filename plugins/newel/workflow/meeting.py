@@ -11,8 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
 from typing import Any
 
-from newel_kernel import seam
-from newel_kernel.events import Event
+from newel_kernel import Event, seam
 
 #: An event and what to settle once it is committed; or None and the task that ended.
 Arrival = tuple[Event | None, Any]

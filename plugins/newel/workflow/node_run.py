@@ -12,7 +12,7 @@ from newel.workflow.coercion import plain
 from newel.workflow.context import NodeContext
 from newel.workflow.state_schema import check_delta
 from newel.workflow.states import COMPLETED, WAITING
-from newel_kernel.events import Event, NodeInfo
+from newel_kernel import Event, NodeInfo
 
 if TYPE_CHECKING:
     from newel.workflow.base_node import BaseNode

@@ -13,7 +13,7 @@ from newel.workflow.building import build_node
 from newel.workflow.child_runs import child_task, start_child
 from newel.workflow.errors import NodeInterruptedError
 from newel.workflow.retry_config import RetryConfig
-from newel_kernel.events import Event
+from newel_kernel import Event
 
 if TYPE_CHECKING:
     from newel.workflow.node_run import NodeRun

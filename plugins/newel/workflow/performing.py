@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from newel.workflow.child_ends import adopt, end_children
 from newel.workflow.errors import DynamicNodeFailError, NodeInterruptedError
-from newel_kernel.errors import NodeTimeoutError
-from newel_kernel.events import Event
-from newel_kernel.observation import current
+from newel_kernel import Event, NodeTimeoutError, current_operation
 
 if TYPE_CHECKING:
     from newel.workflow.node_run import NodeRun
@@ -30,7 +28,7 @@ def perform(run: NodeRun, failure: Exception | None = None) -> Events:
     whatever the node's code raised.
     """
     events = _attempts(run, failure)
-    if (parent := current.get()) is not None:
+    if (parent := current_operation.get()) is not None:
         ctx = run.tree.invocation
         return parent.child("node", run.node.name, ctx, subject=run.node, given=run.input).stream(events)
     return events

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
+from newel.agents.base_agent import BaseAgent
 from newel.workflow.base_node import BaseNode
 from newel.workflow.errors import DynamicNodeFailError
 from newel.workflow.meeting import Meeting, committed
@@ -13,9 +14,7 @@ from newel.workflow.node_run import NodeRun
 from newel.workflow.performing import perform
 from newel.workflow.recalling import recall
 from newel.workflow.tree import Tree
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
+from newel_kernel import Event, InvocationContext
 
 Events = AsyncGenerator[Event, None]
 _RUNS = "newel.workflow.root_runs"

@@ -7,8 +7,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from newel_kernel.errors import StateSchemaError
-from newel_kernel.state import State
+from newel_kernel import State, StateSchemaError
 
 _SCOPES = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX)
 

@@ -6,8 +6,7 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from newel.workflow.base_node import BaseNode
-from newel_kernel.contracts.tool import BaseTool
-from newel_kernel.seam import new_id
+from newel_kernel import BaseTool, seam
 
 if TYPE_CHECKING:
     from newel.workflow.context import NodeContext
@@ -34,7 +33,7 @@ class ToolNode(BaseNode):
                 f"node {self.name!r} runs a tool, so its input must be a dict of the tool's arguments or None, "
                 f"not {type(node_input).__name__}"
             )
-        ctx.function_call_id = ctx.function_call_id or new_id()
+        ctx.function_call_id = ctx.function_call_id or seam.new_id()
         result = await self.tool.run_async(args=dict(node_input or {}), tool_context=ctx)
         if result is not None:
             yield result

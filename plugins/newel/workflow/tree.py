@@ -6,8 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from newel.workflow.journal import Journal, journal_of
-from newel_kernel.events import Event, EventActions, NodeInfo
-from newel_kernel.invocation import InvocationContext
+from newel_kernel import Event, EventActions, InvocationContext, NodeInfo
 
 if TYPE_CHECKING:
     from newel.workflow.node_run import NodeRun

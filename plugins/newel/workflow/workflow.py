@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, field_validator
 
+from newel.agents.base_agent import BaseAgent
 from newel.workflow.agent_node import AgentNode
 from newel.workflow.base_node import BaseNode
 from newel.workflow.edges import Edge
@@ -18,11 +19,7 @@ from newel.workflow.graph_run import GraphRun
 from newel.workflow.node_run import NodeRun
 from newel.workflow.root_run import run_root
 from newel.workflow.state_schema import declared
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.contracts.tool import BaseToolset
-from newel_kernel.errors import StateSchemaError
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
+from newel_kernel import BaseToolset, Event, InvocationContext, StateSchemaError
 
 
 class Workflow(BaseAgent, BaseNode):

@@ -9,9 +9,9 @@ from typing import Any, get_args
 
 import pytest
 
-from newel_kernel.types.content import Content, FrozenContent, Part, freeze
 from newel_redact.masking import Masker, Tally
 from newel_redact.patterns import Kind
+from newel_types import Content, FrozenContent, Part, freeze
 
 ALL: Sequence[Kind] = get_args(Kind)
 HEX = hashlib.sha256(b"a secret").hexdigest()

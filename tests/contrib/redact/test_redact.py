@@ -15,13 +15,10 @@ from newel.agents import LlmAgent
 from newel.models.scripted import ScriptedModel
 from newel.plugins import BasePlugin
 from newel.runners import Runner
-from newel_kernel import BaseTool
-from newel_kernel.composition import Composition
-from newel_kernel.context import ToolContext
-from newel_kernel.events import Event
-from newel_kernel.host import compose
-from newel_kernel.types.content import FrozenContent, FunctionCall
+from newel_compose import Composition, compose
+from newel_kernel import BaseTool, Event, ToolContext
 from newel_redact import plugin
+from newel_types import FrozenContent, FunctionCall
 
 ADDRESS = "ann@example.com"
 KEY = "sk-proj-Ab12Cd34Ef56Gh78Ij90"

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from newel.agents import LangGraphAgent
+from newel.runners import Runner
 from newel.sessions import InMemorySessionService
-from newel_kernel import Runner, compose
-from newel_kernel.errors import ModelError
+from newel_compose import compose
+from newel_kernel import ModelError
 
 
 class Graph:

@@ -14,9 +14,8 @@ from newel.flows.history import compacted
 from newel.models.scripted import ScriptedModel
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
-from newel_kernel import Event, EventActions, LlmResponse
-from newel_kernel.events import EventCompaction
-from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel_kernel import Event, EventActions, EventCompaction, LlmResponse
+from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 
 class Counter(BaseEventsSummarizer):

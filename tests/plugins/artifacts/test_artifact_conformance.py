@@ -11,10 +11,10 @@ import pytest
 
 from newel.artifacts import FileArtifactService, InMemoryArtifactService
 from newel.artifacts.base_artifact_service import BaseArtifactService
-from newel_kernel import compose
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.types.content import FunctionCall, Part
-from newel_kernel.types.media import Blob, FileData
+from newel.artifacts.kinds import ArtifactBackend
+from newel_compose import compose
+from newel_kernel import ConfigurationError
+from newel_types import Blob, FileData, FunctionCall, Part
 
 WHERE: dict[str, Any] = {"app_name": "desk", "user_id": "ada", "session_id": "s1"}
 USER: dict[str, Any] = {"app_name": "desk", "user_id": "ada"}
@@ -195,14 +195,14 @@ def test_concurrent_saves_get_numbers_of_their_own(check: Any) -> None:
 def test_stores_open_from_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     composition = compose("adk")
-    assert isinstance(composition.service("artifact", "memory:"), InMemoryArtifactService)
+    assert isinstance(composition.open_service(ArtifactBackend, "memory:"), InMemoryArtifactService)
     for uri in (
         "file:store",
         f"file:{tmp_path}/store",
         f"file://{tmp_path}/store",
         f"file://localhost{tmp_path}/store",
     ):
-        assert composition.service("artifact", uri).root_dir == tmp_path / "store"
+        assert composition.open_service(ArtifactBackend, uri).root_dir == tmp_path / "store"
     for uri in ("file:", "file://other/store"):
         with pytest.raises(ConfigurationError, match="names"):
-            composition.service("artifact", uri)
+            composition.open_service(ArtifactBackend, uri)

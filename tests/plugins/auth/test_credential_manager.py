@@ -24,13 +24,13 @@ from newel.auth.auth_schemes import APIKey, HTTPBase, HTTPBearer, OAuth2, OAuthF
 from newel.auth.credential_service import InMemoryCredentialService
 from newel.auth.environment import variable_of
 from newel.auth.errors import CredentialError
+from newel.auth.kinds import AuthProvider
 from newel.auth.settings import Settings
 from newel.testing import ScriptedModel
 from newel.tools import AgentTool, AuthenticatedFunctionTool
 from newel.types import FunctionCall
-from newel_kernel import AuthProvider, Context, InvocationContext, Session, compose, hookimpl
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.run_config import RunConfig
+from newel_compose import compose
+from newel_kernel import ConfigurationError, Context, InvocationContext, RunConfig, Session, hookimpl
 
 CONFIG = AuthConfig(auth_scheme=APIKey(**{"in": "header", "name": "X-Key"}), credential_key="the-key")
 

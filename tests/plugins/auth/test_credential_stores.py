@@ -21,9 +21,9 @@ from newel.auth.auth_schemes import HTTPBearer
 from newel.auth.credential_service import EncryptedFileCredentialService, InMemoryCredentialService
 from newel.auth.credential_service.key_ring import VARIABLE
 from newel.auth.errors import CredentialStoreError
-from newel_kernel import Context, InvocationContext, Session, compose
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.run_config import RunConfig
+from newel.auth.kinds import CredentialBackend
+from newel_compose import compose
+from newel_kernel import ConfigurationError, Context, InvocationContext, RunConfig, Session
 
 SECRET = "canary-77aa-token"
 
@@ -261,9 +261,9 @@ def test_a_key_that_cannot_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_distribution_names_its_store(tmp_path: Path, key: str) -> None:
     composed = compose("standard")
-    assert isinstance(composed.service("credential"), InMemoryCredentialService)
+    assert isinstance(composed.open_service(CredentialBackend), InMemoryCredentialService)
     for uri in (f"file:{tmp_path}/a", f"file://{tmp_path}/a", f"file:{tmp_path}/a?key=env:{VARIABLE}"):
-        store = composed.service("credential", uri)
+        store = composed.open_service(CredentialBackend, uri)
         save(store, "k1", SECRET)
         assert load(EncryptedFileCredentialService(tmp_path / "a")) == SECRET
 
@@ -271,4 +271,4 @@ def test_a_distribution_names_its_store(tmp_path: Path, key: str) -> None:
 @pytest.mark.parametrize("uri", ["file:", "file://host/c", "file:c?password=x", "file:c?key=env:A&key=env:B"])
 def test_an_address_that_names_no_file(uri: str) -> None:
     with pytest.raises(ConfigurationError, match="credential"):
-        compose("standard").service("credential", uri)
+        compose("standard").open_service(CredentialBackend, uri)

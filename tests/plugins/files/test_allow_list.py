@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from newel.files import AppCode
-from newel_kernel.errors import ConfigurationError
+from newel_kernel import ConfigurationError
 
 
 def tool(name: str) -> str:

@@ -15,7 +15,7 @@ from newel.files.apps import plugin_names
 from newel.plugins import LoggingPlugin
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
-from newel_kernel.errors import AgentConfigError
+from newel_kernel import AgentConfigError
 
 CODE = """
     from newel.agents import LlmAgent

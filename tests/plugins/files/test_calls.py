@@ -12,8 +12,8 @@ import pytest
 from newel.agents.config_agent_utils import from_config
 from newel.tools import AgentTool, FunctionTool
 from newel.tools.tool_configs import ToolArgsConfig
-from newel_kernel import compose
-from newel_kernel.errors import AgentConfigError
+from newel_compose import compose
+from newel_kernel import AgentConfigError
 
 TOOLS = '''
     from newel.models.scripted import ScriptedModel
@@ -203,9 +203,7 @@ tools:
 def test_an_agent_as_a_tool(folder: Any, args: str) -> None:
     folder.write("child.yaml", "name: child\ndescription: d\n")
     folder.write("people.py", "from newel.agents import LlmAgent\nchild = LlmAgent(name='child')\n")
-    agent: Any = from_config(
-        folder.write("root_agent.yaml", AGENT_TOOL.format(args=args)), composition=compose("adk")
-    )
+    agent: Any = from_config(folder.write("root_agent.yaml", AGENT_TOOL.format(args=args)), composition=compose("adk"))
     tool = agent.tools[0]
     assert isinstance(tool, AgentTool)
     assert (tool.agent.name, tool.skip_summarization) == ("child", True)

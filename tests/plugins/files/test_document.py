@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from newel.files import read_document
 from newel.files.document import Document
-from newel_kernel.errors import AgentConfigError
+from newel_kernel import AgentConfigError
 
 
 def read(tmp_path: Path, text: str | bytes) -> Document:

@@ -10,10 +10,11 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
+from newel.agents.kinds import AgentType
 from newel.files import agent_schema, nodes, read_document
 from newel.files import graphs as graphs_module
-from newel_kernel import AgentType, compose, hookimpl
-from newel_kernel.distribution import Distribution
+from newel_compose import Distribution, compose
+from newel_kernel import hookimpl
 
 
 @dataclass(eq=False)
@@ -77,7 +78,8 @@ def graphs(folder: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     package.node = lambda subject, name=None, **options: Node(name or subject.name, subject, options)
     for module in (nodes, graphs_module):
         monkeypatch.setattr(module, "workflow", package)
-    folder.composition = compose(Distribution(name="test", plugins=("agents", "builtin_tools")), plugins=[Plugin()])
+    chosen = Distribution(name="test", plugins=("agents", "builtin_tools", "tools"))
+    folder.composition = compose(chosen, plugins=[Plugin()])
     folder.write("parts.py", PARTS)
     folder.write("writer.yaml", "name: writer\n")
     return folder

@@ -15,9 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from newel.files import load_file
-from newel_kernel import compose
-from newel_kernel.composition import Composition
-from newel_kernel.errors import AgentConfigError
+from newel_compose import Composition, compose
+from newel_kernel import AgentConfigError
 
 AGENT: dict[str, Any] = {
     "agent_class": "LlmAgent",

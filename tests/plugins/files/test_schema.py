@@ -10,14 +10,14 @@ import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
+from newel.agents.kinds import AgentType
 from newel.apps import App
 from newel.cli.group import cli
 from newel.files import agent_schema, app_schema, file_schema, read_document
 from newel.files.fields import CALLBACKS
 from newel.files.schema import APP_DESCRIPTIONS, DESCRIPTIONS
-from newel_kernel import compose
-from newel_kernel.composition import Composition
-from newel_kernel.types.config import GenerateContentConfig
+from newel_compose import Composition, compose
+from newel_types import GenerateContentConfig
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = sorted((ROOT / "docs" / "examples").rglob("*.yaml"))
@@ -146,7 +146,7 @@ def test_both_kinds_of_files_share_their_definitions(adk: Composition) -> None:
 
 def test_every_field_is_described(adk: Composition) -> None:
     definitions = agent_schema(adk)["$defs"]
-    for name, owned in adk.registry["AgentType"].items():
+    for name, owned in adk.registry.owned(AgentType).items():
         properties = definitions[name]["properties"]
         fields = {field for field, info in owned.item.load().model_fields.items() if info.init is not False}
         assert fields <= properties.keys()

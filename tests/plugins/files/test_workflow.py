@@ -14,8 +14,8 @@ from newel.agents.config_agent_utils import from_config
 from newel.files import agent_schema, read_document
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
-from newel_kernel import compose
-from newel_kernel.errors import AgentConfigError
+from newel_compose import compose
+from newel_kernel import AgentConfigError
 
 workflow: Any = pytest.importorskip("newel.workflow", reason="the package that runs graphs")
 

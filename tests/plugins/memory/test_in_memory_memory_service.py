@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from newel.memory import InMemoryMemoryService, MemoryEntry, SearchMemoryResponse
-from newel_kernel import Event, Session, compose
-from newel_kernel.contracts.services import BaseMemoryService
-from newel_kernel.types.content import Content, Part
+from newel.memory.base_memory_service import BaseMemoryService
+from newel.memory.kinds import MemoryBackend
+from newel_compose import compose
+from newel_kernel import Event, Session
+from newel_types import Content, Part
 
 USER: dict[str, Any] = {"app_name": "desk", "user_id": "ada"}
 
@@ -92,7 +94,7 @@ def test_events_and_entries_add_up() -> None:
 
 
 def test_the_store_opens_from_an_address() -> None:
-    assert isinstance(compose("adk").service("memory", "memory:"), InMemoryMemoryService)
+    assert isinstance(compose("adk").open_service(MemoryBackend, "memory:"), InMemoryMemoryService)
 
 
 def test_an_entry_needs_a_content() -> None:

@@ -16,11 +16,12 @@ from pydantic import BaseModel
 from newel import types
 from newel.agents import LlmAgent, RunConfig, StreamingMode
 from newel.models import Gemini, LlmRequest, LlmResponse
+from newel.models.kinds import ModelProvider, model_of
 from newel.runners import Runner
 from newel.testing import GeminiServer
 from newel.testing.gemini_server import call, text
-from newel_kernel.errors import FeatureUnavailableError, ModelError
-from newel_kernel.types.content import SharedContents, freeze
+from newel_kernel import FeatureUnavailableError, ModelError
+from newel_types import SharedContents, freeze
 
 KEY = "test-key-0123456789"
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["unary", "streamed"])
@@ -395,7 +396,7 @@ def test_retry_options(gemini_server: GeminiServer) -> None:
 def test_without_the_sdk(gemini_server: GeminiServer, monkeypatch: pytest.MonkeyPatch, composed: Any) -> None:
     monkeypatch.setitem(sys.modules, "google.genai", None)
     with pytest.raises(ModelError, match=r"(?m)^pip install 'newel\[gemini\]'$"):
-        composed("adk").model("gemini-2.5-flash")
+        model_of(composed("adk"), "gemini-2.5-flash")
     with pytest.raises(ModelError, match=r"(?m)^pip install 'newel\[gemini\]'$"):
         ask(Gemini(), request(user("hi")))
 
@@ -408,9 +409,9 @@ def test_without_a_key(monkeypatch: pytest.MonkeyPatch, composed: Any, gemini_se
         ask(agent.model, request(user("hi")))
     composition = composed("adk")
     with pytest.raises(ModelError, match="GOOGLE_API_KEY"):
-        composition.model("gemini-2.5-flash")
+        model_of(composition, "gemini-2.5-flash")
     monkeypatch.setenv("GEMINI_API_KEY", KEY)
-    assert composition.model("gemini-2.5-flash").model == "gemini-2.5-flash"
+    assert model_of(composition, "gemini-2.5-flash").model == "gemini-2.5-flash"
 
 
 def test_vertex_without_a_project(monkeypatch: pytest.MonkeyPatch, gemini_server: GeminiServer) -> None:
@@ -527,14 +528,14 @@ def test_two_streams_at_once_close_their_own(gemini_server: GeminiServer) -> Non
     ],
 )
 def test_addresses(gemini_server: GeminiServer, composed: Any, address: str, name: str) -> None:
-    model = composed("adk").model(address)
+    model = model_of(composed("adk"), address)
     assert type(model) is Gemini
     assert model.model == name
     assert model.on_vertex is name.startswith("projects/")
 
 
 def test_the_default_needs_a_key(gemini_server: GeminiServer, monkeypatch: pytest.MonkeyPatch, composed: Any) -> None:
-    provider = composed("adk").find("ModelProvider", "gemini")
+    provider = composed("adk").registry.find(ModelProvider, "gemini")
     assert provider.default() == "gemini-2.5-flash"
     monkeypatch.delenv("GOOGLE_API_KEY")
     assert provider.default() is None
@@ -575,7 +576,7 @@ def test_copies_and_pickles(gemini_server: GeminiServer) -> None:
 
 def test_composing_loads_no_sdk() -> None:
     code = (
-        "import sys, newel_kernel; newel_kernel.compose('standard');"
+        "import sys, newel_compose; newel_compose.compose('standard');"
         "import newel.models, newel.testing, newel.models.google_llm;"
         "sys.exit('google.genai' in sys.modules)"
     )

@@ -11,6 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from newel.agents import LlmAgent
+from newel.models.kinds import model_of
 from newel.models.script import create
 from newel.testing import (
     ScriptedModel,
@@ -19,11 +20,9 @@ from newel.testing import (
     ScriptLeftoverError,
     ScriptMismatchError,
 )
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.contracts.response import LlmResponse
-from newel_kernel.errors import ConfigurationError, ModelError
-from newel_kernel.host import compose
-from newel_kernel.types.content import Content, FunctionCall, Part
+from newel_compose import compose
+from newel_kernel import ConfigurationError, LlmRequest, LlmResponse, ModelError
+from newel_types import Content, FunctionCall, Part
 
 
 def double(n: int) -> int:
@@ -303,5 +302,5 @@ def test_faults_of_a_file_have_their_line(tmp_path: Path, monkeypatch: Any, text
 )
 def test_wrong_addresses(address: str, message: str) -> None:
     with pytest.raises(ModelError) as caught:
-        compose("adk").model(address)
+        model_of(compose("adk"), address)
     assert message in str(caught.value)

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from newel.artifacts import InMemoryArtifactService
+from newel.artifacts.base_artifact_service import ArtifactVersion
 from newel.plugins import MultimodalToolResultsPlugin, SaveFilesAsArtifactsPlugin
-from newel_kernel.contracts.services import ArtifactVersion
-from newel_kernel.types.content import Content, Part
-from newel_kernel.types.media import Blob
+from newel_types import Blob, Content, Part
 
 WHERE: dict[str, Any] = {"app_name": "desk", "user_id": "ada", "session_id": "s1"}
 

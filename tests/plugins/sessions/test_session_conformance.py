@@ -11,18 +11,20 @@ from typing import Any
 
 import pytest
 
-from newel_kernel.contracts.services import BaseSessionService, GetSessionConfig
-from newel_kernel.errors import (
+from newel_kernel import (
     AlreadyExistsError,
+    BaseSessionService,
+    Event,
+    EventActions,
     FencedError,
+    GetSessionConfig,
     PairingError,
+    Session,
     SessionError,
     SessionNotFoundError,
     StaleSessionError,
 )
-from newel_kernel.events import Event, EventActions
-from newel_kernel.session import Session
-from newel_kernel.types import Content, FrozenError, FunctionCall, FunctionResponse, Part
+from newel_types import Content, FrozenError, FunctionCall, FunctionResponse, Part
 
 OpenStore = Callable[[], AbstractAsyncContextManager[BaseSessionService]]
 WHERE: dict[str, Any] = {"app_name": "app", "user_id": "u"}

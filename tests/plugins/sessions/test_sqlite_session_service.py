@@ -22,17 +22,18 @@ import pytest
 
 from newel.sessions import SqliteSessionService
 from newel.sessions.sqlite_database import MIGRATIONS, locate
-from newel_kernel.contracts.services import GetSessionConfig
-from newel_kernel.errors import (
+from newel_kernel import (
     ConfigurationError,
+    Event,
+    EventActions,
     FencedError,
+    GetSessionConfig,
+    Session,
     SessionError,
     SessionNotFoundError,
     StaleSessionError,
 )
-from newel_kernel.events import Event, EventActions
-from newel_kernel.session import Session
-from newel_kernel.types import Content, FunctionResponse, Part
+from newel_types import Content, FunctionResponse, Part
 
 WHERE: dict[str, Any] = {"app_name": "app", "user_id": "u"}
 AT: dict[str, Any] = {**WHERE, "session_id": "s"}
@@ -59,7 +60,7 @@ def python(script: str, *arguments: str | Path) -> subprocess.Popen[str]:
     prelude = (
         "import asyncio, os, signal, sys\n"
         "from newel.sessions import SqliteSessionService\n"
-        "from newel_kernel.events import Event\n"
+        "from newel_kernel import Event\n"
         "AT = dict(app_name='app', user_id='u', session_id='s')\n"
         "def said(text, **fields): return Event(author='user', message=text, **fields)\n"
     )

@@ -14,9 +14,11 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.telemetry import TelemetryPlugin
-from newel_kernel import Event, Runner, compose
+from newel_compose import compose
+from newel_kernel import Event
 
 Tree = list[Any]
 

@@ -16,12 +16,13 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 from newel.agents import LlmAgent
+from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.telemetry import TelemetryPlugin
 from newel.telemetry import plugin as telemetry
 from newel.testing import ScriptedModel
-from newel_kernel import Runner, compose
-from newel_kernel.errors import ConfigurationError
+from newel_compose import compose
+from newel_kernel import ConfigurationError, Observer
 
 TURN = """
 import asyncio, sys
@@ -80,9 +81,9 @@ def test_the_api_alone_records_nothing(tmp_path: Path) -> None:
     said = python(
         """
         from opentelemetry import metrics, trace
-        from newel_kernel import observation
+        from newel_kernel import Operation
         begun = []
-        observation.Operation.stream = lambda self, items: begun.append(self) or items
+        Operation.stream = lambda self, items: begun.append(self) or items
         asyncio.run(turn())
         print(begun, type(trace.get_tracer_provider()).__name__)
         """,
@@ -117,7 +118,7 @@ def test_without_the_package_everything_composes_and_the_plugin_says_what_is_mis
 
 def test_with_the_package_the_plugin_is_on() -> None:
     assert telemetry.why_off() is None
-    assert compose("standard").find("Observer", "telemetry").wanted is not None
+    assert compose("standard").registry.find(Observer, "telemetry").wanted is not None
     assert not compose("minimal").observers
 
 

@@ -200,7 +200,7 @@ def test_composed_makes_a_fresh_composition(composed: Any) -> None:
 def test_the_pytest_plugin_imports_little() -> None:
     code = (
         "import sys, newel.testing.fixtures;"
-        "assert not {'pydantic', 'newel_kernel.host', 'http.server'} & set(sys.modules)"
+        "assert not {'pydantic', 'newel_compose._internal.composer', 'http.server'} & set(sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from newel.artifacts import InMemoryArtifactService
+from newel.runners import Runner
 from newel.sessions import InMemorySessionService
-from newel_kernel import BaseAgent, Event, Runner, Session, compose
+from newel_compose import compose
+from newel_kernel import BaseAgent, Event, Session
 
 WHERE = {"app_name": "tearoom", "user_id": "ada", "session_id": "s1"}
 

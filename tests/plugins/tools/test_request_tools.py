@@ -11,12 +11,11 @@ import pytest
 from newel import tools
 from newel.agents import LlmAgent
 from newel.examples import BaseExampleProvider, Example
+from newel.memory.base_memory_service import BaseMemoryService
 from newel.models.scripted import ScriptedModel
 from newel.tools import ExampleTool, GoogleSearchTool, VertexAiSearchTool, load_artifacts, load_memory, preload_memory
-from newel_kernel.contracts.services import BaseMemoryService
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
-from newel_kernel.types.media import Blob
+from newel_kernel import ConfigurationError
+from newel_types import Blob, Content, FunctionCall, FunctionResponse, Part
 
 WHERE = {"app_name": "tearoom", "user_id": "ada", "session_id": "s1"}
 

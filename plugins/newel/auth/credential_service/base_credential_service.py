@@ -1,5 +1,18 @@
-"""The contract of the credential stores."""
+"""The contract of a credential store."""
 
-from newel_kernel.contracts.services import BaseCredentialService
+from __future__ import annotations
 
-__all__ = ["BaseCredentialService"]
+from abc import ABC, abstractmethod
+from typing import Any
+
+
+class BaseCredentialService(ABC):
+    """A store of exchanged credentials."""
+
+    @abstractmethod
+    async def load_credential(self, auth_config: Any, callback_context: Any) -> Any:
+        """The credential saved for `auth_config`, or None."""
+
+    @abstractmethod
+    async def save_credential(self, auth_config: Any, callback_context: Any) -> None:
+        """Save the exchanged credential of `auth_config`."""

@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 from newel.auth.errors import CredentialExchangeError
-from newel_kernel.types.auth import AuthCredential
-from newel_kernel.types.auth_schemes import AuthScheme
+from newel_types import AuthCredential, AuthScheme
 
 __all__ = ["BaseCredentialExchanger", "CredentialExchangeError", "ExchangeResult"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from newel_kernel import BaseLlm, ModelProvider, hookimpl
+from newel.models.kinds import ModelProvider
+from newel_kernel import BaseLlm, hookimpl
 
 
 def create(address: str) -> BaseLlm:

@@ -6,10 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from newel_kernel.contracts.response import LlmResponse
-from newel_kernel.errors import ModelError
-from newel_kernel.types.content import Content, FunctionCall, Part
-from newel_kernel.types.reasons import FinishReason
+from newel_kernel import LlmResponse, ModelError
+from newel_types import Content, FinishReason, FunctionCall, Part
 
 Call = tuple[str, dict[str, Any]]
 _CHUNKS = 6

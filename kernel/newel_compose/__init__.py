@@ -1,0 +1,24 @@
+"""The host: composes the plugins of a distribution into one frozen `Composition`, which the kernel runs.
+
+It finds plugins by their entry points, orders chains by the distribution's spine and the plugins' anchors, validates
+settings, and holds a composition to its lock. `__all__` is the whole face of the package.
+"""
+
+from __future__ import annotations
+
+from newel_types import lazy_exports
+
+_NAMES = {
+    "composer": "compose compose_once extend",
+    "composition": "Composition PluginRecord",
+    "descriptors": "Backend Factory Loader",
+    "discovery": "PLUGIN_GROUP load",
+    "distribution": "MAX_BYTES Distribution describe line_of load_yaml",
+    "ordering": "Owned Placed",
+    "registry": "PluginRegistry",
+    "selection": "LOCK_FILE lock_of select_distribution write_lock",
+}
+_PLACES = {name: f"{__name__}._internal.{module}" for module, names in _NAMES.items() for name in names.split()}
+__all__ = sorted(_PLACES)
+
+__getattr__, __dir__ = lazy_exports(__name__, _PLACES)

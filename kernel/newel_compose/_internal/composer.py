@@ -1,0 +1,245 @@
+"""The host: composes the plugins of a distribution into one frozen Composition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from newel_compose._internal import discovery
+from newel_compose._internal.composition import Composition, PluginRecord
+from newel_compose._internal.distribution import Distribution
+from newel_compose._internal.manager import Manager
+from newel_compose._internal.ordering import Owned, Placed, order_chain
+from newel_compose._internal.registry import PluginRegistry
+from newel_compose._internal.selection import check_lock, select_distribution
+from newel_kernel import (
+    CompositionError,
+    ConfigurationError,
+    Descriptor,
+    HookSignatureError,
+    RequestProcessor,
+    ResponseProcessor,
+    ResultProcessor,
+    Stage,
+    ToolPolicy,
+    did_you_mean,
+)
+
+_CHAINS: dict[str, type[Stage]] = {
+    "request_chain": RequestProcessor,
+    "response_chain": ResponseProcessor,
+    "result_chain": ResultProcessor,
+    "tool_chain": ToolPolicy,
+}
+_composed: dict[str, Composition] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A plugin object with its record."""
+
+    name: str
+    plugin: Any
+    record: PluginRecord
+
+
+def compose(
+    distribution: str | Path | Distribution | None = None, *, plugins: Sequence[Any] = (), lock: Path | None = None
+) -> Composition:
+    """Compose a distribution (see `selection` for the default), with further plugin objects given directly.
+
+    Raises CompositionError with every problem that was found, each naming the distributions it comes from.
+    """
+    chosen, found_lock = select_distribution(distribution)
+    found = discovery.installed()
+    objects = [_object(plugin, index) for index, plugin in enumerate(plugins)]
+    _check_mentions(chosen, found, [one.name for one in objects])
+    loaded, records = _load(chosen, found)
+    manager = Manager()
+    for one in (*objects, *loaded):
+        manager.add(one.name, one.plugin)
+    manager.declare_kinds()
+    sources = {one.name: one.record.source for one in (*objects, *loaded)}
+    settings = _settings(chosen, manager, sources)
+    registry, placed = _provide(chosen, manager, sources, found, settings)
+    records = [_with_hooks(record, manager) for record in (*(one.record for one in objects), *records)]
+    composition = Composition(
+        distribution=chosen,
+        placed=placed,
+        hooks=manager.lifecycle([one.name for one in (*objects, *loaded)], sources),
+        registry=registry,
+        plugins=tuple(records),
+        settings=settings,
+        objects=tuple(plugins),
+        **{chain: tuple(p.stage for p in placed[chain]) for chain in _CHAINS},  # type: ignore[arg-type]
+    )
+    if lock is not None or found_lock is not None:
+        check_lock(composition, lock or found_lock)  # type: ignore[arg-type]
+    return composition
+
+
+def compose_once(distribution: str | None = None) -> Composition:
+    """`compose(distribution)`, made once per choice and process."""
+    chosen, _ = select_distribution(distribution)
+    key = f"{chosen.name}\n{chosen.source}"
+    if key not in _composed:
+        _composed[key] = compose(distribution)
+    return _composed[key]
+
+
+def extend(composition: Composition, plugins: Sequence[Any]) -> Composition:
+    """`composition` with the given plugin objects, whose hooks come first.
+
+    Plugins that only have lifecycle hooks join what is composed; one that registers something (a processor,
+    say) makes it compose anew.
+    """
+    if not plugins:
+        return composition
+    manager = Manager()
+    objects = [_object(plugin, index) for index, plugin in enumerate(plugins)]
+    for one in objects:
+        manager.add(one.name, one.plugin)
+    if manager.registers():
+        return compose(composition.distribution, plugins=(*plugins, *composition.objects))
+    names = [one.name for one in objects]
+    hooks = manager.lifecycle(names, {one.name: one.record.source for one in objects})
+    return replace(composition.with_hooks(hooks), objects=(*plugins, *composition.objects))
+
+
+def _check_mentions(chosen: Distribution, found: dict[str, discovery.Found], objects: Sequence[str]) -> None:
+    """Refuse names under `disable`, `settings` and `replace` that no plugin has: a typo must not pass."""
+    known = [*found, *objects]
+    problems = [
+        f"{chosen.source or chosen.name}: `{key}` names the plugin {name!r}, which is not installed"
+        f"{did_you_mean(name, known)}"
+        for key, names, there_are in (
+            ("disable", chosen.disable, found), ("settings", chosen.settings, known),
+            ("replace", chosen.replace.values(), known),
+        )
+        for name in names
+        if name not in there_are
+    ]  # fmt: skip
+    if problems:
+        raise CompositionError(problems)
+
+
+def _load(chosen: Distribution, found: dict[str, discovery.Found]) -> tuple[list[_Loaded], list[PluginRecord]]:
+    """Load what the distribution names, and with `autoload` whatever else is installed."""
+    named = [name for name in chosen.plugins if name not in chosen.disable]
+    discovery.check_named(named, found, chosen.source or chosen.name)
+    others = [name for name in found if name not in named and name not in chosen.disable] if chosen.autoload else []
+    objects, failures = discovery.load([*named, *others])
+    for name in named:
+        if name in failures:
+            raise discovery.load_error(found[name], failures[name])
+    loaded: list[_Loaded] = []
+    records: list[PluginRecord] = []
+    for name in (*named, *sorted(others)):
+        plugin = found[name]
+        if name in failures:
+            why = f"failed to load: {type(failures[name]).__name__}: {failures[name]}"
+            records.append(PluginRecord(name, plugin.distribution, plugin.version, "failed", why))
+            continue
+        why = "named by the distribution" if name in named else "installed, and the distribution has autoload"
+        record = PluginRecord(name, plugin.distribution, plugin.version, "enabled", why)
+        loaded.append(_Loaded(name, objects[name], record))
+        records.append(record)
+    for name in sorted(found.keys() - {record.name for record in records}):
+        state = "disabled" if name in chosen.disable else "available"
+        why = "disabled by the distribution" if state == "disabled" else "installed; the distribution does not name it"
+        records.append(PluginRecord(name, found[name].distribution, found[name].version, state, why))
+    return loaded, records
+
+
+def _object(plugin: Any, index: int) -> _Loaded:
+    """A plugin object that was handed in directly."""
+    name = getattr(plugin, "name", None) or getattr(plugin, "__name__", None) or f"{type(plugin).__name__}-{index}"
+    module = plugin.__name__ if hasattr(plugin, "__file__") else type(plugin).__module__
+    record = PluginRecord(str(name), f"given directly, {module}", "", "enabled", "given directly")
+    return _Loaded(str(name), plugin, record)
+
+
+def _provide(
+    chosen: Distribution, manager: Manager, sources: dict[str, str], found: dict[str, discovery.Found],
+    settings: dict[str, BaseModel],
+) -> tuple[PluginRegistry, dict[str, tuple[Placed, ...]]]:  # fmt: skip
+    by_kind: dict[type[Descriptor], list[Owned]] = {}
+    vain = dict(chosen.replace)
+    for hook, kind in manager.kinds.items():
+        for plugin, item in manager.collect(hook, settings):
+            owned = Owned(item, plugin, sources[plugin])
+            wanted = chosen.replace.get(item.name)
+            if wanted is None or wanted == plugin:
+                vain.pop(item.name, None)
+                by_kind.setdefault(kind.descriptor, []).append(owned)
+    disabled = _disabled_stages(chosen, found)
+    problems = [
+        f"{chosen.source or chosen.name}: `replace` takes {name!r} from {plugin!r}, a plugin that does not provide it"
+        for name, plugin in vain.items()
+    ]
+    placed: dict[str, tuple[Placed, ...]] = {}
+    for chain, stage in _CHAINS.items():
+        try:
+            placed[chain] = order_chain(chain, getattr(chosen, chain), by_kind.pop(stage, []), disabled)
+        except CompositionError as error:
+            problems.extend(error.problems)
+    unique = {kind: _unique(kind, owned, problems) for kind, owned in by_kind.items()}
+    if problems:
+        raise CompositionError(problems)
+    hint = f"; distribution {chosen.name!r} disables {', '.join(chosen.disable)}" if chosen.disable else ""
+    return PluginRegistry(unique, {kind.descriptor for kind in manager.kinds.values()}, hint), placed
+
+
+def _disabled_stages(chosen: Distribution, found: dict[str, discovery.Found]) -> dict[str, str]:
+    """The stage names of disabled plugins, each with the sentence that says so.
+
+    A disabled plugin is not imported, so its stages are known by the convention that a plugin's
+    processor carries the plugin's name.
+    """
+    return {
+        name: f"the distribution {chosen.name!r} disables the plugin {name!r} ({found[name].source})"
+        for name in chosen.disable
+    }
+
+
+def _unique(kind: type[Descriptor], owned: Iterable[Owned], problems: list[str]) -> dict[str, Owned]:
+    known: dict[str, Owned] = {}
+    for one in owned:
+        other = known.setdefault(one.item.name, one)
+        if other is not one:
+            problems.append(
+                f"{kind.__name__} {one.item.name!r} is provided by the plugins {other.plugin!r} ({other.source}) and "
+                f"{one.plugin!r} ({one.source}); name one under `replace:` or disable the other"
+            )
+    return known
+
+
+def _settings(chosen: Distribution, manager: Manager, sources: dict[str, str]) -> dict[str, BaseModel]:
+    """Each plugin's settings, validated by the model it declares."""
+    models = {name: model for name, model in manager.call("register_settings") if model is not None}
+    settings: dict[str, BaseModel] = {}
+    for name in chosen.settings:
+        if name in sources and name not in models:
+            raise ConfigurationError(f"{chosen.source}: the plugin {name!r} ({sources[name]}) has no settings")
+    for name, model in models.items():
+        if not isinstance(model, type) or not issubclass(model, BaseModel):
+            raise HookSignatureError(
+                f"the plugin {name!r}: register_settings returned {model!r}, which is no pydantic model class"
+            )
+        try:
+            settings[name] = model.model_validate(chosen.settings.get(name, {}))
+        except ValidationError as error:
+            details = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+            raise ConfigurationError(f"{chosen.source}: settings of {name!r} ({sources[name]}): {details}") from None
+    return settings
+
+
+def _with_hooks(record: PluginRecord, manager: Manager) -> PluginRecord:
+    left_out = tuple(
+        f"{hook}: no enabled plugin declares that kind" for hook in manager.left_out.get(record.name, ())
+    )
+    return replace(record, hooks=manager.hooks_of(record.name), left_out=left_out)

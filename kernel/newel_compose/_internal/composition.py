@@ -1,0 +1,59 @@
+"""Composition: the frozen result of composing a distribution's plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from newel_compose._internal.descriptors import Backend
+from newel_compose._internal.distribution import Distribution
+from newel_compose._internal.ordering import Placed
+from newel_compose._internal.registry import PluginRegistry
+from newel_kernel import Chains, FeatureUnavailableError
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True)
+class PluginRecord:
+    """What became of a plugin: `state` is enabled, disabled, failed or available; `why` says the reason."""
+
+    name: str
+    distribution: str
+    version: str
+    state: str
+    why: str
+    hooks: tuple[str, ...] = ()
+    #: What it implements and is left out, each with the reason.
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """Distribution and version as one text."""
+        return f"{self.distribution} {self.version}".strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composition(Chains):
+    """The chains, hooks and registry of a distribution, and where they come from. Made once; nothing in it changes."""
+
+    registry: PluginRegistry
+    distribution: Distribution
+    placed: Mapping[str, tuple[Placed, ...]]
+    plugins: tuple[PluginRecord, ...]
+    #: The plugin objects that were handed in directly.
+    objects: tuple[object, ...] = ()
+
+    def open_service(self, kind: type[Backend[S]], uri: str | None = None) -> S | None:
+        """The store of a kind at `uri`, or at the URI that the distribution sets; None where it sets none."""
+        address = uri if uri is not None else self.distribution.services.get(kind.service)
+        if not address:
+            return None
+        scheme = address.partition(":")[0]
+        if scheme in self.registry.owned(kind):
+            return self.registry.find(kind, scheme).open(address)
+        raise FeatureUnavailableError(
+            f"no plugin provides a {kind.service} store for {address!r}"
+            f"{self.registry.instead(kind, scheme, lambda name: f'{name}:')}"
+        )

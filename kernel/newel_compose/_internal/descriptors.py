@@ -1,0 +1,38 @@
+"""Shapes of descriptors that many kinds have: what makes something, what imports something, what opens a store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+from newel_kernel import Descriptor
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Factory(Descriptor):
+    """Makes something when asked; keyword arguments come from an agent file or a caller."""
+
+    create: Callable[..., Any]
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loader(Descriptor):
+    """Imports and returns something when it is needed."""
+
+    load: Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backend(Descriptor, Generic[S]):
+    """The base of kinds of stores: opens one from a URI whose scheme is `name`.
+
+    A distribution sets the URI of a kind of store under `services`, by the kind's `service`.
+    """
+
+    #: The key under `services`.
+    service: ClassVar[str] = ""
+    open: Callable[[str], S]

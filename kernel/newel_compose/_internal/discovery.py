@@ -1,0 +1,137 @@
+"""Discovery: finding plugins by entry point, and loading those that a distribution wants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from stevedore import NamedExtensionManager
+
+from newel_kernel import CompositionError, PluginLoadError, did_you_mean
+
+PLUGIN_GROUP = "newel.plugins"
+DISTRIBUTION_GROUP = "newel.distributions"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A plugin that is installed: its name, where it points, and the distribution that brought it."""
+
+    name: str
+    target: str
+    distribution: str
+    version: str
+
+    @property
+    def source(self) -> str:
+        """Distribution and version as one text."""
+        return f"{self.distribution} {self.version}".strip()
+
+
+def installed() -> dict[str, Found]:
+    """Every installed plugin by name, sorted; two of one name are refused."""
+    found: dict[str, Found] = {}
+    problems = []
+    for point in sorted(entry_points(group=PLUGIN_GROUP), key=lambda p: (p.name, p.value)):
+        plugin = Found(point.name, point.value, point.dist.name if point.dist else "?", _version(point))
+        other = found.get(point.name)
+        if other is not None and other != plugin:
+            problems.append(
+                f"the plugin {point.name!r} is installed twice, by {other.source} and by {plugin.source}; "
+                f"uninstall one of them"
+            )
+        found.setdefault(point.name, plugin)
+    if problems:
+        raise CompositionError(problems)
+    return found
+
+
+def _version(point: EntryPoint) -> str:
+    return point.dist.version if point.dist else ""
+
+
+def distribution_files() -> dict[str, Path]:
+    """The distributions that installed packages ship: name -> file."""
+    files: dict[str, Path] = {}
+    problems = []
+    for point in sorted(entry_points(group=DISTRIBUTION_GROUP), key=lambda p: (p.name, p.value)):
+        for file in _files(point):
+            other = files.setdefault(point.name, file)
+            if other != file:
+                problems.append(f"the distribution {point.name!r} is installed twice, as {other} and as {file}")
+    if problems:
+        raise CompositionError(problems)
+    return files
+
+
+def _files(point: EntryPoint) -> list[Path]:
+    try:
+        spec = find_spec(point.value)
+    except ImportError:  # its package is broken; whoever asks for the distribution is told that it is unknown
+        spec = None
+    folders = (spec.submodule_search_locations or ()) if spec else ()
+    return [file for folder in folders if (file := Path(folder) / f"{point.name}.yaml").is_file()]
+
+
+class _Guarded(EntryPoint):
+    """An entry point whose failure is always an Exception that stevedore hands to the failure callback."""
+
+    def load(self) -> Any:
+        """The object it points to."""
+        try:
+            return super().load()
+        except (AssertionError, SystemExit) as error:  # stevedore lets these through
+            raise ImportError(f"{type(error).__name__}: {error}") from error
+
+
+class FreshManager(NamedExtensionManager):  # type: ignore[type-arg] # older releases are not generic
+    """Stevedore without its disk cache, which hides a plugin installed in the last two minutes."""
+
+    def list_entry_points(self) -> list[EntryPoint]:
+        """The entry points of the group, as they are installed now."""
+        return [_Guarded(p.name, p.value, p.group) for p in entry_points(group=self.namespace)]
+
+
+def load(names: Sequence[str]) -> tuple[dict[str, Any], dict[str, BaseException]]:
+    """Import the named plugins: what loaded, and what failed with its error."""
+    failures: dict[str, BaseException] = {}
+
+    def note_failure(_: Any, point: EntryPoint, error: BaseException) -> None:
+        failures[point.name] = error
+
+    manager = FreshManager(
+        PLUGIN_GROUP,
+        names=list(names),
+        name_order=True,
+        on_load_failure_callback=note_failure,
+        # Stevedore counts those that failed as missing, too; their own error says more.
+        on_missing_entrypoints_callback=lambda missing: failures.update(
+            {name: LookupError("no installed distribution provides it") for name in missing if name not in failures}
+        ),
+    )
+    return {extension.name: extension.plugin for extension in manager}, failures
+
+
+def check_named(named: Iterable[str], found: Mapping[str, Found], source: str) -> None:
+    """Refuse a distribution that names plugins which are not installed."""
+    problems = [
+        f"{source} names the plugin {name!r}, which is not installed{did_you_mean(name, found)}"
+        for name in named
+        if name not in found
+    ]
+    if problems:
+        raise CompositionError(problems)
+
+
+def load_error(plugin: Found, error: BaseException) -> PluginLoadError:
+    """The error of a plugin that a distribution needs and that does not load."""
+    failure = PluginLoadError(
+        f"the plugin {plugin.name!r} ({plugin.source}, {plugin.target}) failed to load: "
+        f"{type(error).__name__}: {error}; reinstall it, or list it under `disable:` in the distribution"
+    )
+    failure.__cause__ = error
+    return failure

@@ -1,0 +1,159 @@
+"""Distributions: YAML files that say which plugins make a runtime, in which order, with which settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from newel_kernel import ConfigurationError, did_you_mean
+
+#: The folder of the built-in distributions; `newel` adds its own (see `host.FOLDERS`).
+MAX_BYTES = 256 * 1024
+
+
+class Distribution(BaseModel):
+    """A composed configuration. Chains list processors; `plugins`, `disable` and `settings` name plugins."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    extends: str | None = None
+    #: Whether installed plugins that the file does not name take part.
+    autoload: bool = False
+    #: The plugins that must load, in the order of their lifecycle hooks.
+    plugins: tuple[str, ...] = ()
+    request_chain: tuple[str, ...] = ()
+    response_chain: tuple[str, ...] = ()
+    result_chain: tuple[str, ...] = ()
+    #: The policies around a tool call, outermost first.
+    tool_chain: tuple[str, ...] = ()
+    #: Plugins left out.
+    disable: tuple[str, ...] = ()
+    #: Processor or service name -> the plugin whose one replaces it.
+    replace: dict[str, str] = Field(default_factory=dict)
+    #: Kind of store -> URI, as ``session: sqlite:///file.db``.
+    services: dict[str, str] = Field(default_factory=dict)
+    #: Plugin name -> its settings, validated by the plugin.
+    settings: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    #: The file it came from, for messages.
+    source: str = ""
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """YAML without aliases and without duplicate keys; both hide what a file says."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(problem="aliases are not allowed", problem_mark=event.start_mark)
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, (str, int, float, bool)) and key in seen:
+                raise yaml.MarkedYAMLError(problem=f"the key {key!r} stands twice", problem_mark=key_node.start_mark)
+            if isinstance(key, (str, int, float, bool)):
+                seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def load_yaml(text: str, source: str) -> Any:
+    """The data of one YAML document; a fault is a ConfigurationError that starts with ``file:line``."""
+    if len(text) > MAX_BYTES:
+        raise ConfigurationError(f"{source}:1: the file is larger than {MAX_BYTES // 1024} KiB")
+    try:
+        return yaml.load(text, _StrictLoader)  # noqa: S506 - a SafeLoader
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        line = mark.line + 1 if mark else 1
+        raise ConfigurationError(f"{source}:{line}: {error.problem or 'not valid YAML'}") from None
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ConfigurationError(f"{source}:1: not valid YAML: {error.__class__.__name__}") from None
+
+
+def line_of(text: str, key: str) -> int:
+    """The first line (from 1) where `key` stands as a key; 1 where it does not."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip().lstrip("- ").startswith((f"{key}:", f'"{key}":', f"'{key}':")):
+            return number
+    return 1
+
+
+def read_distribution(name_or_path: str | Path, folders: Mapping[str, Path]) -> Distribution:
+    """A distribution by name (``adk``) or file, with everything it extends merged in.
+
+    `folders` maps the names that are known to their files.
+    """
+    chain: list[Distribution] = []
+    seen: list[str] = []
+    wanted: str | None = str(name_or_path)
+    base: Path | None = None
+    while wanted is not None:
+        if wanted in seen:
+            raise ConfigurationError(f"distributions extend each other in a circle: {' -> '.join([*seen, wanted])}")
+        seen.append(wanted)
+        path = _find(wanted, folders, base)
+        chain.append(_parse(path))
+        base, wanted = path.parent, chain[-1].extends
+    merged = chain.pop()
+    while chain:
+        merged = _merge(merged, chain.pop())
+    return merged
+
+
+def _find(name: str, folders: Mapping[str, Path], base: Path | None) -> Path:
+    if name in folders:
+        return folders[name]
+    path = Path(name) if base is None or Path(name).is_absolute() else base / name
+    if path.suffix in (".yaml", ".yml") and path.is_file():
+        return path
+    raise ConfigurationError(
+        f"unknown distribution {name!r}{did_you_mean(name, folders)} "
+        f"(known: {', '.join(sorted(folders))}; or give a YAML file)"
+    )
+
+
+def _parse(path: Path) -> Distribution:
+    text = path.read_text(encoding="utf-8")
+    data = load_yaml(text, str(path))
+    if not isinstance(data, dict):
+        raise ConfigurationError(f"{path}:1: a distribution is a mapping, not {type(data).__name__}")
+    try:
+        return Distribution.model_validate({"name": path.stem, **data, "source": str(path)})
+    except ValidationError as error:
+        raise ConfigurationError(describe(error, text, str(path), Distribution.model_fields)) from None
+
+
+def describe(error: ValidationError, text: str, source: str, known: Any) -> str:
+    """The problems of a validation as one line each: ``file:line: key: what is wrong``."""
+    lines = []
+    for problem in error.errors(include_url=False, include_context=False, include_input=False):
+        key = next((str(step) for step in problem["loc"] if isinstance(step, str)), "")
+        where = ".".join(str(step) for step in problem["loc"])
+        if problem["type"] == "extra_forbidden":
+            key = str(problem["loc"][-1])
+            message = f"unknown key {key!r}{did_you_mean(key, known)}"
+        else:
+            message = f"{where}: {problem['msg']}"
+        lines.append(f"{source}:{line_of(text, key)}: {message}")
+    return "\n".join(lines)
+
+
+def _merge(base: Distribution, child: Distribution) -> Distribution:
+    """`child` over `base`: chains and scalars replace, lists of plugins and mappings add up."""
+    given = child.model_fields_set
+    update: dict[str, Any] = {name: getattr(child, name) for name in given if name != "extends"}
+    update["plugins"] = tuple(dict.fromkeys((*base.plugins, *child.plugins)))
+    update["disable"] = tuple(dict.fromkeys((*base.disable, *child.disable)))
+    for name in ("replace", "services"):
+        update[name] = {**getattr(base, name), **getattr(child, name)}
+    plugins = dict.fromkeys((*base.settings, *child.settings))
+    update["settings"] = {name: {**base.settings.get(name, {}), **child.settings.get(name, {})} for name in plugins}
+    update["extends"] = child.extends
+    return base.model_copy(update=update)

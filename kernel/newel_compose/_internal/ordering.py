@@ -1,0 +1,177 @@
+"""A total order for a chain: the distribution's spine, and every other stage beside its anchor.
+
+The spine is the exact chain; a further stage says ``after=("contents",)`` or ``before=...``. The same
+stages give the same order whatever the order in which plugins were found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
+from itertools import pairwise
+from typing import Any
+
+from newel_kernel import CompositionError, Stage, did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """A descriptor with its provider: the plugin's name, and its distribution and version as one text."""
+
+    item: Any
+    plugin: str
+    source: str
+
+    @property
+    def label(self) -> str:
+        """``'redact' (newel-redact 0.1)``"""
+        return f"{self.item.name!r} ({self.source})"
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A stage in its place, and the constraint that put it there."""
+
+    stage: Any
+    plugin: str
+    source: str
+    why: str
+
+
+def order_chain(
+    chain: str, spine: Sequence[str], stages: Sequence[Owned], disabled: Mapping[str, str]
+) -> tuple[Placed, ...]:
+    """Order `stages` around `spine`.
+
+    `disabled` maps the names of stages that the distribution leaves out to the reason; they drop out of the
+    spine. Every problem is reported in one CompositionError.
+    """
+    by_name = {owned.item.name: owned for owned in stages}
+    spine = [name for name in spine if name not in disabled or name in by_name]
+    problems = _problems(chain, spine, stages, by_name, disabled)
+    problems += _contradictions(chain, spine, by_name)
+    if problems:
+        raise CompositionError(problems)
+    graph = _graph(spine, by_name)
+    topological = tuple(TopologicalSorter(graph).static_order())
+    slots = _slots(spine, by_name, graph, topological)
+    ordered = _pop_in_order(graph, slots)
+    return tuple(
+        Placed(by_name[n].item, by_name[n].plugin, by_name[n].source, _why(by_name[n].item, spine)) for n in ordered
+    )
+
+
+def _problems(
+    chain: str, spine: Sequence[str], stages: Sequence[Owned], by_name: Mapping[str, Owned],
+    disabled: Mapping[str, str],
+) -> list[str]:  # fmt: skip
+    problems: list[str] = []
+    seen: dict[str, list[str]] = {}
+    for owned in stages:
+        seen.setdefault(owned.item.name, []).append(owned.source)
+    for name, sources in sorted(seen.items()):
+        if len(sources) > 1:
+            problems.append(f"{chain}: {name!r} is provided {len(sources)} times, by {', '.join(sorted(sources))}")
+    for name in spine:
+        if spine.count(name) > 1:
+            problems.append(f"{chain}: the distribution lists {name!r} twice")
+        if name not in by_name:
+            problems.append(
+                f"{chain}: the distribution lists {name!r}, which no enabled plugin provides"
+                f"{did_you_mean(name, by_name)}"
+            )
+    for owned in sorted(stages, key=lambda o: str(o.item.name)):
+        problems.extend(f"{chain}: {owned.label} {problem}" for problem in _misplaced(owned, spine, by_name, disabled))
+    return list(dict.fromkeys(problems))
+
+
+def _misplaced(
+    owned: Owned, spine: Sequence[str], by_name: Mapping[str, Owned], disabled: Mapping[str, str]
+) -> Iterator[str]:
+    stage: Stage = owned.item
+    for anchor in (*stage.after, *stage.before):
+        if anchor in by_name or (anchor in disabled and stage.name in spine):
+            continue  # what the distribution lists has its place without the anchor
+        if anchor in disabled:
+            yield f"is anchored to {anchor!r}, but {disabled[anchor]}"
+        else:
+            yield f"is anchored to {anchor!r}, which does not exist{did_you_mean(anchor, by_name)}"
+    if spine and not stage.after and not stage.before and stage.name not in spine:
+        yield "has no place: it is not in the distribution's chain and has no anchor (after= or before=)"
+
+
+def _contradictions(chain: str, spine: Sequence[str], by_name: Mapping[str, Owned]) -> list[str]:
+    """Every circle; who made one is left out before the next is looked for."""
+    spine = [name for name in dict.fromkeys(spine) if name in by_name]
+    left = dict(by_name)
+    problems: list[str] = []
+    while True:
+        try:
+            TopologicalSorter(_graph([name for name in spine if name in left], left)).prepare()
+        except CycleError as error:
+            circle = error.args[1]
+            makers = {name for name in circle if left[name].item.after or left[name].item.before}
+            sources = ", ".join(sorted(left.pop(name).label for name in makers))
+            problems.append(f"{chain}: contradictory order {' -> '.join(circle)} (placed by {sources})")
+        else:
+            return problems
+
+
+def _graph(spine: Sequence[str], by_name: Mapping[str, Owned]) -> dict[str, set[str]]:
+    """For each stage, the ones before it. The spine is edges too, so who contradicts it makes a cycle."""
+    graph: dict[str, set[str]] = {name: set() for name in by_name}
+    for earlier, later in pairwise(spine):
+        graph[later].add(earlier)
+    for name, owned in by_name.items():
+        graph[name].update(anchor for anchor in owned.item.after if anchor in graph)
+        for later in owned.item.before:
+            if later in graph:
+                graph[later].add(name)
+    return graph
+
+
+Slot = tuple[int, int]
+
+
+def _slots(
+    spine: Sequence[str], by_name: Mapping[str, Owned], graph: Mapping[str, set[str]], topological: Sequence[str]
+) -> dict[str, Slot]:
+    """Where each stage sits: (index in the spine, -1 before it, 0 itself, 1 after it)."""
+    slots: dict[str, Slot] = {name: (i, 0) for i, name in enumerate(spine)}
+    placed = 0
+    while placed != len(slots):  # an anchor may get its own place in the second half of a round
+        placed = len(slots)
+        for name in topological:
+            near = [slots[earlier] for earlier in graph[name] if earlier in slots]
+            if name not in slots and near:
+                index, side = max(near)
+                slots[name] = (index, side or 1)
+        for name in reversed(topological):
+            near = [slots[later] for later in by_name[name].item.before if later in slots]
+            if name not in slots and near:
+                index, side = min(near)
+                slots[name] = (index, side or -1)
+    # Anchored only to stages that hang on nothing themselves: the end of the chain.
+    return {name: slots.get(name, (len(spine), 1)) for name in topological}
+
+
+def _pop_in_order(graph: Mapping[str, set[str]], slots: Mapping[str, Slot]) -> list[str]:
+    sorter = TopologicalSorter(graph)
+    sorter.prepare()
+    ready: list[tuple[Slot, str]] = []
+    ordered: list[str] = []
+    while sorter.is_active():
+        for name in sorter.get_ready():
+            heappush(ready, (slots[name], name))
+        ordered.append(heappop(ready)[1])
+        sorter.done(ordered[-1])
+    return ordered
+
+
+def _why(stage: Stage, spine: Sequence[str]) -> str:
+    if stage.name in spine:
+        return "distribution"
+    anchors = [f"after {name}" for name in stage.after] + [f"before {name}" for name in stage.before]
+    return ", ".join(anchors)

@@ -1,0 +1,67 @@
+"""The registry: what the plugins of a composition provide, by kind and name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar, cast
+
+from newel_compose._internal.ordering import Owned
+from newel_kernel import ConfigurationError, Descriptor, did_you_mean
+
+D = TypeVar("D", bound=Descriptor)
+_NOTHING: Mapping[str, Owned] = MappingProxyType({})
+
+
+class PluginRegistry:
+    """Descriptors by kind and name, each with its provider."""
+
+    __slots__ = ("_by_kind", "_declared", "_hint")
+
+    def __init__(
+        self, by_kind: Mapping[type[Descriptor], Mapping[str, Owned]], declared: Collection[type[Descriptor]], hint: str
+    ) -> None:
+        self._by_kind = by_kind
+        #: The kinds that the kernel or an enabled plugin declares, also where nobody fills them.
+        self._declared = declared
+        #: What may be why something is missing: the end of a message.
+        self._hint = hint
+
+    def find(self, kind: type[D], name: str) -> D:
+        """The descriptor of that kind and name; a ConfigurationError names those there are."""
+        known = self.owned(kind)
+        if name in known:
+            return cast("D", known[name].item)
+        raise ConfigurationError(f"no plugin provides the {words(kind)} {name!r}{self.instead(kind, name)}")
+
+    def all(self, kind: type[D]) -> list[D]:
+        """The descriptors of a kind, in the order of their plugins."""
+        return [cast("D", owned.item) for owned in self.owned(kind).values()]
+
+    def owned(self, kind: type[Descriptor]) -> Mapping[str, Owned]:
+        """The descriptors of a kind by name, each with its provider."""
+        return self._by_kind.get(kind, _NOTHING)
+
+    def kinds(self) -> Iterator[tuple[type[Descriptor], Mapping[str, Owned]]]:
+        """Every kind that has descriptors, with them."""
+        yield from self._by_kind.items()
+
+    def instead(self, kind: type[Descriptor], name: str, show: Callable[[str], str] = str) -> str:
+        """The end of a message that `name` is missing: what is near, what there is, what may be why."""
+        known = self.owned(kind)
+        if kind not in self._declared:
+            return self.why_missing(kind)
+        names = ", ".join(show(one) for one in sorted(known)) or "none"
+        return f"{did_you_mean(name, known)} (there are: {names}){self._hint}"
+
+    def why_missing(self, kind: type[Descriptor]) -> str:
+        """What may be why one of a kind is missing: the end of an error's text, or empty."""
+        if kind in self._declared:
+            return self._hint
+        return f": no enabled plugin declares what a {words(kind)} is (enable the plugin that does){self._hint}"
+
+
+def words(kind: type[Any]) -> str:
+    """The name of a kind in words: ``model provider``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind.__name__).lower()

@@ -1,0 +1,94 @@
+"""Selection of a distribution, and the lock that holds a composition to names and versions."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from newel_compose._internal.composition import Composition
+from newel_compose._internal.discovery import distribution_files
+from newel_compose._internal.distribution import Distribution, read_distribution
+from newel_kernel import ConfigurationError, LockError
+
+DEFAULT = "standard"
+LOCK_FILE = "newel.lock"
+
+
+def select_distribution(choice: str | Path | Distribution | None = None) -> tuple[Distribution, Path | None]:
+    """The distribution of an argument, of NEWEL_DISTRIBUTION, of newel.yaml or [tool.newel], or `standard`.
+
+    Returned with the lock file that binds it: one lies beside where the choice was made, unless it was an argument.
+    """
+    if isinstance(choice, Distribution):
+        return choice, None
+    folders = distribution_files()
+    if choice is not None:
+        return read_distribution(choice, folders), None
+    here = Path.cwd()
+    lock = here / LOCK_FILE
+    name = os.environ.get("NEWEL_DISTRIBUTION") or _from_files(here) or DEFAULT
+    return read_distribution(name, folders), lock if lock.is_file() else None
+
+
+def _from_files(here: Path) -> str | None:
+    if (here / "newel.yaml").is_file():
+        return str(here / "newel.yaml")
+    project = here / "pyproject.toml"
+    if not project.is_file():
+        return None
+    try:
+        table = tomllib.loads(project.read_text(encoding="utf-8")).get("tool", {}).get("newel")
+    except tomllib.TOMLDecodeError:
+        return None  # somebody else's broken file; its owner's tools will say so
+    if table is None:
+        return None
+    name = table.get("distribution") if isinstance(table, dict) else None
+    if not isinstance(name, str):
+        raise ConfigurationError(f'{project}: [tool.newel] needs distribution = "a name or a YAML file"')
+    return name if not name.endswith((".yaml", ".yml")) else str(here / name)
+
+
+def lock_of(composition: Composition) -> dict[str, Any]:
+    """What a lock file holds: the distribution's name, and each enabled plugin with its distribution and version."""
+    return {
+        "distribution": composition.distribution.name,
+        "plugins": {
+            record.name: {"distribution": record.distribution, "version": record.version}
+            for record in composition.plugins
+            if record.state == "enabled"
+        },
+    }
+
+
+def write_lock(composition: Composition, path: Path) -> None:
+    """Write the lock file of `composition`, whole or not at all."""
+    text = json.dumps(lock_of(composition), indent=2, sort_keys=True) + "\n"
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+
+
+def check_lock(composition: Composition, path: Path) -> None:
+    """Raise a LockError that lists every difference between `composition` and the lock file."""
+    try:
+        locked = json.loads(path.read_text(encoding="utf-8"))
+        wanted = dict(locked["plugins"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise LockError(f"{path} is not a lock file ({error}); write it again with `newel lock`") from None
+    actual = lock_of(composition)
+    problems = []
+    if locked.get("distribution") != actual["distribution"]:
+        problems.append(f"the distribution is {actual['distribution']!r}, locked is {locked.get('distribution')!r}")
+    for name in sorted(wanted.keys() | actual["plugins"].keys()):
+        is_now, was = actual["plugins"].get(name), wanted.get(name)
+        if is_now != was:
+            problems.append(f"plugin {name!r}: {_shown(is_now)}, locked is {_shown(was)}")
+    if problems:
+        raise LockError([*problems, f"install what {path} says, or run `newel lock` to accept the change"])
+
+
+def _shown(entry: Any) -> str:
+    return "absent" if entry is None else f"{entry.get('distribution')} {entry.get('version')}"

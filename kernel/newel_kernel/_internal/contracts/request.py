@@ -1,0 +1,219 @@
+"""LlmRequest: what one model call asks, built up by the request chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from newel_kernel._internal.errors import DuplicateToolError
+from newel_types import Content, FunctionDeclaration, GenerateContentConfig, Part, SharedContents, Tool
+
+if TYPE_CHECKING:
+    from newel_kernel._internal.contracts.tool import BaseTool
+
+
+class LlmRequest:
+    """The model's name, the conversation, the configuration and the tools of one model call.
+
+    `contents` shares the session's committed contents and copies one when it is touched through the list,
+    so no edit reaches the session. `tools_dict` maps tool names to the tools that can be dispatched.
+    """
+
+    __slots__ = (
+        "_config", "_declarations", "_instructions", "_labels", "_live", "cache_config", "cache_metadata",
+        "cacheable_contents_token_count", "contents", "model", "previous_interaction_id", "tools_dict",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        model: str | None = None,
+        contents: list[Content] | None = None,
+        config: GenerateContentConfig | None = None,
+        live_connect_config: Any = None,
+        tools_dict: dict[str, BaseTool] | None = None,
+        cache_config: Any = None,
+        cache_metadata: Any = None,
+        cacheable_contents_token_count: int | None = None,
+        previous_interaction_id: str | None = None,
+    ) -> None:
+        self.model = model
+        self.contents: list[Content] = contents if contents is not None else SharedContents()
+        self._config = config
+        #: What the configuration will hold, until it is put together.
+        self._instructions: list[str] = []
+        self._declarations: list[FunctionDeclaration] = []
+        self._labels: dict[str, str] | None = None
+        self.tools_dict: dict[str, BaseTool] = tools_dict if tools_dict is not None else {}
+        self._live = live_connect_config
+        self.cache_config = cache_config
+        self.cache_metadata = cache_metadata
+        self.cacheable_contents_token_count = cacheable_contents_token_count
+        self.previous_interaction_id = previous_interaction_id
+
+    @property
+    def config(self) -> GenerateContentConfig:
+        """The configuration of the call; put together when it is first read."""
+        config = self._config
+        if config is None:
+            config = self._config = _BLANK.__copy__()
+            if self._instructions:
+                config.system_instruction = "\n\n".join(self._instructions)
+            if self._declarations:
+                config.tools = [_declaring(self._declarations)]
+            if self._labels:
+                config.labels = self._labels
+        return config
+
+    @config.setter
+    def config(self, value: GenerateContentConfig) -> None:
+        self._config = value
+
+    @property
+    def live_connect_config(self) -> Any:
+        """The LiveConnectConfig of a live connection, made when first touched."""
+        if self._live is None:
+            from newel_types import LiveConnectConfig  # noqa: PLC0415 - only live connections need it
+
+            self._live = LiveConnectConfig()
+        return self._live
+
+    @live_connect_config.setter
+    def live_connect_config(self, value: Any) -> None:
+        self._live = value
+
+    def set_default_label(self, name: str, value: str) -> None:
+        """Label the call, unless it has that label."""
+        if self._config is None:
+            self._labels = {name: value, **(self._labels or {})}
+        elif self._config.labels is None:
+            self._config.labels = {name: value}
+        else:
+            self._config.labels.setdefault(name, value)
+
+    def append_instructions(self, instructions: Sequence[str] | Content) -> list[Content]:
+        """Add to the system instruction, a blank line between.
+
+        Of a Content, the text goes there; each part that is data becomes a user content to which the
+        instruction refers. Those contents are appended to `contents` and returned.
+        """
+        if not isinstance(instructions, Content):
+            if self._config is None:
+                self._instructions.extend(filter(None, instructions))
+                return []
+            for text in instructions:
+                self._append_text(text)
+            return []
+        texts: list[str] = []
+        references: list[Content] = []
+        for part in instructions.parts or ():
+            if part.text:
+                texts.append(part.text)
+            elif part.inline_data is not None or part.file_data is not None:
+                reference, described = _reference(part, len(references))
+                texts.append(f"[Reference to {described}: {reference}]")
+                words = Part(text=f"Referenced {described}: {reference}")
+                references.append(Content(role="user", parts=[words, part.model_copy(deep=True)]))
+        self._append_text("\n\n".join(texts))
+        self.contents.extend(references)
+        return references
+
+    def _append_text(self, text: str) -> None:
+        if not text:
+            return
+        config = self._config
+        if config is None:
+            self._instructions.append(text)
+            return
+        present = config.system_instruction
+        if not present:
+            config.system_instruction = text
+        elif isinstance(present, str):
+            config.system_instruction = f"{present}\n\n{text}"
+        else:
+            config.system_instruction = _with_text(present, text)
+
+    def append_tools(self, tools: Sequence[BaseTool]) -> None:
+        """Declare `tools` to the model and make them dispatchable; a second tool of one name is refused."""
+        declarations = []
+        for tool in tools:
+            declaration = tool._get_declaration()
+            if declaration is None:
+                continue
+            other = self.tools_dict.get(tool.name)
+            if other is tool:  # listed twice, and to be declared once
+                continue
+            if other is not None:
+                raise DuplicateToolError(
+                    f"two tools are named {tool.name!r}: {other.origin} and {tool.origin}; rename one of them",
+                    (other, tool),
+                )
+            self.tools_dict[tool.name] = tool
+            declarations.append(declaration)
+        config = self._config
+        if config is None:
+            self._declarations.extend(declarations)
+            return
+        if not declarations:
+            return
+        present = config.tools
+        if present is None:
+            config.tools = [_declaring(declarations)]
+            return
+        for entry in present:
+            if isinstance(entry, Tool) and entry.function_declarations:
+                entry.function_declarations.extend(declarations)
+                return
+        present.append(_declaring(declarations))
+
+    def set_output_schema(self, base_model: Any) -> None:
+        """Ask for JSON of the given schema (a pydantic class, a type or a schema)."""
+        self.config.response_schema = base_model
+        self.config.response_mime_type = "application/json"
+
+    def model_copy(self, *, update: dict[str, Any] | None = None, deep: bool = False) -> LlmRequest:
+        """A copy with its own contents list and configuration."""
+        new = LlmRequest(model=self.model, config=self.config.model_copy(deep=deep), tools_dict=dict(self.tools_dict))
+        new.contents = (
+            SharedContents(list.copy(self.contents))
+            if not deep
+            else [c.model_copy(deep=True) for c in list.copy(self.contents)]
+        )
+        for name in ("_live", "cache_config", "cache_metadata", "cacheable_contents_token_count",
+                     "previous_interaction_id"):  # fmt: skip
+            setattr(new, name, getattr(self, name))
+        for name, value in (update or {}).items():
+            setattr(new, name, value)
+        return new
+
+    def model_dump(self, *, mode: Literal["python", "json"] = "python", **options: Any) -> dict[str, Any]:
+        """A dict of the request without its tool objects."""
+        options.pop("exclude", None)
+        contents = [content.model_dump(mode=mode, **options) for content in list.copy(self.contents)]
+        config = self.config.model_dump(mode=mode, exclude={"response_schema"}, **options)
+        return {"model": self.model, "contents": contents, "config": config}
+
+
+#: Copying an empty one costs half of making one; constructed, for nothing is built for it at import.
+_BLANK = GenerateContentConfig.model_construct()
+_BLANK_TOOL = Tool.model_construct()
+
+
+def _declaring(declarations: list[FunctionDeclaration]) -> Tool:
+    tool = _BLANK_TOOL.__copy__()
+    tool.function_declarations = declarations
+    return tool
+
+
+def _reference(part: Part, index: int) -> tuple[str, str]:
+    if part.inline_data is not None:
+        blob = part.inline_data
+        return f"inline_data_{index}", f"inline data {blob.display_name or ''} ({blob.mime_type})".replace("  ", " ")
+    file = part.file_data
+    return f"file_data_{index}", f"file data ({file.file_uri if file else ''})"
+
+
+def _with_text(present: Any, text: str) -> Any:
+    if isinstance(present, Content):
+        return Content(role=present.role, parts=[*(present.parts or ()), Part(text=text)])
+    items = present if isinstance(present, list) else [present]
+    return [*items, text]

@@ -1,0 +1,132 @@
+"""The contract of a session store."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from newel_kernel._internal.errors import PairingError
+from newel_kernel._internal.events import Event, freeze_event
+from newel_kernel._internal.session import Session
+from newel_kernel._internal.state import apply_delta
+from newel_types import deep_copy
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(slots=True, kw_only=True)
+class GetSessionConfig:
+    """Which events to load: the last `num_recent_events`, and those at or after `after_timestamp` (seconds)."""
+
+    num_recent_events: int | None = None
+    after_timestamp: float | None = None
+
+    def select(self, events: Sequence[Event]) -> list[Event]:
+        """The events asked for, in order: of the last `num_recent_events`, those of `after_timestamp` and later."""
+        chosen = list(events)
+        if self.num_recent_events is not None:
+            chosen = chosen[-self.num_recent_events :] if self.num_recent_events > 0 else []
+        if self.after_timestamp is not None:
+            chosen = [e for e in chosen if e.timestamp >= self.after_timestamp]
+        return chosen
+
+
+@dataclass(slots=True, kw_only=True)
+class ListSessionsResponse:
+    """Sessions without their events."""
+
+    sessions: list[Session] = field(default_factory=list)
+
+
+class BaseSessionService(ABC):
+    """A store of sessions. A subclass persists an event first and then calls ``super().append_event``."""
+
+    @abstractmethod
+    async def create_session(
+        self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None
+    ) -> Session:
+        """A new session; `state` may hold ``app:`` and ``user:`` keys, stored in their own scope.
+
+        Raises AlreadyExistsError where a session of that id exists.
+        """
+
+    @abstractmethod
+    async def get_session(
+        self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
+    ) -> Session | None:
+        """The session, as a copy that belongs to the caller, or None."""
+
+    @abstractmethod
+    async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
+        """The sessions of a user (of every user where `user_id` is None), without their events."""
+
+    @abstractmethod
+    async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
+        """Delete a session with its events; unknown ids are ignored."""
+
+    async def open(
+        self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
+    ) -> Session | None:
+        """The session as a runner works with it: a live view without a copy, where the store keeps one."""
+        return await self.get_session(app_name=app_name, user_id=user_id, session_id=session_id, config=config)
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        """Commit `event` and apply it to `session`. A partial event is returned as it is.
+
+        This part applies an event that the store has committed: the state takes its delta, ``temp:`` keys
+        leave it, and the event is frozen.
+        """
+        if event.partial:
+            return event
+        apply_to_state(session.state, event)
+        trim_temp(event)
+        freeze_event(event)
+        session.events.append(event)
+        session.version += 1
+        session.last_update_time = event.timestamp
+        return event
+
+    async def close(self) -> None:  # noqa: B027 - a store in memory holds nothing
+        """Release what the store holds."""
+
+
+def apply_to_state(state: dict[str, Any], event: Event) -> None:
+    """Write the event's state delta into a live state, which must not share values with the event; None removes."""
+    actions = event.touched_actions
+    if actions is not None and actions.state_delta:
+        apply_delta(state, deep_copy(actions.state_delta))
+
+
+def trim_temp(event: Event) -> None:
+    """Take the ``temp:`` keys out of the delta that will be stored."""
+    actions = event.touched_actions
+    if actions is not None and actions.state_delta:
+        for key in [key for key in actions.state_delta if key.startswith("temp:")]:
+            del actions.state_delta[key]
+
+
+def check_pairing(events: Sequence[Event], event: Event) -> None:
+    """Raise PairingError where an agent's `event` holds a result of a call that the session does not have.
+
+    A provider refuses such a history for good, so it must not be written. A user's message may answer a
+    call of another session (an approval that arrives late, say); whoever receives it decides.
+    """
+    if event.content is None or event.author == "user":
+        return
+    responses = [p.function_response for p in event.content.parts or () if p.function_response is not None]
+    if not responses:
+        return
+    wanted = {response.id for response in responses}
+    wanted.discard(None)
+    if not wanted:
+        return
+    for past in reversed(events):
+        for part in (past.content.parts or ()) if past.content is not None else ():
+            if part.function_call is not None:
+                wanted.discard(part.function_call.id)
+        if not wanted:
+            return
+    raise PairingError(f"event {event.id} of {event.author!r} answers unknown call(s) {sorted(map(str, wanted))}")

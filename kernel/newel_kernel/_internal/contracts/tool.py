@@ -1,0 +1,137 @@
+"""The contracts of tools and toolsets."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from newel_kernel._internal.contracts.request import LlmRequest
+from newel_types import FunctionDeclaration
+
+if TYPE_CHECKING:
+    from newel_kernel._internal.context import Context, ReadonlyContext
+
+
+class Effect(StrEnum):
+    """What repeating a tool call may do, which decides what a resumed invocation may repeat."""
+
+    PURE = "pure"
+    IDEMPOTENT = "idempotent"
+    AT_MOST_ONCE = "at_most_once"
+
+
+class BaseTool:
+    """Something a model can call. Subclass it, or pass a plain function as an agent's tool."""
+
+    name: str
+    description: str
+    is_long_running: bool = False
+    #: Whether a call that returns nothing gets its result later, by an event that somebody else makes.
+    defers_response: bool = False
+    effect: Effect = Effect.IDEMPOTENT
+    custom_metadata: dict[str, Any] | None = None
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        description: str = "",
+        is_long_running: bool = False,
+        custom_metadata: dict[str, Any] | None = None,
+        effect: Effect | str | None = None,
+    ) -> None:
+        self.name = name
+        self.description = description
+        self.is_long_running = is_long_running
+        self.custom_metadata = custom_metadata
+        if effect is not None:
+            self.effect = Effect(effect)
+
+    @property
+    def origin(self) -> str:
+        """Where the tool comes from, for error messages."""
+        return f"{type(self).__module__}.{type(self).__qualname__}"
+
+    def _get_declaration(self) -> FunctionDeclaration | None:
+        """What the model is told about the tool; None for a tool that the model cannot call by name."""
+        return None
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> Any:
+        """Run the tool; the result becomes the response (``{"result": value}`` unless it is a dict)."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement run_async")
+
+    async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:
+        """Prepare a model request; by default the tool declares itself."""
+        llm_request.append_tools([self])
+
+
+ToolFilter = Callable[[BaseTool, Any], bool] | Sequence[str] | None
+
+
+class BaseToolset:
+    """A provider of tools, asked anew for each model request."""
+
+    def __init__(self, *, tool_filter: ToolFilter = None, tool_name_prefix: str | None = None) -> None:
+        self.tool_filter = tool_filter
+        self.tool_name_prefix = tool_name_prefix
+
+    @property
+    def origin(self) -> str:
+        """Which toolset this is, for error messages."""
+        prefix = f" with the prefix {self.tool_name_prefix!r}" if self.tool_name_prefix else ""
+        return f"{type(self).__module__}.{type(self).__qualname__}{prefix}"
+
+    async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
+        """The tools, as this context may see them."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement get_tools")
+
+    async def get_tools_with_prefix(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
+        """The tools, each named ``{tool_name_prefix}_{name}`` where a prefix is set."""
+        tools = await self.get_tools(readonly_context)
+        prefix = self.tool_name_prefix
+        return [_prefixed(tool, prefix) for tool in tools] if prefix else tools
+
+    async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:
+        """Prepare a model request before the tools do."""
+
+    def get_auth_config(self) -> Any:
+        """The AuthConfig that `get_tools` needs, if any."""
+        return None
+
+    async def close(self) -> None:
+        """Release what the toolset holds."""
+
+    def _is_tool_selected(self, tool: BaseTool, readonly_context: ReadonlyContext | None) -> bool:
+        if not self.tool_filter:
+            return True
+        if callable(self.tool_filter):
+            return self.tool_filter(tool, readonly_context)
+        return tool.name in self.tool_filter
+
+
+def _prefixed(tool: BaseTool, prefix: str) -> BaseTool:
+    """A copy of `tool` under its prefixed name; the original may be shared with other toolsets."""
+    renamed = copy.copy(tool)
+    renamed.name = f"{prefix}_{tool.name}"
+    declare = tool._get_declaration
+
+    def declaration() -> FunctionDeclaration | None:
+        declared = declare()
+        return None if declared is None else declared.model_copy(update={"name": renamed.name})
+
+    renamed._get_declaration = declaration  # type: ignore[method-assign]
+    return renamed
+
+
+async def close_toolset(toolset: BaseToolset, seconds: float) -> BaseException | None:
+    """Close `toolset` within `seconds`; what went wrong is returned, for closing goes on with the next one."""
+    try:
+        await asyncio.wait_for(toolset.close(), seconds)
+    except (Exception, asyncio.CancelledError) as error:  # a plugin boundary
+        if isinstance(error, asyncio.CancelledError) and (task := asyncio.current_task()) and task.cancelling():
+            raise
+        return error
+    return None

@@ -1,0 +1,155 @@
+"""Tool dispatch: run the tool calls of one model response and make the event of their results."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any
+
+from newel_kernel._internal import seam
+from newel_kernel._internal.context import Context
+from newel_kernel._internal.contracts.tool import BaseTool
+from newel_kernel._internal.errors import ToolAbortedError
+from newel_kernel._internal.events import Event, EventActions, ToolConfirmation
+from newel_kernel._internal.invocation import InvocationContext
+from newel_kernel._internal.lifecycle import implemented, tool_round
+from newel_kernel._internal.observation import current_operation
+from newel_types import Content, FunctionCall, FunctionResponse, Part, deep_copy
+
+Tools = Mapping[str, BaseTool]
+Confirmations = Mapping[str, ToolConfirmation]
+
+
+async def dispatch(
+    ctx: InvocationContext, calls: Sequence[FunctionCall], tools: Tools, confirmations: Confirmations | None = None
+) -> Event | None:
+    """Run `calls` side by side; one event with their results in call order, or None where none has a result.
+
+    Where one call fails, the others are cancelled and awaited before the error goes on.
+    """
+    if len(calls) == 1:  # the usual case needs no task
+        return await _run(ctx, calls[0], tools, confirmations)
+    tasks = [seam.spawn(_run(ctx, call, tools, confirmations), name=f"tool {call.name}") for call in calls]
+    try:
+        results = await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+    events = [event for event in results if event is not None]
+    if len(events) > 1 and (parent := current_operation.get()) is not None:
+        with parent.child("merge", "(merged)", ctx, given=events).running() as outcome:
+            outcome.append(merge_results(events))
+            return outcome[0]  # type: ignore[no-any-return]
+    return merge_results(events) if events else None
+
+
+def _run(
+    ctx: InvocationContext, call: FunctionCall, tools: Tools, confirmations: Confirmations | None
+) -> Coroutine[Any, Any, Event | None]:
+    if (parent := current_operation.get()) is None:
+        return _execute(ctx, call, tools, confirmations)
+    name = call.name or ""
+    return parent.child("tool", name, ctx, tools.get(name), call).call(_execute, ctx, call, tools, confirmations)
+
+
+async def _execute(
+    ctx: InvocationContext, call: FunctionCall, tools: Tools, confirmations: Confirmations | None
+) -> Event | None:
+    args: dict[str, Any] = deep_copy(call.args) if call.args else {}
+    confirmation = confirmations.get(call.id) if confirmations and call.id else None
+    context = Context(ctx, function_call_id=call.id, tool_confirmation=confirmation)
+    name = call.name or ""
+    tool = tools.get(name)
+    if tool is None:
+        tool = BaseTool(name=name, description="Tool not found")
+        error = ValueError(f"Tool '{name}' not found.\nAvailable tools: {', '.join(tools)}")
+        result = await tool_round("on_tool_error_callback", tool, args, context, error)
+        if result is None:
+            raise error
+        return _result_event(ctx, tool, call, result, context.touched_actions)
+    result = None
+    if implemented(ctx, "before_tool_callback"):
+        result = await tool_round("before_tool_callback", tool, args, context)
+    if result is None:
+        try:
+            result = await ctx.composition.call_tool(tool, args, context)
+        except BaseException as raised:  # noqa: BLE001 - a plugin boundary; what must go on is raised in _failure
+            failure = _failure(tool, raised)
+            result = await tool_round("on_tool_error_callback", tool, args, context, failure)
+            if result is None:
+                raise failure from failure.__cause__
+    if ctx.notes and ("asks", call.id) in ctx.notes:
+        return None
+    if implemented(ctx, "after_tool_callback"):
+        altered = await tool_round("after_tool_callback", tool, args, context, result)
+        result = result if altered is None else altered
+    if not result and (tool.is_long_running or (result is None and tool.defers_response)):
+        return None
+    return _result_event(ctx, tool, call, result, context.touched_actions)
+
+
+def _failure(tool: BaseTool, raised: BaseException) -> Exception:
+    """What a tool raised, as an error: not what would end the process or cancel a task that nobody cancels."""
+    if isinstance(raised, Exception):
+        return raised
+    task = asyncio.current_task()
+    if isinstance(raised, asyncio.CancelledError) and task is not None and task.cancelling():
+        raise raised
+    error = ToolAbortedError(f"the tool {tool.name!r} ({tool.origin}) raised {type(raised).__name__}: {raised}")
+    error.__cause__ = raised
+    return error
+
+
+def error_result(ctx: InvocationContext, tool: BaseTool, call: FunctionCall, error: str) -> Event:
+    """The event of a call that was not run."""
+    return _result_event(ctx, tool, call, {"error": error}, None)
+
+
+def _result_event(
+    ctx: InvocationContext, tool: BaseTool, call: FunctionCall, result: Any, actions: EventActions | None
+) -> Event:
+    if not isinstance(result, dict):
+        result = {"result": result}
+    response = FunctionResponse(id=call.id, name=tool.name, response=result)
+    return Event(
+        invocation_id=ctx.invocation_id,
+        author=ctx.agent.name,
+        branch=ctx.branch,
+        content=Content(role="user", parts=[Part(function_response=response)]),
+        actions=actions,  # None: made when touched
+    )
+
+
+def merge_results(events: Sequence[Event]) -> Event:
+    """One event of several results: the parts in order, the actions merged key by key."""
+    first = events[0]
+    if len(events) == 1:
+        return first
+    parts = [part for event in events if event.content for part in event.content.parts or ()]
+    touched = [event.touched_actions for event in events if event.touched_actions is not None]
+    return Event(
+        invocation_id=first.invocation_id,
+        author=first.author,
+        branch=first.branch,
+        content=Content(role="user", parts=parts),
+        actions=_merge_actions(touched) if touched else None,  # as above
+        timestamp=first.timestamp,
+    )
+
+
+def _merge_actions(actions: Sequence[EventActions]) -> EventActions:
+    merged = actions[0].model_copy()
+    for other in actions[1:]:
+        for name in EventActions.field_names:
+            value = getattr(other, name)
+            if value is not None and value != {}:
+                setattr(merged, name, _merge_values(getattr(merged, name), value))
+    return merged
+
+
+def _merge_values(present: Any, value: Any) -> Any:
+    if isinstance(present, dict) and isinstance(value, dict):
+        return {**present, **{k: _merge_values(present.get(k), v) for k, v in value.items()}}
+    return value

@@ -1,0 +1,148 @@
+"""Calling hooks: a plugin's lifecycle hooks and an agent's own callbacks, compiled to flat tuples.
+
+pluggy finds and orders the implementations, but it is synchronous; nothing awaited goes through it. Each
+implementation becomes a `Bound` that the kernel calls by keyword and awaits where it must.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from newel_kernel._internal.contracts.response import LlmResponse
+from newel_kernel._internal.errors import HookSignatureError, PluginError
+from newel_kernel._internal.events import Event
+from newel_types import Content, Record
+
+
+class PluginHookError(PluginError, RuntimeError):
+    """A plugin's hook raised; the message names the plugin and the hook, the cause is chained."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """One implementation of a hook: `call` takes the hook's keywords."""
+
+    hook: str
+    call: Callable[..., Any]
+    owner: str
+    plugin: bool = False
+    #: A fallback runs after the agent's own callbacks (pluggy's ``trylast``).
+    last: bool = False
+
+
+Callbacks = tuple[Bound, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HookSpec:
+    """A lifecycle hook: the keywords a plugin gets, those an agent's callback gets, and what may be returned."""
+
+    name: str
+    keywords: tuple[str, ...]
+    agent_keywords: tuple[str, ...] | None
+    returns: type[Any] | None
+
+
+_TOOL = ("tool", "tool_args", "tool_context")
+_AGENT_TOOL = ("tool", "args", "tool_context")
+_MODEL = ("callback_context", "llm_request")
+
+#: Every lifecycle hook, in the order of a turn. `hookspecs` documents them; a test keeps the two equal.
+LIFECYCLE: dict[str, HookSpec] = {
+    spec.name: spec
+    for spec in (
+        HookSpec("on_user_message_callback", ("invocation_context", "user_message"), None, Content),
+        HookSpec("before_run_callback", ("invocation_context",), None, Content),
+        HookSpec("before_agent_callback", ("agent", "callback_context"), ("callback_context",), Content),
+        HookSpec("before_model_callback", _MODEL, _MODEL, LlmResponse),
+        HookSpec("on_model_error_callback", (*_MODEL, "error"), (*_MODEL, "error"), LlmResponse),
+        HookSpec("after_model_callback", ("callback_context", "llm_response"),
+                 ("callback_context", "llm_response"), LlmResponse),
+        HookSpec("before_tool_callback", _TOOL, _AGENT_TOOL, dict),
+        HookSpec("on_tool_error_callback", (*_TOOL, "error"), (*_AGENT_TOOL, "error"), dict),
+        HookSpec("after_tool_callback", (*_TOOL, "result"), (*_AGENT_TOOL, "tool_response"), dict),
+        HookSpec("after_agent_callback", ("agent", "callback_context"), ("callback_context",), Content),
+        HookSpec("on_event_callback", ("invocation_context", "event"), None, Event),
+        HookSpec("on_run_error_callback", ("invocation_context", "error"), None, None),
+        HookSpec("after_run_callback", ("invocation_context",), None, None),
+    )
+}  # fmt: skip
+
+
+async def first_answer(bound: Callbacks, returns: type[Any] | None, keywords: Mapping[str, Any]) -> Any:
+    """Call `bound` in order; the first result that is not None ends the round, where a result is asked for."""
+    for one in bound:
+        try:
+            answer = one.call(**keywords)
+            if answer is not None and inspect.isawaitable(answer):
+                answer = await answer
+        except Exception as error:
+            if one.plugin and not isinstance(error, PluginError):
+                raise PluginHookError(f"{one.owner} failed in {one.hook}: {error}") from error
+            raise
+        if answer is not None and returns is not None:  # an observer's answer is nothing to anybody
+            return _checked(answer, returns, one)
+    return None
+
+
+def _checked(answer: Any, returns: type[Any], one: Bound) -> Any:
+    if isinstance(answer, returns):
+        return answer
+    if issubclass(returns, Record) and isinstance(answer, BaseModel):  # another library's class of that name
+        with suppress(ValidationError):
+            return returns.model_validate(answer)
+    raise HookSignatureError(
+        f"{one.owner}: {one.hook} returned {type(answer).__name__}; it must return {returns.__name__} or None"
+    )
+
+
+def bind(function: Callable[..., Any], names: tuple[str, ...], hook: str, owner: str) -> Callable[..., Any]:
+    """`function` as a callable that takes exactly the keywords `names`.
+
+    A function that names them (or fewer of them) is called by keyword; one that names as many positional
+    parameters otherwise is called by position. Anything else cannot be called and is refused.
+    """
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return function
+    kinds = inspect.Parameter
+    if any(p.kind is kinds.VAR_KEYWORD for p in parameters):
+        return function
+    wanted = [p for p in parameters if p.kind is not kinds.VAR_POSITIONAL]
+    known = [p.name for p in wanted if p.name in names and p.kind is not kinds.POSITIONAL_ONLY]
+    if all(p.name in known or p.default is not kinds.empty for p in wanted):
+        taken = tuple(known)
+        if taken == names or set(taken) == set(names):
+            return function
+        if taken or not wanted:
+            return lambda **given: function(**{name: given[name] for name in taken})
+    positional = [p for p in wanted if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
+    required = [p for p in positional if p.default is kinds.empty]
+    keyword_only = [p for p in wanted if p.kind is kinds.KEYWORD_ONLY and p.default is kinds.empty]
+    if not keyword_only and len(required) <= len(names) <= len(positional):
+        return lambda **given: function(*(given[name] for name in names))
+    raise HookSignatureError(
+        f"{owner}: {hook} {_name(function)}{inspect.signature(function)} cannot be called; "
+        f"it must take ({', '.join(names)})"
+    )
+
+
+def as_callbacks(hook: str, value: Any, owner: str) -> Callbacks:
+    """An agent's callback field (one callable or a list of them) as a tuple."""
+    names = LIFECYCLE[hook].agent_keywords or ()
+    functions = value if isinstance(value, list) else [value]
+    for function in functions:
+        if not callable(function):
+            raise HookSignatureError(f"{owner}: {hook} must be a callable or a list of them, not {function!r}")
+    return tuple(Bound(hook, bind(f, names, hook, owner), f"{owner}, callback {_name(f)}") for f in functions)
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "__qualname__", None) or repr(function)

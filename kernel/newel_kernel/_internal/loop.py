@@ -1,0 +1,235 @@
+"""The reason-act loop of one agent: ask the model, run the tools it calls, until it has a final answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from contextlib import aclosing
+from operator import attrgetter
+from typing import Any
+
+from newel_kernel._internal import seam
+from newel_kernel._internal.contracts.agent import Handover
+from newel_kernel._internal.contracts.request import LlmRequest
+from newel_kernel._internal.contracts.response import LlmResponse
+from newel_kernel._internal.contracts.tool import Effect
+from newel_kernel._internal.dispatch import Confirmations, Tools, dispatch, error_result
+from newel_kernel._internal.events import Event
+from newel_kernel._internal.invocation import InvocationContext
+from newel_kernel._internal.lifecycle import Draft, implemented, model_round, on_model_error
+from newel_kernel._internal.observation import current_operation
+from newel_kernel._internal.preparation import DONE, Plan, prepare
+from newel_kernel._internal.resumption import open_calls, waits
+from newel_kernel._internal.run_config import StreamingMode
+from newel_kernel._internal.tree import transfer_target
+from newel_types import FrozenContent, FunctionCall, deep_copy, thaw
+
+Events = AsyncGenerator[Event, None]
+Responses = AsyncGenerator[LlmResponse, None]
+_INTERRUPTED = "The call was interrupted; it must not happen twice and is not repeated. Its effect is not known."
+
+
+async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the whole loop, on one screen
+    """Steps of one model call each, until an event is final, nothing was said, or the invocation ends (S0 §2.3)."""
+    resuming = ctx.resumed
+    while True:
+        last: Event | None = None
+        plan, request, draft, position = Plan.of(ctx), LlmRequest(), Draft(), 0
+        while position != DONE:
+            position, reported = await prepare(ctx, plan, request, position)
+            for event in reported:
+                yield event
+                last = _latest(event, last)
+        if ctx.end_invocation:
+            return
+        settled = last is not None and last.actions.skip_summarization
+        finished = await _finish_calls(ctx, request.tools_dict) if resuming else ()
+        resuming = False
+        for event in finished:
+            yield event
+            last = _latest(event, last)
+        if settled or (ctx.is_resumable and waits(ctx)):
+            return
+        if not finished:
+            responses = await _call_model(ctx, request, draft)
+            try:  # what aclosing does, at a third of its cost
+                async for response in responses:
+                    said, calls = await _react(ctx, plan, request, _own(response), draft)
+                    for event in said:
+                        yield event
+                        last = event
+                    for event in await run_tools(ctx, request.tools_dict, said[-1], calls) if calls else ():
+                        yield event
+                        last = _latest(event, last)
+            finally:
+                await responses.aclose()
+        if last is None or last.partial or last.is_final_response():
+            return
+
+
+def _latest(event: Event, before: Event | None) -> Event | None:
+    """What counts as the latest event once `event` was yielded: of a handover, what the target said last."""
+    return event.last or before if isinstance(event, Handover) else event
+
+
+async def _react(
+    ctx: InvocationContext, plan: Plan, request: LlmRequest, response: LlmResponse, draft: Draft
+) -> tuple[Sequence[Event], Sequence[FunctionCall]]:
+    """The events of one response, what the response chain reports and the response itself, and the calls to run.
+
+    A chunk has none to run: its calls are not complete.
+    """
+    events: list[Event] = []
+    for run in plan.response:
+        reported = run(ctx, request, response)
+        if reported is not None:  # else a plain function has run
+            events.extend(await reported or ())
+    if response.content is None and not response.error_code and not response.interrupted:
+        return events, ()
+    event = _as_event(ctx, response, draft)
+    events.append(event)
+    calls: Sequence[FunctionCall] = event.get_function_calls()
+    if calls:
+        calls = _identify(event, calls, request)
+    return events, () if event.partial else calls
+
+
+async def _finish_calls(ctx: InvocationContext, tools: Tools) -> Iterable[Event]:
+    """The results of the calls that an interrupted run left open; what must not happen twice is not repeated."""
+    if (found := open_calls(ctx)) is None:
+        return ()
+    asked, calls = found
+    once = [call for call in calls if (tool := tools.get(call.name or "")) and tool.effect is Effect.AT_MOST_ONCE]
+    refused = [error_result(ctx, tools[call.name or ""], call, _INTERRUPTED) for call in once]
+    again = [call for call in calls if call not in once]
+    return [*refused, *(await run_tools(ctx, tools, asked, again) if again else ())]
+
+
+async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft) -> Responses:
+    """The model's responses, each after the hooks have seen it (S0 §5); without hooks the model's own generator."""
+    agent: Any = ctx.agent
+    hooked = ctx.composition.models_hooked or _callbacks(agent) != _NO_CALLBACKS
+    if hooked and (found := implemented(ctx, "before_model_callback")) is not None:
+        if request.config.tools:  # a tool's declaration is made once; what a hook does to it is for this request
+            request.config.tools = deep_copy(request.config.tools)
+        early = await model_round(ctx, draft, "before_model_callback", found, {"llm_request": request})
+        if early is not None:
+            return _only(early)
+    request.set_default_label("adk_agent_name", agent.name)
+    model = agent.model_for(ctx)
+    ctx.increment_llm_call_count()
+    streaming = ctx.run_config.streaming_mode is StreamingMode.SSE
+    answers: Responses = model.generate_content_async(request, stream=streaming)
+    if (parent := current_operation.get()) is not None:
+        call = parent.child("model", request.model or model.model, ctx, model, request)
+        answers = call.stream(answers, lambda response: not getattr(response, "partial", None))
+    if not hooked or not (implemented(ctx, "on_model_error_callback") or implemented(ctx, "after_model_callback")):
+        return answers
+    return _hooked(ctx, request, answers, draft)
+
+
+_callbacks = attrgetter("before_model_callback", "on_model_error_callback", "after_model_callback")
+_NO_CALLBACKS = (None, None, None)
+
+
+async def _only(response: LlmResponse) -> Responses:
+    yield response
+
+
+def _own(response: Any) -> LlmResponse:
+    """`response` as one of ours, and not an object that was yielded, and committed, before."""
+    if response.__class__ is not LlmResponse:
+        response = LlmResponse.model_validate(response)
+    if response.content.__class__ is FrozenContent:
+        response = response.model_copy(update={"content": thaw(response.content)})
+    return response  # type: ignore[no-any-return]
+
+
+async def _hooked(ctx: InvocationContext, request: LlmRequest, answers: Responses, draft: Draft) -> Responses:
+    """The model's `answers` after the hooks have seen them, or an answer in place of its failure."""
+    async with aclosing(answers) as responses:
+        failed = False
+        while not failed:
+            try:
+                response = await anext(responses)
+            except StopAsyncIteration:
+                return
+            except Exception as error:
+                failed = True
+                answer = await on_model_error(ctx, request, error, draft)
+                if answer is None:
+                    raise
+                response = answer
+            response = _own(response)
+            if (found := implemented(ctx, "after_model_callback")) is not None:
+                replaced = await model_round(ctx, draft, "after_model_callback", found, {"llm_response": response})
+                response = response if replaced is None else replaced
+            yield response
+
+
+def _as_event(ctx: InvocationContext, response: LlmResponse, draft: Draft) -> Event:
+    event = Event(
+        invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, content=response.content,
+        partial=response.partial, isolation_scope=ctx.isolation_scope,
+        actions=draft.take(),
+    )  # fmt: skip
+    event.model_version = response.model_version
+    event.finish_reason = response.finish_reason
+    event.custom_metadata = response.custom_metadata
+    event.usage_metadata = response.usage_metadata
+    event.sparse_values = response.sparse_values.copy()
+    return event
+
+
+def _identify(event: Event, calls: Sequence[FunctionCall], request: LlmRequest) -> Sequence[FunctionCall]:
+    """The event's calls, each with an id; those of long-running tools are noted on the event."""
+    ids = {call.id for call in calls if call.id}
+    if event.content is not None and len(ids) < len(calls):
+        event.content = event.content.model_copy(deep=True)  # the model may give the same object again
+        calls = event.get_function_calls()
+    long_running = set()
+    for call in calls:
+        if call.id in ids:
+            ids.discard(call.id)  # a second call of the same id gets one of its own
+        else:
+            call.id = new_call_id()
+        tool = request.tools_dict.get(call.name or "")
+        if tool is not None and tool.is_long_running:
+            long_running.add(call.id)
+    event.long_running_tool_ids = long_running or None
+    return calls
+
+
+def new_call_id() -> str:
+    """An id for a call that the model gave none; its prefix tells that it is ours and not to be sent back."""
+    return "adk-" + seam.new_id()
+
+
+async def run_tools(
+    ctx: InvocationContext, tools: Tools, call_event: Event, calls: Sequence[FunctionCall],
+    confirmations: Confirmations | None = None,
+) -> Iterable[Event]:  # fmt: skip
+    """Dispatch `calls`; the event of their results among what the result chain adds, and a transfer, if asked."""
+    results = await dispatch(ctx, calls, tools, confirmations)
+    asked = [event for call in calls if (event := ctx.notes.pop(("asks", call.id), None))] if ctx.notes else []
+    if results is None:
+        return asked
+    chain = [p for p in ctx.composition.result_chain if p.applies_to is None or p.applies_to(results)]
+    if not chain and not asked and results.touched_actions is None:
+        return (results,)
+    before: list[Event] = asked
+    after: list[Event] = []
+    for processor in chain:
+        (after if processor.follows else before).extend(await processor.run(ctx, call_event, results) or ())
+    return _in_order(ctx, before, results, after)
+
+
+def _in_order(ctx: InvocationContext, before: list[Event], results: Event, after: list[Event]) -> Iterator[Event]:
+    """Lazily, so that a transfer to an unknown agent fails only once the results are committed."""
+    yield from before
+    yield results
+    yield from after
+    actions = results.touched_actions
+    if actions is not None and actions.transfer_to_agent:
+        target = transfer_target(ctx.agent, actions.transfer_to_agent)
+        if target is not ctx.agent:  # one that transfers to itself just goes on
+            yield Handover(target, ctx)

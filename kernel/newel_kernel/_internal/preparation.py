@@ -1,0 +1,112 @@
+"""Preparation of a model request: the request chain, then the agent's tools declare themselves (S0 §2.5, §3.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from newel_kernel._internal.context import Context
+from newel_kernel._internal.contracts.agent import BaseAgent, Edits
+from newel_kernel._internal.contracts.request import LlmRequest
+from newel_kernel._internal.contracts.tool import BaseTool, BaseToolset
+from newel_kernel._internal.errors import DuplicateToolError
+from newel_kernel._internal.events import Event
+from newel_kernel._internal.invocation import InvocationContext
+
+DONE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the request and the response chain of a composition do for an agent."""
+
+    agent: BaseAgent
+    #: The plan holds for these: the number of edits and the two chains.
+    made_of: tuple[Any, ...]
+    #: The steps of a request: the position after each, and what to run.
+    request: Sequence[tuple[int, Any]]
+    response: Sequence[Any]
+
+    @classmethod
+    def of(cls, ctx: InvocationContext) -> Plan:
+        """The plan of the agent that runs; made anew after a field of any agent was assigned."""
+        agent, composition = ctx.agent, ctx.composition
+        made_of = (Edits.count, composition.request_steps, composition.response_chain)
+        plan: Plan | None = agent.plan
+        if plan is None or plan.made_of != made_of or plan.agent is not agent:  # else a copy's, made for the original
+            asked = [p for p in composition.request_steps if p.applies_to is None or p.applies_to(agent)]
+            request = [p.run if p.for_agent is None else p.for_agent(agent) for p in asked]
+            response = [p.run for p in composition.response_chain if p.applies_to is None or p.applies_to(agent)]
+            plan = cls(agent, made_of, tuple(enumerate(request, 1)), response)
+            agent.__dict__["plan"] = plan
+        return plan
+
+
+async def prepare(
+    ctx: InvocationContext, plan: Plan, request: LlmRequest, position: int = 0
+) -> tuple[int, Sequence[Event]]:
+    """Run the request chain from `position` on, up to a processor that reports events.
+
+    Those are to be committed before the rest of the chain runs, for it reads the session: call again with the
+    position that is returned. DONE says that the request is prepared, or the invocation over.
+    """
+    for after, run in plan.request[position:]:
+        events = run(ctx, request)
+        if events is not None:  # else a plain function has run
+            events = await events
+        if events or ctx.end_invocation:
+            return DONE if ctx.end_invocation else after, events or ()
+    await declare_tools(ctx, request)
+    return DONE, ()
+
+
+async def declare_tools(ctx: InvocationContext, request: LlmRequest) -> None:
+    """Let each toolset and tool of the agent prepare the request, in order."""
+    owner: Any = ctx.agent
+    if not owner.tools:
+        return
+    provided: list[tuple[BaseToolset, list[BaseTool]]] = []
+    try:
+        await _declare(ctx, owner, request, provided)
+    except DuplicateToolError as error:
+        owners = [_owner(tool, provided) for tool in error.tools]
+        raise DuplicateToolError(
+            f"agent {owner.name!r} has two tools named {error.tools[0].name!r}, one is {owners[0]}, the other one "
+            f"{owners[1]}; rename one of them, or set the tool_name_prefix of a toolset",
+            error.tools,
+        ) from None
+
+
+def _owner(tool: BaseTool, provided: Sequence[tuple[BaseToolset, list[BaseTool]]]) -> str:
+    toolset = next((toolset for toolset, tools in provided if any(tool is one for one in tools)), None)
+    return tool.origin if toolset is None else f"{tool.origin} of the toolset {toolset.origin}"
+
+
+async def _declare(
+    ctx: InvocationContext, owner: Any, request: LlmRequest, provided: list[tuple[BaseToolset, list[BaseTool]]]
+) -> None:
+    """Declare the tools of `owner`; those that toolsets give are noted in `provided`."""
+    if (only := owner.plain_tools(ctx)) is not None:
+        request.append_tools(only)
+        return
+    plain: list[BaseTool] = []
+    for entry in owner.tools:
+        if type(entry) is not FunctionType and isinstance(entry, BaseToolset):
+            context = Context(ctx)
+            await entry.process_llm_request(tool_context=context, llm_request=request)
+            tools = await entry.get_tools_with_prefix(context)
+            provided.append((entry, tools))
+        else:
+            tools = owner.as_tools(entry, ctx)
+        for tool in tools:
+            if type(tool).process_llm_request is BaseTool.process_llm_request:
+                plain.append(tool)  # only declares itself: no context, no coroutine
+                continue
+            if plain:
+                request.append_tools(plain)
+                plain = []
+            await tool.process_llm_request(tool_context=Context(ctx), llm_request=request)
+    if plain:
+        request.append_tools(plain)

@@ -1,0 +1,80 @@
+"""RunConfig: how one invocation runs."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, field_validator
+
+import newel_types as types
+from newel_kernel._internal.contracts.store import GetSessionConfig
+
+
+class StreamingMode(Enum):
+    """Whether a model's answer is yielded whole (NONE), in chunks (SSE), or over a live connection (BIDI)."""
+
+    NONE = None
+    SSE = "sse"
+    BIDI = "bidi"
+
+
+class ToolThreadPoolConfig(BaseModel):
+    """Run synchronous tools in a pool of at most `max_workers` threads."""
+
+    max_workers: int = 4
+
+
+#: Fields whose values are types of the live API; those load only where one is set.
+_LIVE_TYPES = {
+    "speech_config": "SpeechConfig",
+    "output_audio_transcription": "AudioTranscriptionConfig",
+    "input_audio_transcription": "AudioTranscriptionConfig",
+    "realtime_input_config": "RealtimeInputConfig",
+    "proactivity": "ProactivityConfig",
+    "session_resumption": "SessionResumptionConfig",
+    "context_window_compression": "ContextWindowCompressionConfig",
+}
+
+
+class RunConfig(BaseModel):
+    """The settings of one invocation. A misspelt field is refused."""
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True, defer_build=True)
+
+    streaming_mode: StreamingMode = StreamingMode.NONE
+    #: The most model calls of the invocation; 0 or less means no limit.
+    max_llm_calls: int = 500
+    #: Set on every event of the invocation.
+    custom_metadata: dict[str, Any] | None = None
+    #: Which events of the session to load.
+    get_session_config: GetSessionConfig | None = None
+    save_input_blobs_as_artifacts: bool = False
+    support_cfc: bool = False
+    tool_thread_pool_config: ToolThreadPoolConfig | None = None
+    response_modalities: list[str] | None = None
+    speech_config: Any = None
+    output_audio_transcription: Any = None
+    input_audio_transcription: Any = None
+    realtime_input_config: Any = None
+    enable_affective_dialog: bool | None = None
+    proactivity: Any = None
+    session_resumption: Any = None
+    context_window_compression: Any = None
+    save_live_blob: bool = False
+    save_live_audio: bool = False
+
+    @field_validator("max_llm_calls")
+    @classmethod
+    def _bounded(cls, value: int) -> int:
+        if value == sys.maxsize:
+            raise ValueError(f"max_llm_calls should be less than {sys.maxsize}")
+        return value
+
+    @field_validator(*_LIVE_TYPES)
+    @classmethod
+    def _live_type(cls, value: Any, info: Any) -> Any:
+        if value is None:
+            return None
+        return getattr(types, _LIVE_TYPES[info.field_name]).model_validate(value)

@@ -1,0 +1,224 @@
+"""The runner: one invocation, from the user's message to the last committed event."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from newel_kernel._internal.chains import Chains
+from newel_kernel._internal.contracts.agent import BaseAgent
+from newel_kernel._internal.contracts.store import BaseSessionService
+from newel_kernel._internal.contracts.tool import close_toolset
+from newel_kernel._internal.ending import epilogues, finish, toolsets
+from newel_kernel._internal.errors import ConfigurationError, SessionNotFoundError
+from newel_kernel._internal.events import Event
+from newel_kernel._internal.invocation import InvocationContext
+from newel_kernel._internal.lifecycle import ask
+from newel_kernel._internal.observation import Operation
+from newel_kernel._internal.reception import receive, received, response_ids
+from newel_kernel._internal.resumption import continued, take_up
+from newel_kernel._internal.routing import choose_agent, is_delegate
+from newel_kernel._internal.run_config import RunConfig
+from newel_kernel._internal.session import Session
+from newel_kernel._internal.tree import check_tree
+
+Events = AsyncGenerator[Event, None]
+#: What came in: the message, the state that comes with it, and whether its event is yielded too.
+Message = tuple[Any, dict[str, Any] | None, bool]
+_DEFAULTS = RunConfig()
+_KEPT = ("id", "timestamp", "invocation_id", "actions", "node_info")
+
+
+class Runner:
+    """Runs an agent (or an app) against sessions, by the chains of a composition.
+
+    Give `agent` with `app_name`, or `app`. `plugins` are closed with the runner; their hooks are in the composition.
+    """
+
+    def __init__(
+        self,
+        *,
+        composition: Chains,
+        session_service: BaseSessionService,
+        app: Any = None,
+        app_name: str | None = None,
+        agent: BaseAgent | None = None,
+        plugins: Sequence[Any] = (),
+        artifact_service: Any = None,
+        memory_service: Any = None,
+        credential_service: Any = None,
+        auto_create_session: bool = False,
+    ) -> None:
+        root = app.root_agent if app is not None else agent
+        if root is None:
+            raise ConfigurationError("Runner needs an `agent` (with `app_name`) or an `app`")
+        check_tree(root)
+        self.app = app
+        self.agent: BaseAgent = root
+        self._is_delegate = is_delegate(root)
+        self.app_name: str = app_name or (app.name if app is not None else root.name)
+        self.auto_create_session = auto_create_session
+        self.plugins: list[Any] = list(plugins)
+        self.composition = composition.for_app(app)
+        self.session_service = session_service
+        self.artifact_service = artifact_service
+        self.memory_service = memory_service
+        self.credential_service = credential_service
+        self.resumability_config = getattr(app, "resumability_config", None)
+
+    def run_async(
+        self,
+        *,
+        user_id: str,
+        session_id: str,
+        invocation_id: str | None = None,
+        new_message: Any = None,
+        state_delta: dict[str, Any] | None = None,
+        run_config: RunConfig | None = None,
+        yield_user_message: bool = False,
+    ) -> Events:
+        """Run one invocation; yield its events, each committed before the agent goes on.
+
+        `new_message` starts a turn (a Content, text, or a tool's result that the agent waits for);
+        `invocation_id` resumes one that was interrupted.
+        """
+        message = (new_message, state_delta, yield_user_message)
+        events = self._run(user_id, session_id, invocation_id, message, run_config)
+        if observers := [one for one in self.composition.observers if one.wanted is None or one.wanted()]:
+            what = ("invocation", self.app_name, session_id, invocation_id, self, new_message)
+            return Operation(*what, observers=tuple(observers)).stream(events)
+        return events
+
+    async def _run(
+        self, user_id: str, session_id: str, invocation_id: str | None, message: Message, config: RunConfig | None
+    ) -> Events:
+        new_message, state_delta, yield_user_message = message
+        if new_message is None and invocation_id is None:
+            raise ConfigurationError("run_async needs a `new_message` or the `invocation_id` of a run to resume")
+        config = config if config is not None else _DEFAULTS.__copy__()
+        session = await self._open(user_id, session_id, config)
+        ctx = self._context(session, new_message, invocation_id, config)
+        if new_message is not None:
+            told = await receive(ctx, state_delta)
+            for said in told if yield_user_message else ():
+                yield said
+        if ctx.end_of_agents.get(ctx.agent.name):  # of a resumed invocation, whose epilogues a crash may have left out
+            await epilogues(ctx, None)
+            return
+        ctx.agent = ctx.agent if ctx.resumed else choose_agent(self.agent, session.events)
+        plain = not config.custom_metadata and "on_event_callback" not in self.composition.hooks
+        append = ctx.session_service.append_event
+        failure: BaseException | None = None
+        try:
+            if "before_run_callback" in self.composition.hooks and (answer := await self._before_run(ctx)) is not None:
+                yield answer
+                return
+            async with aclosing(ctx.agent.run_async(ctx)) as events:
+                async for event in events:
+                    if not plain:
+                        event = await self._commit(ctx, event)
+                    elif not event.partial:
+                        await append(session, event)
+                    yield event
+        except BaseException as error:
+            failure = error
+            raise
+        finally:
+            await finish(ctx, failure)
+            del failure  # its traceback holds this frame
+
+    async def _before_run(self, ctx: InvocationContext) -> Event | None:
+        """The event of a plugin's answer in the agent's stead, committed, or None."""
+        content = await ask(ctx, "before_run_callback", {"invocation_context": ctx})
+        if content is None:
+            return None
+        return await self._commit(ctx, Event(invocation_id=ctx.invocation_id, author="model", content=content))
+
+    async def _commit(self, ctx: InvocationContext, event: Event) -> Event:
+        """The event as plugins leave it, in the session unless it is partial."""
+        _stamp(event, ctx.run_config)
+        if "on_event_callback" in self.composition.hooks:
+            changed = await ask(ctx, "on_event_callback", {"invocation_context": ctx, "event": event})
+            if changed is not None and changed is not event:
+                event = _merged(event, changed)
+                _stamp(event, ctx.run_config)
+        if not event.partial:
+            await ctx.session_service.append_event(ctx.session, event)
+        return event
+
+    async def _open(self, user_id: str, session_id: str, config: RunConfig) -> Session:
+        session = await self.session_service.open(
+            app_name=self.app_name, user_id=user_id, session_id=session_id, config=config.get_session_config
+        )
+        if session is not None:
+            return session
+        where: dict[str, Any] = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
+        if not self.auto_create_session:
+            raise SessionNotFoundError(
+                f"Session not found: {session_id} (app {self.app_name!r}, user {user_id!r}); create it with "
+                f"session_service.create_session(...), or pass Runner(auto_create_session=True)"
+            )
+        created = await self.session_service.create_session(**where)
+        return await self.session_service.open(**{**where, "session_id": created.id}) or created
+
+    def _context(
+        self, session: Session, new_message: Any, invocation_id: str | None, config: RunConfig
+    ) -> InvocationContext:
+        content = received(new_message) if new_message is not None else None
+        resumable = self.resumability_config is not None and self.resumability_config.is_resumable
+        if invocation_id is not None and not resumable:
+            raise ConfigurationError(
+                f"invocation_id: {invocation_id} is provided but the app is not resumable; "
+                f"use App(resumability_config=ResumabilityConfig(is_resumable=True))"
+            )
+        ids, root = response_ids(content), self.agent
+        if invocation_id is None and (ids or root.sub_agents or not root.transfers):  # else it has no graph either
+            invocation_id = continued(self.agent, session.events, ids, resumable)
+        if self._is_delegate:
+            raise ConfigurationError(
+                f"the root agent {self.agent.name!r} has a mode in which it works for another agent; "
+                f"give it mode='chat', or make it a sub-agent of one that chats"
+            )
+        ctx = InvocationContext(
+            session_service=self.session_service, session=session, agent=self.agent, composition=self.composition,
+            run_config=config, invocation_id=invocation_id, user_content=content, app=self.app,
+            artifact_service=self.artifact_service, memory_service=self.memory_service,
+            credential_service=self.credential_service, resumability_config=self.resumability_config,
+        )  # fmt: skip
+        if invocation_id is not None:
+            take_up(ctx)
+        return ctx
+
+    async def close(self, seconds: float = 10.0) -> None:
+        """Close the tree's toolsets and the plugins; one that hangs is left after its time-out."""
+        closed = [(type(one).__name__, await close_toolset(one, seconds)) for one in toolsets(self.agent)]
+        for plugin in self.plugins:
+            if hasattr(plugin, "close"):
+                closed.append((str(plugin), await close_toolset(plugin, seconds)))
+        problems = [f"{name}: {type(error).__name__}: {error}" for name, error in closed if error is not None]
+        if problems:
+            raise RuntimeError(f"not everything closed: {'; '.join(problems)}")
+
+    async def __aenter__(self) -> Runner:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+def _stamp(event: Event, config: RunConfig) -> None:
+    if config.custom_metadata:
+        event.custom_metadata = {**config.custom_metadata, **(event.custom_metadata or {})}
+
+
+def _merged(event: Event, changed: Event) -> Event:
+    """`event` with the fields that a plugin set; it stays the same event."""
+    update = {
+        name: value
+        for name in Event.field_names
+        if name not in _KEPT and (value := getattr(changed, name)) not in (None, "")
+    }
+    if changed.touched_actions is not None:
+        update["actions"] = changed.touched_actions
+    return event.model_copy(update=update)

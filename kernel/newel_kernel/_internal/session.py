@@ -1,0 +1,57 @@
+"""Session: one conversation's append-only log of events and its state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, Self
+
+from newel_kernel._internal.events import Event
+from newel_types import Record, record
+
+
+class _Versioned(Record):
+    """Slots for what a store notes on a session and no JSON shows.
+
+    `version` counts the events this view has seen: an append states it, and the store refuses an append
+    whose version is not its own. `lease` is the epoch of the claim under which this view may write.
+    `cache` belongs to whoever derives something from the events (the contents processor does).
+    """
+
+    __slots__ = ("cache", "lease", "version")
+    cache: dict[Any, Any] | None
+    events: list[Event]
+    lease: int
+    version: int
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy whose list of events is its own, also where this session is a live view."""
+        events = [event.model_copy(deep=True) for event in self.events] if deep else list(self.events)
+        new = super().model_copy(update={"events": events, **(update or {})}, deep=deep)
+        new.version, new.lease, new.cache = self.version, self.lease, None
+        return new
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return *super().__reduce__(), (None, {"version": self.version, "lease": self.lease, "cache": None})
+
+
+@record
+class Session(_Versioned):
+    """A view of one conversation. `events` is in append order; `state` merges the app, user and session scopes."""
+
+    id: str
+    app_name: str = ""
+    user_id: str = ""
+    state: dict[str, Any] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    last_update_time: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.version = len(self.events)
+        self.lease = 0
+        self.cache = None
+
+    @property
+    def session_id(self) -> str:
+        """The same as `id`."""
+        return self.id

@@ -1,0 +1,41 @@
+"""The tree of agents: what holds for all of it."""
+
+from __future__ import annotations
+
+from newel_kernel._internal.contracts.agent import BaseAgent
+from newel_kernel._internal.errors import ConfigurationError, did_you_mean
+
+
+def check_tree(root: BaseAgent) -> None:
+    """Refuse two agents of one name in a tree: an event's author must name one."""
+    seen: dict[str, BaseAgent] = {}
+    waiting = [root]
+    while waiting:
+        agent = waiting.pop()
+        if agent.name in seen and seen[agent.name] is not agent:
+            raise ConfigurationError(
+                f"two agents of the tree {root.name!r} are named {agent.name!r} "
+                f"(under {_parent(seen[agent.name])} and under {_parent(agent)}); rename one of them"
+            )
+        seen[agent.name] = agent
+        waiting.extend(agent.sub_agents)
+
+
+def _parent(agent: BaseAgent) -> str:
+    return repr(agent.parent_agent.name) if agent.parent_agent is not None else "no parent"
+
+
+def transfer_target(agent: BaseAgent, name: str) -> BaseAgent:
+    """The agent of that name in the tree of `agent`; ValueError names those that there are."""
+    root = agent.root_agent
+    target = root.find_agent(name)
+    if target is None:
+        names = _names(root)
+        raise ValueError(
+            f"Agent {name} not found in the agent tree. Available agents: {', '.join(names)}{did_you_mean(name, names)}"
+        )
+    return target
+
+
+def _names(agent: BaseAgent) -> list[str]:
+    return [agent.name, *(name for child in agent.sub_agents for name in _names(child))]

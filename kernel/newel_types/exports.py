@@ -1,0 +1,31 @@
+"""Lazy exports: a package's public names, each imported from its module when first used (PEP 562)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def lazy_exports(package: str, where: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of `package`; `where` maps a public name to the module that defines it.
+
+    ``module:attribute`` where the module has another name for it, ``module:`` where the name stands for the module.
+    """
+
+    def get(name: str) -> Any:
+        place = where.get(name)
+        if place is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, colon, attribute = place.partition(":")
+        value: Any = import_module(module)
+        if attribute or not colon:
+            value = getattr(value, attribute or name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted(where)
+
+    return get, names

@@ -1,0 +1,34 @@
+"""The kind `Display`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from newel_compose import Factory
+from newel_kernel import Settings, hookspec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Display(Factory):
+    """`create` gives, for an agent, what a notebook may show of it by MIME type.
+
+    Its keywords `include` and `exclude` are the types that are asked for, or not wanted; None or empty: as it likes.
+    """
+
+
+@hookspec
+def register_displays(settings: Settings) -> Sequence[Display]:
+    """How a notebook shows an agent: what it may show, by MIME type.
+
+    >>> def in_bold(agent, **asked):
+    ...     return {"text/markdown": f"**{agent.name}**"}
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_displays(self):
+    ...         return [Display(name="bold", create=in_bold)]
+    >>> composed = compose("adk", plugins=[Plugin()])
+    >>> composed.registry.find(Display, "bold").create(BaseAgent(name="weather"), include=None, exclude=None)
+    {'text/markdown': '**weather**'}
+    """
+    return ()

@@ -1,0 +1,40 @@
+"""The kind `SessionBackend`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from newel_compose import Backend
+from newel_kernel import BaseSessionService, Kind, Settings, hookimpl, hookspec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionBackend(Backend[BaseSessionService]):
+    """Opens a session store from a URI of the scheme `name`."""
+
+    service: ClassVar[str] = "session"
+
+
+@hookspec
+def register_session_backends(settings: Settings) -> Sequence[SessionBackend]:
+    """Session stores. Opens a session store from a URI of its scheme.
+
+    >>> def open_store(uri):
+    ...     return InMemorySessionService()
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_session_backends(self):
+    ...         return [SessionBackend(name="volatile", open=open_store)]
+    >>> composed = compose("adk", plugins=[Plugin()])
+    >>> composed.registry.find(SessionBackend, "volatile").name
+    'volatile'
+    """
+    return ()
+
+
+@hookimpl
+def register_kinds() -> list[Kind[Any]]:
+    """The stores of sessions."""
+    return [Kind(SessionBackend, register_session_backends)]

@@ -1,0 +1,78 @@
+"""The kinds of the tools room: tools that agent files can name, and adapters of foreign objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from newel_compose import Factory
+from newel_kernel import BaseTool, Chains, ConfigurationError, Descriptor, Kind, Settings, hookimpl, hookspec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFactory(Factory):
+    """`create` gives a tool, which an agent file can name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAdapter(Descriptor):
+    """Turns a foreign object in an agent's `tools` (a function, say) into a tool."""
+
+    accepts: Callable[[Any], bool]
+    adapt: Callable[[Any], BaseTool]
+    #: Asked only after every adapter that is none: it accepts a whole kind (any callable, say).
+    fallback: bool = False
+
+
+@hookspec
+def register_tool_factories(settings: Settings) -> Sequence[ToolFactory]:
+    """Tools that an agent file can name. Makes a tool from the arguments in the file.
+
+    >>> def dice(sides=6):
+    ...     return lambda: sides
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_tool_factories(self):
+    ...         return [ToolFactory(name="dice", create=dice)]
+    >>> composed = compose("adk", plugins=[Plugin()])
+    >>> composed.registry.find(ToolFactory, "dice").name
+    'dice'
+    """
+    return ()
+
+
+@hookspec
+def register_tool_adapters(settings: Settings) -> Sequence[ToolAdapter]:
+    """Adapters of foreign tools. Turns objects in an agent's `tools` that are no tools into tools.
+
+    >>> def is_magic(entry):
+    ...     return isinstance(entry, range)
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_tool_adapters(self):
+    ...         return [ToolAdapter(name="ranges", accepts=is_magic, adapt=list)]
+    >>> composed = compose("adk", plugins=[Plugin()])
+    >>> composed.registry.find(ToolAdapter, "ranges").name
+    'ranges'
+    """
+    return ()
+
+
+@hookimpl
+def register_kinds() -> list[Kind[Any]]:
+    """The tools that files can name, and the adapters."""
+    return [Kind(ToolFactory, register_tool_factories), Kind(ToolAdapter, register_tool_adapters)]
+
+
+def adapt_tool(chains: Chains, entry: object) -> BaseTool:
+    """A tool made of a foreign object, by the first adapter that accepts it."""
+    adapters = chains.registry.all(ToolAdapter)
+    for adapter in sorted(adapters, key=lambda adapter: adapter.fallback):
+        if adapter.accepts(entry):
+            return adapter.adapt(entry)
+    names = ", ".join(sorted(adapter.name for adapter in adapters)) or "none"
+    raise ConfigurationError(
+        f"{entry!r} is no tool: no adapter accepts it (adapters: {names})"
+        f"{chains.registry.why_missing(ToolAdapter)}"
+    )

@@ -1,0 +1,192 @@
+"""Discovery: installed plugins and distributions, found at once, loaded loudly."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from newel.tools.kinds import ToolFactory
+from newel_compose import compose, load, select_distribution
+from newel_compose._internal.discovery import check_named, distribution_files, installed
+from newel_kernel import CompositionError, ConfigurationError, PluginLoadError
+
+AUTOLOAD = "autoload: true\nplugins: [basic]"
+
+
+def states(composition: Any) -> dict[str, str]:
+    return {record.name: record.state for record in composition.plugins}
+
+
+def test_the_built_in_plugins_are_installed() -> None:
+    found = installed()
+    assert list(found) == sorted(found)
+    assert found["contents"].target == "newel.flows.contents"
+    assert found["contents"].source == "newel 0.1.0"
+
+
+def test_a_plugin_is_seen_as_soon_as_it_is_installed(site: Any) -> None:
+    for number in range(4):  # a cache that looks at times would miss one within two minutes
+        site.stage(f"fresh{number}", distribution=f"fresh-{number}", after=("contents",))
+        chain = [stage.name for stage in compose("standard").request_chain]
+        assert [name for name in chain if name.startswith("fresh")] == [f"fresh{n}" for n in range(number + 1)]
+        assert installed()[f"fresh{number}"].source == f"fresh-{number} 1.0"
+
+
+def test_a_plugin_is_not_imported_unless_it_takes_part(site: Any) -> None:
+    site.stage("rag", after=("contents",))
+    assert states(compose("adk"))["rag"] == "available"
+    assert "fake_rag" not in sys.modules
+    assert states(compose("standard"))["rag"] == "enabled"
+    assert "fake_rag" in sys.modules
+
+
+def test_a_disabled_plugin_is_not_imported(site: Any, extending: Any) -> None:
+    site.install("broken", plugins={"bomb": "fake_bomb"}, fake_bomb="raise RuntimeError('boom')")
+    composed = compose(extending("standard", "disable: [bomb]"))
+    assert states(composed)["bomb"] == "disabled"
+
+
+def test_one_name_from_two_distributions_is_refused_with_both(site: Any) -> None:
+    site.install("first", "1.0", plugins={"rag": "fake_a"}, fake_a="")
+    site.install("second", "2.0", plugins={"rag": "fake_b", "contents": "fake_b"}, fake_b="")
+    with pytest.raises(CompositionError) as caught:
+        compose("minimal")
+    assert caught.value.problems == (
+        "the plugin 'contents' is installed twice, by second 2.0 and by newel 0.1.0; uninstall one of them",
+        "the plugin 'rag' is installed twice, by first 1.0 and by second 2.0; uninstall one of them",
+    )
+
+
+def test_a_distribution_that_is_on_the_path_twice_counts_once(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.stage("rag", after=("contents",))
+    monkeypatch.syspath_prepend(str(site.path))
+    assert [s.name for s in compose("standard").request_chain].count("rag") == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "cause", "words"),
+    [
+        ("raise RuntimeError('boom')", RuntimeError, "RuntimeError: boom"),
+        ("import no_such_sdk", ModuleNotFoundError, "No module named 'no_such_sdk'"),
+        ("def broken(:", SyntaxError, "SyntaxError"),
+        ("assert False, 'a check'", ImportError, "AssertionError: a check"),
+        ("raise SystemExit(3)", ImportError, "SystemExit: 3"),
+        ("raise ConnectionError", ConnectionError, "ConnectionError"),
+    ],
+)
+class TestAPluginThatDoesNotImport:
+    def install(self, site: Any, source: str) -> None:
+        site.install("newel-bomb", "2.1", plugins={"bomb": "fake_bomb"}, fake_bomb=source)
+
+    def test_stops_the_composition_that_names_it(
+        self, site: Any, extending: Any, source: str, cause: type[Exception], words: str
+    ) -> None:
+        self.install(site, source)
+        with pytest.raises(PluginLoadError) as caught:
+            compose(extending("adk", "plugins: [bomb]"))
+        message = str(caught.value)
+        assert message.startswith("the plugin 'bomb' (newel-bomb 2.1, fake_bomb) failed to load: ")
+        assert words in message
+        assert "`disable:`" in message
+        assert isinstance(caught.value.__cause__, cause)
+
+    def test_is_reported_and_left_out_where_it_is_only_installed(
+        self, site: Any, source: str, cause: type[Exception], words: str
+    ) -> None:
+        self.install(site, source)
+        site.stage("rag", after=("contents",))
+        composed = compose("standard")
+        (record,) = (record for record in composed.plugins if record.name == "bomb")
+        assert (record.state, record.source, record.hooks) == ("failed", "newel-bomb 2.1", ())
+        assert record.why.startswith("failed to load: ")
+        assert words in record.why
+        assert "rag" in [stage.name for stage in composed.request_chain]
+
+
+def test_an_entry_point_without_its_module_or_attribute_fails_to_load(site: Any, extending: Any) -> None:
+    site.install("holes", plugins={"gone": "no_such_module", "half": "fake_half:missing"}, fake_half="")
+    assert {name: state for name, state in states(compose("standard")).items() if state == "failed"} == {
+        "gone": "failed", "half": "failed",
+    }  # fmt: skip
+    with pytest.raises(PluginLoadError, match=r"half.*missing"):
+        compose(extending("adk", "plugins: [half]"))
+
+
+def test_an_entry_point_may_be_an_object(site: Any, extending: Any) -> None:
+    site.install(
+        "objects", plugins={"thing": "fake_thing:plugin"},
+        fake_thing="""
+            from newel.tools.kinds import ToolFactory
+            from newel_kernel import hookimpl
+
+            class Plugin:
+                @hookimpl
+                def register_tool_factories(self):
+                    return [ToolFactory(name="speed", create=dict)]
+
+            plugin = Plugin()
+            """,
+    )  # fmt: skip
+    composed = compose(extending("minimal", "plugins: [thing]"))
+    assert composed.registry.find(ToolFactory, "speed").create is dict
+    assert composed.registry.owned(ToolFactory)["speed"].plugin == "thing"
+
+
+def test_every_missing_name_is_listed_with_a_hint(extending: Any) -> None:
+    path = extending("adk", "plugins: [plannning, rag]")
+    with pytest.raises(CompositionError) as caught:
+        compose(path)
+    assert caught.value.problems == (
+        f"{path} names the plugin 'plannning', which is not installed; did you mean 'planning'?",
+        f"{path} names the plugin 'rag', which is not installed",
+    )
+
+
+def test_load_says_of_each_name_what_became_of_it(site: Any) -> None:
+    site.install("mixed", plugins={"good": "fake_good", "bad": "fake_bad"}, fake_good="x = 1", fake_bad="1 / 0")
+    loaded, failures = load(["bad", "missing", "good"])
+    assert {name: plugin.x for name, plugin in loaded.items()} == {"good": 1}
+    assert {name: type(error) for name, error in failures.items()} == {
+        "bad": ZeroDivisionError, "missing": LookupError,
+    }  # fmt: skip
+
+
+def test_names_that_are_installed_pass() -> None:
+    check_named(["contents"], installed(), "x")
+
+
+def package(site: Any, name: str, **files: str) -> None:
+    folder = site.path / name
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    for file, text in files.items():
+        (folder / f"{file}.yaml").write_text(text)
+
+
+def test_an_installed_package_may_ship_distributions(site: Any) -> None:
+    package(site, "fake_house", house="extends: minimal\n")
+    site.install("house", distributions={"house": "fake_house", "without_file": "fake_house"})
+    assert {"adk", "minimal", "standard", "house"} == set(distribution_files())
+    assert compose("house").distribution.extends == "minimal"
+
+
+def test_a_distribution_that_two_packages_ship_is_refused(site: Any) -> None:
+    package(site, "fake_house", adk="extends: minimal\n")
+    site.install("house", distributions={"adk": "fake_house"})
+    with pytest.raises(CompositionError, match=r"the distribution 'adk' is installed twice, as .*fake_house.* and as"):
+        select_distribution("minimal")
+
+
+@pytest.mark.parametrize("value", ["no_such_package", "no_such_package.inside", "newel.errors"])
+def test_a_distribution_without_its_package_is_unknown_and_harms_no_other(site: Any, value: str) -> None:
+    site.install("ghost", distributions={"ghost": value})
+    assert compose("minimal").distribution.name == "minimal"
+    with pytest.raises(ConfigurationError, match="unknown distribution 'ghost'"):
+        compose("ghost")
+
+
+def test_the_files_of_the_built_in_distributions_exist() -> None:
+    assert all(isinstance(path, Path) and path.is_file() for path in distribution_files().values())

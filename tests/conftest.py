@@ -1,0 +1,201 @@
+"""A conversation with an agent over a fresh composition; every test makes its own."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from textwrap import dedent
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from newel.runners import Runner
+from newel.sessions import InMemorySessionService
+from newel_compose import Composition, compose
+from newel_kernel import BaseAgent, BaseSessionService, Event, Session, seam
+from newel_types import Content, FunctionCall, Part
+
+WHERE = {"app_name": "tearoom", "user_id": "ada", "session_id": "s1"}
+
+
+class Talk:
+    """One session with one agent."""
+
+    def __init__(
+        self,
+        agent: BaseAgent,
+        *,
+        distribution: Any = "adk",
+        composition: Composition | None = None,
+        plugins: Sequence[Any] = (),
+        service: BaseSessionService | None = None,
+        resumable: bool = False,
+        **runner: Any,
+    ) -> None:
+        app = None
+        if resumable:
+            config = SimpleNamespace(is_resumable=True)
+            app = SimpleNamespace(name="tearoom", root_agent=agent, plugins=list(plugins), resumability_config=config)
+        self.service = service or InMemorySessionService()
+        self.runner = Runner(
+            app=app, app_name="tearoom", agent=None if app else agent, plugins=None if app else plugins,
+            session_service=self.service, auto_create_session=True,
+            composition=composition or compose(distribution), **runner,
+        )  # fmt: skip
+
+    async def send(self, message: Any = "tea", **options: Any) -> list[Event]:
+        """The events of one invocation."""
+        where = {"user_id": "ada", "session_id": "s1", **options}
+        return [event async for event in self.runner.run_async(new_message=message, **where)]
+
+    async def stored(self) -> Session:
+        """The session as the store has it."""
+        session = await self.service.get_session(**WHERE)
+        assert session is not None
+        return session
+
+    def say(self, *messages: Any, **options: Any) -> list[Event]:
+        """The events of the last of the invocations that `messages` start."""
+
+        async def run() -> list[Event]:
+            for message in messages:
+                events = await self.send(message, **options)
+            return events
+
+        return asyncio.run(run())
+
+    @property
+    def session(self) -> Session:
+        """The stored session, for synchronous tests."""
+        return asyncio.run(self.stored())
+
+
+@pytest.fixture
+def talk() -> type[Talk]:
+    """Starts a conversation: ``talk(agent, plugins=[...]).say("tea")``."""
+    return Talk
+
+
+@pytest.fixture
+def shown() -> Callable[[Sequence[Event]], list[Any]]:
+    """Events in short: ``(author, text)``, ``(author, "call", name)``, ``(author, "result", name, response)``."""
+
+    def show(events: Sequence[Event]) -> list[Any]:
+        return [entry for event in events for entry in _shown(event)]
+
+    return show
+
+
+def _shown(event: Event) -> Iterator[Any]:
+    for part in (event.content.parts or ()) if event.content else ():
+        if part.function_call is not None:
+            yield event.author, "call", part.function_call.name
+        elif part.function_response is not None:
+            yield event.author, "result", part.function_response.name, part.function_response.response
+        else:
+            yield event.author, part.text
+
+
+@pytest.fixture
+def call() -> Callable[..., Part]:
+    """A part that calls a tool."""
+
+    def make(name: str, id: str | None = None, **args: Any) -> Part:
+        return Part(function_call=FunctionCall(name=name, args=args, id=id))
+
+    return make
+
+
+@pytest.fixture
+def text() -> Callable[..., Content]:
+    """A content of one text."""
+
+    def make(words: str, role: str = "model") -> Content:
+        return Content(role=role, parts=[Part(text=words)])
+
+    return make
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids and times that count up, in place of random ones and the clock."""
+    numbers = iter(range(1, 1_000_000))
+    monkeypatch.setattr(seam, "new_id", lambda: f"id-{next(numbers)}")
+    monkeypatch.setattr(seam, "clock", lambda: 1000.0 + next(numbers))
+
+
+@pytest.fixture
+def extending(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a distribution that extends another: ``extending("adk", "disable: [auth]")``."""
+
+    def write(base: str | None, body: str = "", name: str = "house") -> Path:
+        path = tmp_path / f"{name}.yaml"
+        head = f"extends: {base}\n" if base else ""
+        path.write_text(f"{head}{body}\n", encoding="utf-8")
+        return path
+
+    return write
+
+
+class Site:
+    """A folder of installed distributions: modules, and ``.dist-info`` folders with entry points."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def install(
+        self,
+        distribution: str,
+        version: str = "1.0",
+        *,
+        plugins: Mapping[str, str] | None = None,
+        distributions: Mapping[str, str] | None = None,
+        **modules: str,
+    ) -> None:
+        """Install `modules` (name -> source) and the entry points of a distribution."""
+        for name, source in modules.items():
+            (self.path / f"{name}.py").write_text(dedent(source), encoding="utf-8")
+        info = self.path / f"{distribution.replace('-', '_')}-{version}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n")
+        groups = {"newel.plugins": plugins, "newel.distributions": distributions}
+        lines = [
+            line for group, points in groups.items() if points
+            for line in (f"[{group}]", *(f"{name} = {value}" for name, value in points.items()))
+        ]  # fmt: skip
+        (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+        importlib.invalidate_caches()
+
+    def stage(self, plugin: str, distribution: str = "newel-extra", **anchors: Any) -> None:
+        """Install a plugin with one request processor that has its name."""
+        given = ", ".join(f"{key}={value!r}" for key, value in anchors.items())
+        source = f"""
+            from newel_kernel import RequestProcessor, hookimpl
+
+            async def run(ctx, request):
+                request.append_instructions(["{plugin} was here"])
+
+            @hookimpl
+            def register_request_processors():
+                return [RequestProcessor(name={plugin!r}, run=run, {given})]
+            """
+        module = f"fake_{plugin}"
+        self.install(distribution, plugins={plugin: module}, **{module: source})
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """An empty folder of installed distributions, on sys.path."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    before = set(sys.modules)
+    yield Site(folder)
+    for name in set(sys.modules) - before:
+        if str(folder) in (getattr(sys.modules[name], "__file__", None) or ""):
+            del sys.modules[name]
+    importlib.invalidate_caches()
