@@ -13,8 +13,7 @@ from typing import NamedTuple
 import pytest
 from jsonschema import Draft202012Validator
 
-from newel.agents.yaml_positions import read_document
-from newel.apps.app_schema import file_schema
+from newel.files import file_schema, read_document
 from newel_compose import Distribution, compose
 from newel_compose._internal import composer
 from newel_kernel import LIFECYCLE, CompositionError, ConfigurationError

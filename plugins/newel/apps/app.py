@@ -46,5 +46,5 @@ class App(BaseModel):
         The file is an agent's (the app then has the agent's name), or holds fields of App, with `root_agent` the
         name of an agent file in the same folder.
         """
-        file: Any = import_module("newel.apps.app_file")  # brings the reader of agent files along
-        return cls(**file.read_fields(Path(config_path)))
+        files: Any = import_module("newel.files")  # its compiler makes an App, so it lies above this module
+        return cls(**files.app_fields(Path(config_path)))

@@ -9,8 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from newel.agents.allow_list import AppCode
-from newel.apps.app_file import read_app
+from newel.files import AppCode, load_file
 from newel_compose import Composition
 from newel_kernel import BaseAgent, ConfigurationError, NewelError, did_you_mean
 
@@ -68,7 +67,7 @@ def _nearby(path: Path) -> list[str]:
 
 
 def _from_file(path: Path, composition: Composition) -> AgentSource:
-    return _as_source(read_app(path, composition), str(path))
+    return _as_source(load_file(path, composition), str(path))
 
 
 def _from_folder(folder: Path, composition: Composition) -> AgentSource:

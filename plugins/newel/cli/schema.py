@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import click
 
-from newel.agents.yaml_schema import agent_schema
-from newel.apps.app_schema import app_schema, file_schema
 from newel.cli.startup import composition_of
 from newel.cli.terminal import show_json
+from newel.files import agent_schema, app_schema, file_schema
 
 _SCHEMAS = {"any": file_schema, "agent": agent_schema, "app": app_schema}
 

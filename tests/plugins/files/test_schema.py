@@ -11,13 +11,11 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from newel.agents.kinds import AgentType
-from newel.agents.yaml_fields import CALLBACKS
-from newel.agents.yaml_positions import read_document
-from newel.agents.yaml_schema import DESCRIPTIONS, agent_schema
 from newel.apps import App
-from newel.apps.app_schema import DESCRIPTIONS as APP_DESCRIPTIONS
-from newel.apps.app_schema import app_schema, file_schema
 from newel.cli.group import cli
+from newel.files import agent_schema, app_schema, file_schema, read_document
+from newel.files.fields import CALLBACKS
+from newel.files.schema import APP_DESCRIPTIONS, DESCRIPTIONS
 from newel_compose import Composition, compose
 from newel_types import GenerateContentConfig
 
@@ -136,6 +134,14 @@ def test_what_a_file_may_not_say(validator: Draft202012Validator, text: str, tmp
     file = tmp_path / "a.yaml"
     file.write_text(text)
     assert not validator.is_valid(read_document(file).data)
+
+
+def test_both_kinds_of_files_share_their_definitions(adk: Composition) -> None:
+    agent, app, both = (make(adk)["$defs"] for make in (agent_schema, app_schema, file_schema))
+    assert agent.keys() | app.keys() == both.keys()
+    assert {name: both[name] for name in agent} == agent
+    assert {name: both[name] for name in app} == app
+    assert {"base_url", "baseUrl"} <= app["HttpOptions"]["properties"].keys()
 
 
 def test_every_field_is_described(adk: Composition) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from newel_types import GenerateContentConfig
+
+#: A part of a JSON schema.
+Shape = dict[str, Any]
 
 #: A name of the app's code.
 DOTTED = r"^\.?[^\W\d_]\w*(\.[^\W\d_]\w*)+$"
@@ -15,29 +18,29 @@ _VARIABLE = r"\$\{"
 _NOT_ITS_OWN = ("tools", "system_instruction", "response_schema")
 
 
-def ref(name: str) -> dict[str, Any]:
+def ref(name: str) -> Shape:
     """A reference to a definition."""
     return {"$ref": f"#/$defs/{name}"}
 
 
-def several(shape: dict[str, Any]) -> dict[str, Any]:
+def several(shape: Shape) -> Shape:
     """A list."""
     return {"type": "array", "items": shape}
 
 
-def mapping(required: Iterable[str] = (), **properties: Any) -> dict[str, Any]:
+def mapping(required: Iterable[str] = (), **properties: Shape) -> Shape:
     """A mapping with these keys and no others."""
     return {
         "type": "object", "properties": properties, "required": list(required), "additionalProperties": False,
     }  # fmt: skip
 
 
-def any_of(*shapes: dict[str, Any]) -> dict[str, Any]:
+def any_of(*shapes: Shape) -> Shape:
     """One of several shapes."""
     return {"anyOf": list(shapes)}
 
 
-def code_of(names: list[str]) -> dict[str, Any]:
+def code_of(names: list[str]) -> Shape:
     """Code by the name of an installed one or as module.attribute, alone or with arguments."""
     own = {"type": "string", "pattern": DOTTED}
     name = any_of({"enum": names}, own, ref("variable")) if names else any_of(own, ref("variable"))
@@ -45,7 +48,7 @@ def code_of(names: list[str]) -> dict[str, Any]:
 
 
 _TEXT = {"type": "string"}
-_OPTIONS: dict[str, Any] = {
+_OPTIONS: dict[str, Shape] = {
     "rerun_on_resume": {"type": "boolean"},
     "retry_config": {"type": "object", "description": "The fields of a RetryConfig, such as max_attempts."},
     "timeout": {"type": "number"},
@@ -57,11 +60,11 @@ _ROUTE = any_of({"type": "boolean"}, {"type": "integer"}, _TEXT)
 _ENDS = any_of(ref("node"), several(ref("node")))
 
 
-def _subject(key: str, shape: dict[str, Any]) -> dict[str, Any]:
+def _subject(key: str, shape: Shape) -> Shape:
     return mapping([key], name=_TEXT, agent_class={"const": "FunctionNode"}, **{key: shape}, **_OPTIONS)
 
 
-SHAPES: dict[str, Any] = {
+SHAPES: dict[str, Shape] = {
     "any": {},
     "text": _TEXT,
     "variable": {
@@ -121,20 +124,20 @@ SHAPES: dict[str, Any] = {
 }  # fmt: skip
 
 
-def generation() -> dict[str, Any]:
-    """The configuration of model calls, in both spellings, without what an agent says elsewhere."""
+def generation_shapes() -> dict[str, Shape]:
+    """The configuration of model calls and its parts, in both spellings, without what an agent says elsewhere."""
     snake = GenerateContentConfig.model_json_schema(by_alias=False)
     camel = GenerateContentConfig.model_json_schema(by_alias=True)
     merged = _both(snake, camel)
-    merged["$defs"] = {name: _both(one, camel["$defs"][name]) for name, one in snake.get("$defs", {}).items()}
     for field in _NOT_ITS_OWN:
         head, *tail = field.split("_")
         for key in (field, head + "".join(map(str.title, tail))):
             merged["properties"].pop(key, None)
-    return merged
+    parts = {name: _both(part, camel["$defs"][name]) for name, part in merged.pop("$defs").items()}
+    return {**parts, "generateContentConfig": merged}
 
 
-def _both(snake: dict[str, Any], camel: dict[str, Any]) -> dict[str, Any]:
+def _both(snake: Shape, camel: Shape) -> Shape:
     if "enum" in snake:  # an unknown value is kept, and case does not count
         return {**{key: value for key, value in snake.items() if key not in ("enum", "type")},
                 **any_of({"enum": snake["enum"]}, _TEXT)}  # fmt: skip
@@ -144,28 +147,26 @@ def _both(snake: dict[str, Any], camel: dict[str, Any]) -> dict[str, Any]:
     return {**snake, "properties": {**camel["properties"], **snake["properties"]}, "required": required}
 
 
-def with_variables(schema: Any) -> Any:
+def with_variables(schema: Shape) -> Shape:
     """`schema`, in which a number, a truth value or a choice may also be a variable: ``${NAME}``."""
-    if isinstance(schema, list):
-        return [with_variables(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    done = {
-        key: value if key in ("enum", "const", "default", "examples", "required") else with_variables(value)
-        for key, value in schema.items()
-    }
+    kept_as_is = ("enum", "const", "default", "examples", "required")
+    done: Shape = {key: value if key in kept_as_is else _each(value) for key, value in schema.items()}
     kind = done.get("type")
     if kind in ("number", "integer", "boolean") or ("enum" in done and kind == "string"):
-        kept = {key: done.pop(key) for key in ("default", "description", "title") if key in done}
-        return {**any_of(done, ref("variable")), **kept}
+        notes: Shape = {key: done.pop(key) for key in ("default", "description", "title") if key in done}
+        return {**any_of(done, ref("variable")), **notes}
     return done
 
 
-def pruned(schema: dict[str, Any]) -> dict[str, Any]:
-    """`schema` with the definitions that something refers to, nested ones among the others."""
+def _each(value: object) -> object:
+    if isinstance(value, list):
+        return [_each(item) for item in value]
+    return with_variables(value) if isinstance(value, dict) else value
+
+
+def prune(schema: Shape) -> Shape:
+    """`schema` with the definitions that something refers to."""
     definitions = schema.pop("$defs")
-    for shape in list(definitions.values()):
-        definitions |= {name: one for name, one in shape.pop("$defs", {}).items() if name not in definitions}
     needed: set[str] = set()
     waiting = list(_references(schema))
     while waiting:
@@ -176,7 +177,7 @@ def pruned(schema: dict[str, Any]) -> dict[str, Any]:
     return {**schema, "$defs": {name: definitions[name] for name in sorted(needed)}}
 
 
-def _references(schema: Any) -> Iterable[str]:
+def _references(schema: object) -> Iterator[str]:
     if isinstance(schema, list):
         for item in schema:
             yield from _references(item)

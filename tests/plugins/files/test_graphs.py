@@ -10,10 +10,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
-from newel.agents import yaml_edges, yaml_nodes
 from newel.agents.kinds import AgentType
-from newel.agents.yaml_positions import read_document
-from newel.agents.yaml_schema import agent_schema
+from newel.files import agent_schema, nodes, read_document
+from newel.files import graphs as graphs_module
 from newel_compose import Distribution, compose
 from newel_kernel import hookimpl
 
@@ -77,8 +76,8 @@ def graphs(folder: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     package.Edge, package.BaseNode, package.RetryConfig = Edge, Node, RetryConfig
     package.JoinNode = lambda name, **options: Node(name, "join", options)
     package.node = lambda subject, name=None, **options: Node(name or subject.name, subject, options)
-    for module in (yaml_nodes, yaml_edges):
-        monkeypatch.setattr(module, "workflow", lambda: package)
+    for module in (nodes, graphs_module):
+        monkeypatch.setattr(module, "workflow", package)
     chosen = Distribution(name="test", plugins=("agents", "builtin_tools", "tools"))
     folder.composition = compose(chosen, plugins=[Plugin()])
     folder.write("parts.py", PARTS)

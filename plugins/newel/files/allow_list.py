@@ -10,11 +10,11 @@ import importlib
 import inspect
 import re
 import sys
+from collections.abc import Iterable
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from newel_kernel import ConfigurationError, did_you_mean
 
@@ -33,7 +33,7 @@ class AppCode:
         self.folder = folder.resolve()
         self._package: str | None = None
 
-    def find(self, name: str) -> Any:
+    def find(self, name: str) -> object:
         """What ``module.attribute`` means in this app; a ConfigurationError says why it may not be used."""
         module, attributes = self.check(name)
         return self._attribute(self.module(*module), attributes, name)
@@ -45,13 +45,13 @@ class AppCode:
         """
         if not _DOTTED.fullmatch(name):
             raise ConfigurationError(f"{name!r} is no name of the form module.function (without leading underscores)")
-        located = self._locate(tuple(name.removeprefix(".").split(".")))
-        if located is None:
+        path = self._locate(tuple(name.removeprefix(".").split(".")))
+        if path is None:
             raise ConfigurationError(
                 f"{name!r} is not allowed here: it is no module of the app's folder {self.folder.name!r}; "
                 f"define it in a file there (a function `f` in tools.py is tools.f), or install a plugin that has it"
             )
-        return located
+        return path
 
     def module(self, *parts: str) -> ModuleType:
         """A module of the folder, imported; without parts the folder's own package."""
@@ -129,8 +129,8 @@ class AppCode:
         spec = find_spec(name)
         return spec is not None and _is_folder(spec.submodule_search_locations, self.folder)
 
-    def _attribute(self, module: ModuleType, attributes: tuple[str, ...], name: str) -> Any:
-        value: Any = module
+    def _attribute(self, module: ModuleType, attributes: tuple[str, ...], name: str) -> object:
+        value: object = module
         for index, attribute in enumerate(attributes):
             if index and not inspect.isclass(value):
                 raise ConfigurationError(f"{name!r} is not allowed: name something that a module of the app defines")
@@ -141,7 +141,7 @@ class AppCode:
             self._check_own(value, attribute, module, name)
         return value
 
-    def _check_own(self, value: Any, attribute: str, module: ModuleType, name: str) -> None:
+    def _check_own(self, value: object, attribute: str, module: ModuleType, name: str) -> None:
         """Refuse what a module merely imports, unless it exports it: ``from os import system`` is no tool."""
         if inspect.ismodule(value):
             raise ConfigurationError(f"{name!r} is not allowed: {attribute!r} is a module; name something in it")
@@ -156,7 +156,7 @@ class AppCode:
             )
 
 
-def _is_folder(locations: Any, folder: Path) -> bool:
+def _is_folder(locations: Iterable[str] | None, folder: Path) -> bool:
     return locations is not None and [Path(p).resolve() for p in locations] == [folder]
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from newel.agents import LlmAgent
 from newel.apps import App, LlmEventSummarizer
-from newel.apps.app_file import plugin_names, read_app
+from newel.files import load_file
+from newel.files.apps import plugin_names
 from newel.plugins import LoggingPlugin
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
@@ -114,8 +115,8 @@ def test_a_root_agent_and_services_of_the_code(desk: Desk) -> None:
 
 
 def test_either_kind_of_file(desk: Desk) -> None:
-    assert isinstance(read_app(desk.path / "helper.yaml"), LlmAgent)
-    assert isinstance(read_app(desk.write("app.yaml", "name: desk\nroot_agent: helper.yaml\n")), App)
+    assert isinstance(load_file(desk.path / "helper.yaml"), LlmAgent)
+    assert isinstance(load_file(desk.write("app.yaml", "name: desk\nroot_agent: helper.yaml\n")), App)
 
 
 WRONG = {

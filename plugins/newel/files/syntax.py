@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -64,7 +63,7 @@ def read_text(file: Path) -> str:
         raise AgentConfigError(f"{file}:{line}: the file is not UTF-8 text; save it as UTF-8") from None
 
 
-def parse(text: str, file: Path) -> tuple[Any, dict[Steps, int]]:
+def parse(text: str, file: Path) -> tuple[object, dict[Steps, int]]:
     """The data of the document, and the line (from 1) of every key and item; a fault names file and line."""
     lines: dict[Steps, int] = {}
     with _reported(text, file):
@@ -94,8 +93,8 @@ def _reported(text: str, file: Path) -> Iterator[None]:
         raise AgentConfigError(f"{file}:1: not valid YAML: {type(error).__name__}") from None
 
 
-def _fault(problem: str, mark: Any) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
+def _fault(problem: str, where: yaml.Event | yaml.Node) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=where.start_mark)  # type: ignore[arg-type]
 
 
 class _Composer(yaml.SafeLoader):
@@ -109,56 +108,56 @@ class _Composer(yaml.SafeLoader):
         self._depth = 0
         self._values = 0
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
         self._check(event)
         collection = isinstance(event, yaml.CollectionStartEvent)
         self._depth += collection
         if self._depth > MAX_DEPTH:
-            raise _fault(f"nested deeper than {MAX_DEPTH} levels; flatten it", event.start_mark)
+            raise _fault(f"nested deeper than {MAX_DEPTH} levels; flatten it", event)
         node = super().compose_node(parent, index)
         self._depth -= collection
         return node
 
-    def _check(self, event: Any) -> None:
+    def _check(self, event: yaml.AliasEvent | yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
         if isinstance(event, yaml.AliasEvent):
-            raise _fault(f"aliases are not allowed (*{event.anchor}); write the value out", event.start_mark)
+            raise _fault(f"aliases are not allowed (*{event.anchor}); write the value out", event)
         if event.anchor is not None:
-            raise _fault(f"anchors are not allowed; remove &{event.anchor}", event.start_mark)
+            raise _fault(f"anchors are not allowed; remove &{event.anchor}", event)
         if event.tag is not None:
             shown = str(event.tag).replace("tag:yaml.org,2002:", "!!")
-            raise _fault(f"tags are not allowed; remove {shown!r}", event.start_mark)
+            raise _fault(f"tags are not allowed; remove {shown!r}", event)
         self._values += 1
         if self._values > MAX_VALUES:
-            raise _fault(f"the file holds more than {MAX_VALUES:,} values; split it", event.start_mark)
+            raise _fault(f"the file holds more than {MAX_VALUES:,} values; split it", event)
 
 
-def _value(node: Any, steps: Steps, lines: dict[Steps, int]) -> Any:
+def _value(node: yaml.Node, steps: Steps, lines: dict[Steps, int]) -> object:
     lines.setdefault(steps, node.start_mark.line + 1)
     if isinstance(node, yaml.ScalarNode):
         return _scalar(node)
     if isinstance(node, yaml.SequenceNode):
         return [_value(item, (*steps, index), lines) for index, item in enumerate(node.value)]
-    data: dict[Any, Any] = {}
+    data: dict[object, object] = {}
     for key_node, value_node in node.value:
         key = _key(key_node)
         if key in data:
-            raise _fault(f"the key {key_node.value!r} stands twice; keep one of them", key_node.start_mark)
+            raise _fault(f"the key {key_node.value!r} stands twice; keep one of them", key_node)
         here = (*steps, str(key))
         lines[here] = key_node.start_mark.line + 1  # the key's line, not that of its first child
         data[key] = _value(value_node, here, lines)
     return data
 
 
-def _key(node: Any) -> Any:
+def _key(node: yaml.Node) -> object:
     if not isinstance(node, yaml.ScalarNode) or (key := _scalar(node)) is None:
-        raise _fault("a key is a text, not a list, a mapping or nothing; put it in quotes", node.start_mark)
+        raise _fault("a key is a text, not a list, a mapping or nothing; put it in quotes", node)
     if key == "<<" and node.style is None:
-        raise _fault("merge keys (<<) are not allowed; write the values out", node.start_mark)
+        raise _fault("merge keys (<<) are not allowed; write the values out", node)
     return key
 
 
-def _scalar(node: yaml.ScalarNode) -> Any:
+def _scalar(node: yaml.ScalarNode) -> object:
     text: str = node.value
     if node.style is not None:  # quoted, or a block
         return text
@@ -168,7 +167,7 @@ def _scalar(node: yaml.ScalarNode) -> Any:
         try:
             return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
         except ValueError:
-            raise _fault("the number has too many digits; put it in quotes", node.start_mark) from None
+            raise _fault("the number has too many digits; put it in quotes", node) from None
     if _FLOAT.fullmatch(text):
         return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
     return text

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from newel.agents.common_configs import CodeConfig
+from newel.files.references import CodeConfig
 
 _REQUIRED = (
     inspect.Parameter.POSITIONAL_ONLY,
@@ -16,14 +16,14 @@ _REQUIRED = (
 )
 
 
-def check_call(function: Callable[..., Any], config: CodeConfig) -> None:
+def check_call(function: Callable[..., object], config: CodeConfig) -> None:
     """Raise a TypeError where `function` cannot be called with the arguments of `config`."""
     signature = _signature(function)
     if signature is not None:
         signature.bind(*config.positional, **config.keywords)
 
 
-def applied(function: Callable[..., Any], config: CodeConfig) -> Any:
+def apply(function: Callable[..., object], config: CodeConfig) -> object:
     """What a name with arguments means.
 
     Where the arguments complete the call, it is made, and what it returns is meant (a class, a factory). Where a
@@ -32,10 +32,10 @@ def applied(function: Callable[..., Any], config: CodeConfig) -> Any:
     signature = None if inspect.isclass(function) else _signature(function)
     if signature is None:
         return function(*config.positional, **config.keywords)
-    given = signature.bind_partial(*config.positional, **config.keywords).arguments
-    if all(p.default is not p.empty or p.kind not in _REQUIRED or n in given for n, p in signature.parameters.items()):
+    bound = signature.bind_partial(*config.positional, **config.keywords).arguments
+    left = [parameter for name, parameter in signature.parameters.items() if name not in bound]
+    if all(one.default is not one.empty or one.kind not in _REQUIRED for one in left):
         return function(*config.positional, **config.keywords)
-    left = [p for name, p in signature.parameters.items() if name not in given]
     return _bound(function, config, signature.replace(parameters=left))
 
 
@@ -60,7 +60,7 @@ def _bound(function: Callable[..., Any], config: CodeConfig, signature: inspect.
     return call
 
 
-def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+def _signature(function: Callable[..., object]) -> inspect.Signature | None:
     try:
         return inspect.signature(function)
     except (TypeError, ValueError):

@@ -1,13 +1,12 @@
-"""Environment variables in agent files: ``${NAME}`` in a value, and errors that do not tell what it stands for."""
+"""Environment variables in agent files: ``${NAME}`` in a value, and errors that do not reveal its value."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from newel.agents.yaml_syntax import Steps
+from newel.files.syntax import Steps
 from newel_kernel import AgentConfigError
 
 _REFERENCE = re.compile(r"\$(?:(?P<escaped>\$)(?=\{)|\{(?P<name>[^{}]*)\}|(?P<open>\{))")
@@ -20,7 +19,7 @@ _PIECE = 8
 Fault = Callable[[Steps, str], AgentConfigError]
 
 
-def interpolated(value: Any, steps: Steps, fault: Fault, used: dict[str, str]) -> Any:
+def interpolate(value: object, steps: Steps, fault: Fault, used: dict[str, str]) -> object:
     """`value` with every ``${NAME}`` replaced by the variable; ``$${`` stands for ``${``.
 
     Variables that were read are added to `used`. What is wrong is raised as `fault` makes it.
@@ -29,9 +28,9 @@ def interpolated(value: Any, steps: Steps, fault: Fault, used: dict[str, str]) -
         for key in value:
             if isinstance(key, str) and "${" in key:
                 raise fault((*steps, key), f"the key {key!r} cannot hold a variable; only values can")
-        return {key: interpolated(item, (*steps, str(key)), fault, used) for key, item in value.items()}
+        return {key: interpolate(item, (*steps, str(key)), fault, used) for key, item in value.items()}
     if isinstance(value, list):
-        return [interpolated(item, (*steps, index), fault, used) for index, item in enumerate(value)]
+        return [interpolate(item, (*steps, index), fault, used) for index, item in enumerate(value)]
     if not isinstance(value, str) or "${" not in value:
         return value
     return _REFERENCE.sub(lambda match: _replacement(match, steps, fault, used), value)
@@ -53,7 +52,7 @@ def _replacement(match: re.Match[str], steps: Steps, fault: Fault, used: dict[st
     return used[name]
 
 
-def masked(text: str, used: Mapping[str, str]) -> str:
+def mask(text: str, used: Mapping[str, str]) -> str:
     """`text` with ``${NAME}`` in place of the values of variables, and of longer pieces of them."""
     longest_first = sorted(used.items(), key=lambda entry: -len(entry[1]))
     for name, value in longest_first:
@@ -71,7 +70,7 @@ def _without(text: str, value: str, shown: str) -> str:
     return text
 
 
-def tells(error: BaseException, used: Mapping[str, str]) -> bool:
+def reveals(error: BaseException, used: Mapping[str, str]) -> bool:
     """Whether an error, or one that it came from, shows the value of a variable."""
     seen: set[int] = set()
     waiting: list[BaseException | None] = [error]
@@ -80,7 +79,7 @@ def tells(error: BaseException, used: Mapping[str, str]) -> bool:
         if one is None or id(one) in seen:
             continue
         seen.add(id(one))
-        if masked(str(one), used) != str(one):
+        if mask(str(one), used) != str(one):
             return True
         waiting += (one.__cause__, one.__context__)
     return False

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
-from newel.agents.yaml_environment import interpolated
-from newel.agents.yaml_syntax import Steps, one_line, parse, read_text
+from newel.files.syntax import Steps, one_line, parse, read_text
+from newel.files.variables import interpolate
 from newel_kernel import AgentConfigError, did_you_mean
 
 
@@ -20,7 +20,7 @@ class Document:
 
     #: As the user wrote it, for messages.
     file: Path
-    data: dict[str, Any]
+    data: Mapping[str, object]
     lines: Mapping[Steps, int]
     #: The environment variables that stand in `data`, with their values.
     variables: dict[str, str] = field(default_factory=dict, repr=False)
@@ -35,35 +35,36 @@ class Document:
         """``file:line: message``, on one line."""
         return AgentConfigError(f"{self.file}:{self.line(steps)}: {one_line(message)}")
 
-    def errors(self, found: Iterable[tuple[Steps, str]]) -> AgentConfigError:
+    def errors(self, faults: Iterable[tuple[Steps, str]]) -> AgentConfigError:
         """Several problems as one error; the first one's line leads, the others name theirs."""
-        placed = sorted(dict.fromkeys((self.line(steps), message) for steps, message in found))
+        placed = sorted(dict.fromkeys((self.line(steps), message) for steps, message in faults))
         (line, first), *rest = placed
         more = "".join(f"; line {other}: {message}" for other, message in rest)
         return AgentConfigError(f"{self.file}:{line}: {first}{more}")
 
 
-def read_document(file: Path, noun: str = "an agent file") -> Document:
+def read_document(file: Path) -> Document:
     """The document of a YAML file that holds a mapping; a fault is an AgentConfigError that names file and line."""
     data, lines = parse(read_text(file), file)
     if not isinstance(data, dict):
-        raise AgentConfigError(f"{file}:1: the file is empty or no mapping; {noun} has lines such as `name: helper`")
-    raw = Document(file, data, lines)
+        fault = "the file is empty or no mapping; an agent file has lines such as `name: helper`"
+        raise AgentConfigError(f"{file}:1: {fault}")
+    document = Document(file, data, lines)
     for key in data:
         if not isinstance(key, str):
-            raise raw.error((str(key),), f"the key {key!r} is no text; {noun} has keys such as `name`")
-    document = Document(file, data, lines)
-    done = interpolated(data, (), raw.error, document.variables)
-    return Document(file, done, lines, document.variables)
+            raise document.error((str(key),), f"the key {key!r} is no text; an agent file has keys such as `name`")
+    values = interpolate(data, (), document.error, document.variables)
+    assert isinstance(values, dict)
+    return Document(file, values, lines, document.variables)
 
 
-def problems(error: ValidationError, steps: Steps, known: Iterable[str]) -> Iterator[tuple[Steps, str]]:
-    """Every problem of a validation at `steps`, with its place; `known` are the keys that may stand there."""
+def problems(error: ValidationError, steps: Steps, names: Iterable[str]) -> Iterator[tuple[Steps, str]]:
+    """Every problem of a validation at `steps`, with its place; `names` are the keys that may stand there."""
     for place, problem in _unfolded(error, steps):
-        yield place, _described(place, steps, problem, known)
+        yield place, _described(place, steps, problem, names)
 
 
-def _unfolded(error: ValidationError, steps: Steps) -> Iterator[tuple[Steps, Mapping[str, Any]]]:
+def _unfolded(error: ValidationError, steps: Steps) -> Iterator[tuple[Steps, ErrorDetails]]:
     """A validation inside a validator is part of the outer one."""
     for problem in error.errors(include_url=False, include_input=False):
         place = (*steps, *problem["loc"])
@@ -74,19 +75,19 @@ def _unfolded(error: ValidationError, steps: Steps) -> Iterator[tuple[Steps, Map
             yield place, problem
 
 
-def _described(place: Steps, steps: Steps, problem: Mapping[str, Any], known: Iterable[str]) -> str:
+def _described(place: Steps, steps: Steps, problem: ErrorDetails, names: Iterable[str]) -> str:
     where = ".".join(str(step) for step in place)
     if problem["type"] == "extra_forbidden":
-        names = set(known) if len(place) == len(steps) + 1 else set()
-        return unknown_key(str(place[-1]), ".".join(map(str, place[:-1])) or "an agent file", names)
+        siblings = set(names) if len(place) == len(steps) + 1 else set()
+        return unknown_key(str(place[-1]), ".".join(map(str, place[:-1])) or "an agent file", siblings)
     if problem["type"] == "missing":
         return f"{where} is missing; add a line `{place[-1]}: ...`"
     text = one_line(problem["msg"].removeprefix("Value error, "))
     return f"{where}: {text}" if where else text
 
 
-def unknown_key(key: str, owner: str, known: Iterable[str]) -> str:
+def unknown_key(key: str, owner: str, names: Iterable[str]) -> str:
     """The message for a key that nothing knows."""
-    names = sorted(known)
-    hint = did_you_mean(key, names) or (f"; {owner} has {', '.join(names)}" if names else "; remove it")
+    choice = sorted(names)
+    hint = did_you_mean(key, choice) or (f"; {owner} has {', '.join(choice)}" if choice else "; remove it")
     return f"unknown key {key!r} in {owner}{hint}"

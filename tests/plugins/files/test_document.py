@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from newel.agents.yaml_positions import Document, read_document
+from newel.files import read_document
+from newel.files.document import Document
 from newel_kernel import AgentConfigError
 
 
@@ -85,3 +90,37 @@ def test_scalars_are_what_editors_take_them_for(tmp_path: Path) -> None:
 
 def test_a_number_of_base_sixty_is_a_text(tmp_path: Path) -> None:
     assert read(tmp_path, "a: 1" + ":59" * 80_000).data["a"].startswith("1:59:59")
+
+
+# What JSON and YAML both print as it is; a `$` could begin a variable.
+_CHARACTERS = st.characters(exclude_categories=("Cs", "Cc"), max_codepoint=0xFFFF, exclude_characters="$")
+_TEXTS = st.text(_CHARACTERS, max_size=9)
+_NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+_DATA = st.recursive(
+    st.none() | st.booleans() | _NUMBERS | _TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_TEXTS, inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def steps_of(value: object, steps: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    yield steps
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from steps_of(item, (*steps, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from steps_of(item, (*steps, index))
+
+
+@settings(max_examples=100, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.dictionaries(_TEXTS, _DATA, max_size=4))
+def test_json_is_read_as_it_is_and_every_value_has_its_line(tmp_path: Path, data: dict[str, object]) -> None:
+    text = json.dumps(data, indent=1)
+    document = read(tmp_path, text)
+    assert document.data == data
+    assert document.lines.keys() == set(steps_of(data))
+    lines = text.splitlines()
+    for steps, line in document.lines.items():
+        if steps and isinstance(steps[-1], str):
+            assert lines[line - 1].lstrip().startswith(f"{json.dumps(steps[-1])}:")

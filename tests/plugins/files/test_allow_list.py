@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
-from newel.agents.allow_list import AppCode
+from newel.files import AppCode
 from newel_kernel import ConfigurationError
 
 
@@ -178,3 +180,29 @@ def test_a_tool_class_is_instantiated(folder: Any) -> None:
 def test_there_is_no_package_to_import_from_nowhere(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="is no name of the form"):
         AppCode(tmp_path).find("function")
+
+
+_PARTS = st.sampled_from([
+    "weather", "tools", "sub", "inner", "f", "Box", "os", "sys", "system", "tripwire", "go", "_private", "__init__",
+    "__class__", "__globals__", "__builtins__", "", " ", "..", "/", "tools.py", "nested/module", "\0", "é",
+])  # fmt: skip
+
+
+@settings(max_examples=100, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@given(parts=st.lists(_PARTS, max_size=5))
+@example(parts=["weather", "sub", "inner", "f"])
+@example(parts=["tools", "Box", "f"])
+@example(parts=["tools", "os", "system"])
+def test_a_name_of_any_kind_reaches_the_folder_or_nothing(
+    folder: Any, tripwire: Callable[[], bool], parts: list[str]
+) -> None:
+    folder.write("tools.py", "import os\ndef f(): ...\nclass Box:\n    f = f\n")
+    folder.write("sub/inner.py", "from os import system\ndef f(): ...\n")
+    try:
+        value = AppCode(folder.path).find(".".join(parts))
+    except ConfigurationError:
+        assert not tripwire()
+        return
+    assert getattr(value, "__name__", "") in ("f", "Box")
+    assert Path(sys.modules[getattr(value, "__module__", "")].__file__ or "").parent.is_relative_to(folder.path)
+    assert not tripwire()

@@ -11,8 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from newel.agents.config_agent_utils import from_config
-from newel.agents.yaml_positions import read_document
-from newel.agents.yaml_schema import agent_schema
+from newel.files import agent_schema, read_document
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel_compose import compose

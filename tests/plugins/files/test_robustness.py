@@ -6,6 +6,7 @@ import copy
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from newel.apps.app_file import read_app
-from newel_compose import compose
+from newel.files import load_file
+from newel_compose import Composition, compose
 from newel_kernel import AgentConfigError
 
 AGENT: dict[str, Any] = {
@@ -36,6 +37,21 @@ APP: dict[str, Any] = {
     "plugins": [{"name": "LoggingPlugin", "args": {"name": "a"}}],
     "events_compaction_config": {"token_threshold": 1, "event_retention_size": 1, "summarizer": "code.f"},
     "session_service": "memory:",
+}
+GRAPH: dict[str, Any] = {
+    "agent_class": "Workflow",
+    "name": "flow",
+    "nodes": {
+        "a": "code.f",
+        "b": "child.yaml",
+        "j": {"agent_class": "JoinNode"},
+        "i": {"instruction": "i", "timeout": 3},
+    },
+    "edges": [
+        ["START", "a", ["b", "google_search"], "j"],
+        ["j", {"x": "i", "DEFAULT": {"function": "code.g", "retry_config": {"max_attempts": 2}}}],
+        {"from": "i", "to": ["google_search"], "route": ["p", 1]},
+    ],
 }
 CODE = "def f(a: int = 1): ...\ndef g(n):\n    def made(callback_context, llm_request): ...\n    return made\n"
 _LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12) | st.sampled_from([
@@ -74,18 +90,23 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@cache
+def _adk() -> Composition:
+    return compose("adk")
+
+
 def read_or_refuse(folder: Path, text: str) -> None:
     file = folder / "a.yaml"
     file.write_text(text, encoding="utf-8")
     try:
-        read_app(file, compose("adk"))
+        load_file(file, _adk())
     except AgentConfigError as error:
         message = str(error)
         assert re.match(r".*/(a|child)\.yaml:\d+: .", message)
         assert "\n" not in message
 
 
-@pytest.mark.parametrize("whole", [AGENT, APP], ids=["agent", "app"])
+@pytest.mark.parametrize("whole", [AGENT, APP, GRAPH], ids=["agent", "app", "graph"])
 @settings(max_examples=50, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_value_of_any_kind_anywhere(desk: Path, whole: dict[str, Any], data: st.DataObject) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from newel.agents import yaml_loader
+from newel.files import compilation
 
 KINDS = """
     from collections.abc import Callable
@@ -151,7 +151,7 @@ def test_a_fault_anywhere_keeps_everything_from_running(app: Any, text: str, tri
 
 
 def test_too_many_files(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(yaml_loader, "MAX_FILES", 3)
+    monkeypatch.setattr(compilation, "MAX_FILES", 3)
     for index in range(4):
         app.write(f"a{index}.yaml", f"name: a{index}\n")
     message = app.refused("name: x\nsub_agents: [a0.yaml, a1.yaml, a2.yaml, a3.yaml]\n")
@@ -159,7 +159,7 @@ def test_too_many_files(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_too_many_values_in_all_files(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(yaml_loader, "MAX_VALUES", 9)
+    monkeypatch.setattr(compilation, "MAX_VALUES", 9)
     message = app.refused("name: x\nsub_agents: [child.yaml, other.yaml]\noutput_key: a\n")
     assert message.startswith("other.yaml:1: the app's files hold more than 9 values")
 
@@ -184,3 +184,8 @@ def test_contents_schemas_and_graphs(app: Any) -> None:
     assert type(app.load("agent_class: LangGraphAgent\nname: g\ngraph: graphs.compiled\n").graph).__name__ == "G"
     assert "graph is missing" in app.refused("agent_class: LangGraphAgent\nname: g\n")
     assert "has `role` and `parts`" in app.refused("name: x\nstatic_instruction: {text: hi}\n")
+
+
+def test_what_a_class_raises_is_a_fault_of_its_file(app: Any) -> None:
+    message = app.refused("agent_class: kinds.Splitting\nname: x\nwords: 3\n")
+    assert message == "root_agent.yaml:1: AttributeError: 'int' object has no attribute 'split'"

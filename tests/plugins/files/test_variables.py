@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from newel.agents.config_agent_utils import from_config
-from newel.agents.yaml_environment import masked
+from newel.files.variables import mask
 from newel_kernel import AgentConfigError
 
 SECRET = "sk-live-0123456789abcdef'\\ \u00e9\nsecond-line-of-it"
@@ -121,5 +121,5 @@ def test_a_key_holds_no_variable(app: Any) -> None:
 
 
 def test_a_short_value_is_no_secret() -> None:
-    assert masked("the line 1 of a", {"A": "1", "B": "a"}) == "the line 1 of a"
-    assert masked("abcdefgh... and abcdef", {"A": "abcdefghij"}) == "${A}... and abcdef"
+    assert mask("the line 1 of a", {"A": "1", "B": "a"}) == "the line 1 of a"
+    assert mask("abcdefgh... and abcdef", {"A": "abcdefghij"}) == "${A}... and abcdef"

@@ -203,9 +203,7 @@ tools:
 def test_an_agent_as_a_tool(folder: Any, args: str) -> None:
     folder.write("child.yaml", "name: child\ndescription: d\n")
     folder.write("people.py", "from newel.agents import LlmAgent\nchild = LlmAgent(name='child')\n")
-    agent: Any = from_config(
-        folder.write("root_agent.yaml", AGENT_TOOL.format(args=args)), composition=compose("adk")
-    )
+    agent: Any = from_config(folder.write("root_agent.yaml", AGENT_TOOL.format(args=args)), composition=compose("adk"))
     tool = agent.tools[0]
     assert isinstance(tool, AgentTool)
     assert (tool.agent.name, tool.skip_summarization) == ("child", True)

@@ -1,0 +1,110 @@
+"""Tools in files: names of installed ones, and functions, tools and toolsets of the app."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import get_origin
+
+import newel_compose
+from newel.files.calls import apply, check_call
+from newel.files.compilation import SUFFIXES, Constant, Factory, Place, Reader
+from newel.files.names import call, describe, evaluate, importer, list_of, read_agent, read_agent_of_code, read_code
+from newel.files.references import ArgumentConfig, CodeConfig
+from newel.tools.kinds import ToolFactory
+from newel.tools.tool_configs import ToolArgsConfig
+from newel_kernel import BaseAgent, BaseTool, BaseToolset, ConfigurationError
+
+
+def reader_of(
+    kind: type[newel_compose.Factory], meaning: Callable[[Place, CodeConfig, object], object] = evaluate
+) -> Reader:
+    """The reader of a value that a plugin makes (a descriptor of `kind`), or the app's code."""
+
+    def read(place: Place) -> Factory:
+        config = place.parsed(CodeConfig)
+        installed = place.app.installed(kind)
+        if config.name in installed:
+            return _created(place, config, installed[config.name].item.create)
+        if "." in config.name:
+            find = importer(place, config.name, kind=kind)
+            return lambda: meaning(place, config, find())
+        try:
+            place.app.composition.registry.find(kind, config.name)
+        except ConfigurationError as error:
+            message = str(error)
+        raise place.error(f"{message}; or name one of the app's folder as module.name")
+
+    return read
+
+
+def _created(place: Place, config: CodeConfig, create: Callable[..., object]) -> Factory:
+    """What a plugin's factory makes of the arguments; agents and functions among them are read by its annotations."""
+    try:
+        check_call(create, config)
+    except TypeError as error:
+        raise place.error(f"{config.name!r} cannot be made of these args: TypeError: {error}", "args") from None
+    wanted = _annotations(create)
+    makes = [
+        (argument.name, _read_argument(place.child("args", argument.value), wanted.get(argument.name or "")))
+        for argument in config.args or ()
+    ]
+
+    def make() -> object:
+        arguments = [ArgumentConfig(name=name, value=make_one()) for name, make_one in makes]
+        complete = CodeConfig(name=config.name, args=arguments)
+        return call(place, config.name, lambda: create(*complete.positional, **complete.keywords))
+
+    return make
+
+
+def _annotations(create: Callable[..., object]) -> dict[str, object]:
+    try:
+        parameters = inspect.signature(create, eval_str=True).parameters
+    except (NameError, TypeError, ValueError):
+        return {}
+    return {name: parameter.annotation for name, parameter in parameters.items()}
+
+
+def _read_argument(place: Place, wanted: object) -> Factory:
+    """An argument of a call; what a file can only name (an agent, a function) is found by the annotation."""
+    if isinstance(wanted, type) and issubclass(wanted, BaseAgent):
+        place = place.apart()
+        if isinstance(place.value, str) and not place.value.endswith(SUFFIXES):
+            return read_agent_of_code(place, place.value)
+        return read_agent(place)
+    if get_origin(wanted) is Callable:
+        return read_code(place)
+    return Constant(place.value)
+
+
+def read_tool(place: Place) -> Factory:
+    """A tool, a toolset or a function."""
+    make = _read_tool(place)
+
+    def make_tool() -> object:
+        tool = make()
+        if isinstance(tool, (BaseTool, BaseToolset)) or (callable(tool) and not inspect.isclass(tool)):
+            return tool
+        raise place.error(f"{describe(tool)} is no tool; name a function, a tool or a toolset")
+
+    return make_tool
+
+
+def _tool_of_code(place: Place, config: CodeConfig, value: object) -> object:
+    """A class of tools is instantiated, also without arguments; `ToolArgsConfig` is passed where it is asked for."""
+    if isinstance(value, type) and issubclass(value, (BaseTool, BaseToolset)):
+        own = getattr(value, "from_config", None)
+        if own is not None and not config.positional:
+            path = str(place.file.document.file.absolute())
+            return call(place, config.name, lambda: own(ToolArgsConfig(**config.keywords), path))
+        return call(place, config.name, lambda: apply(value, config))
+    if config.args is not None and callable(value) and list(_annotations(value).values())[:1] == [ToolArgsConfig]:
+        function = value
+        args = None if config.positional else ToolArgsConfig(**config.keywords)
+        return call(place, config.name, lambda: function(args))
+    return evaluate(place, config, value)
+
+
+_read_tool = reader_of(ToolFactory, _tool_of_code)
+read_tools = list_of(read_tool)
