@@ -27,7 +27,7 @@ _WHERE = {
     "Context": "newel_kernel.context",
     "Event": "newel_kernel.events",
     "Runner": "newel.runners",
-    "Workflow": "newel.workflow.workflow",
+    "Workflow": "newel.workflow",
     "run": "newel.shortcuts",
     "tool": "newel.shortcuts",
 }

@@ -1,5 +1,70 @@
-"""Another name of `newel.workflow.parallel_worker`."""
+"""ParallelWorker: a node run side by side on each item of a list."""
 
-from newel.workflow.parallel_worker import ParallelWorker as _ParallelWorker
+from __future__ import annotations
 
-__all__ = ["_ParallelWorker"]
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from newel.workflow._base_node import START, BaseNode
+from newel.workflow._errors import NodeInterruptedError
+from newel.workflow._retry_config import RetryConfig
+from newel.workflow.building import build_node
+from newel.workflow.child_runs import child_task, start_child
+from newel_kernel.events import Event
+
+if TYPE_CHECKING:
+    from newel.workflow.node_run import NodeRun
+
+
+class ParallelWorker(BaseNode):
+    """Runs `node` on every item of its input, each on a branch of its own; the output is theirs, in the input's order.
+
+    At most `max_concurrency` run at once. Where one fails, the others are cancelled. An input that is no list is
+    taken as a list of one.
+    """
+
+    node: Any
+    max_concurrency: int | None = Field(default=None, ge=1)
+
+    def __init__(
+        self, node: Any, *, max_concurrency: int | None = None, retry_config: RetryConfig | None = None,
+        timeout: float | None = None, **fields: Any,
+    ) -> None:  # fmt: skip
+        inner = build_node(node)
+        if inner is START:
+            raise ValueError("a parallel worker cannot run START")
+        fields.setdefault("name", inner.name)
+        fields.setdefault("description", inner.description)
+        fields["rerun_on_resume"] = True
+        fields |= {"node": inner, "max_concurrency": max_concurrency, "retry_config": retry_config, "timeout": timeout}
+        super().__init__(**fields)
+
+    async def _events(self, run: NodeRun) -> AsyncGenerator[Event, None]:
+        items = run.input if isinstance(run.input, (list, tuple)) else [run.input]
+        children: list[NodeRun] = []
+        ends: asyncio.Queue[asyncio.Task[None]] = asyncio.Queue()
+        running = 0
+        for item in items:
+            if running == self.max_concurrency:
+                (await ends.get()).result()
+                running -= 1
+            child = start_child(run, self.node, item, use_sub_branch=True)
+            children.append(child)
+            task = child_task(run, child)
+            if task is not None:
+                task.add_done_callback(ends.put_nowait)
+                running += 1
+        for _ in range(running):
+            (await ends.get()).result()
+        if any(child.waits for child in children):
+            raise NodeInterruptedError()
+        event = run.take([child.output for child in children])
+        if event is not None:
+            yield event
+
+
+#: As the specification names it.
+_ParallelWorker = ParallelWorker

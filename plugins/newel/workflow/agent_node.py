@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from newel.agents.isolated import Outcome, finishes, run_isolated
-from newel.workflow.base_node import BaseNode
+from newel.workflow._base_node import BaseNode
 from newel_kernel.contracts.agent import BaseAgent
 from newel_kernel.events import Event
 from newel_kernel.invocation import InvocationContext

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from newel.workflow._base_node import START, START_NAME, BaseNode
+from newel.workflow._function_node import FunctionNode
+from newel.workflow._tool_node import ToolNode
 from newel.workflow.agent_node import AgentNode
-from newel.workflow.base_node import START, START_NAME, BaseNode
-from newel.workflow.function_node import FunctionNode
-from newel.workflow.tool_node import ToolNode
 from newel_kernel.contracts.agent import BaseAgent
 from newel_kernel.contracts.tool import BaseTool
 

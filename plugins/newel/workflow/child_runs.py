@@ -6,8 +6,8 @@ import asyncio
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
+from newel.workflow._errors import NodeInterruptedError
 from newel.workflow.building import build_node
-from newel.workflow.errors import NodeInterruptedError
 from newel.workflow.performing import perform
 from newel.workflow.recalling import recall
 

@@ -7,16 +7,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from newel.events.request_input import RequestInput
+from newel.workflow._errors import NodeInterruptedError
 from newel.workflow.child_runs import child_output, start_child
 from newel.workflow.coercion import text_of
-from newel.workflow.errors import NodeInterruptedError
 from newel.workflow.state_schema import CheckedState
 from newel_kernel.context import Context
 from newel_kernel.state import State
 from newel_kernel.types.content import Content
 
 if TYPE_CHECKING:
-    from newel.workflow.base_node import BaseNode
+    from newel.workflow._base_node import BaseNode
     from newel.workflow.node_run import NodeRun
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from newel.workflow.base_node import BaseNode
+from newel.workflow._base_node import BaseNode
 from newel.workflow.building import build_node
 
 #: The route of an edge that is followed where no other route of its node was.

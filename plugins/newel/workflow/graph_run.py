@@ -13,9 +13,9 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from typing import Any
 
-from newel.workflow.base_node import START_NAME
-from newel.workflow.function_node import FunctionNode
-from newel.workflow.graph import Graph, Step
+from newel.workflow._base_node import START_NAME
+from newel.workflow._function_node import FunctionNode
+from newel.workflow._graph import Graph, Step
 from newel.workflow.joining import Joins
 from newel.workflow.meeting import Meeting, committed
 from newel.workflow.node_run import NodeRun

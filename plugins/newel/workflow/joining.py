@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from newel.workflow.graph import Step
+    from newel.workflow._graph import Step
 
 
 class Joins:

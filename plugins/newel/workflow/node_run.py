@@ -8,14 +8,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from newel.events.request_input import RequestInput
+from newel.workflow._node_state import COMPLETED, WAITING
 from newel.workflow.coercion import plain
 from newel.workflow.context import NodeContext
 from newel.workflow.state_schema import check_delta
-from newel.workflow.states import COMPLETED, WAITING
 from newel_kernel.events import Event, NodeInfo
 
 if TYPE_CHECKING:
-    from newel.workflow.base_node import BaseNode
+    from newel.workflow._base_node import BaseNode
     from newel.workflow.journal import Record
     from newel.workflow.meeting import Meeting
     from newel.workflow.tree import Tree

@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
+from newel.workflow._errors import DynamicNodeFailError, NodeInterruptedError
 from newel.workflow.child_ends import adopt, end_children
-from newel.workflow.errors import DynamicNodeFailError, NodeInterruptedError
 from newel_kernel.errors import NodeTimeoutError
 from newel_kernel.events import Event
 from newel_kernel.observation import current

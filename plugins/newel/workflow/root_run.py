@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
-from newel.workflow.base_node import BaseNode
-from newel.workflow.errors import DynamicNodeFailError
+from newel.workflow._base_node import BaseNode
+from newel.workflow._errors import DynamicNodeFailError
 from newel.workflow.meeting import Meeting, committed
 from newel.workflow.node_run import NodeRun
 from newel.workflow.performing import perform

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from newel.workflow.base_node import START
+from newel.workflow._base_node import START
 from newel.workflow.edges import DEFAULT_ROUTE, Edge
 
 if TYPE_CHECKING:
-    from newel.workflow.graph import Graph
+    from newel.workflow._graph import Graph
 
 
 def problems_of(graph: Graph) -> list[str]:
