@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from newel.workflow._retry_config import RetryConfig
 from newel.workflow.coercion import fit_plain
+from newel.workflow.context import NodeContext, Run
+from newel.workflow.state_schema import Schema
 from newel_kernel.events import Event
-
-if TYPE_CHECKING:
-    from newel.workflow.context import NodeContext
-    from newel.workflow.node_run import NodeRun
 
 
 class BaseNode(BaseModel):
@@ -35,10 +33,11 @@ class BaseNode(BaseModel):
     retry_config: RetryConfig | None = None
     #: Seconds that one attempt may take.
     timeout: float | None = Field(default=None, gt=0)
-    input_schema: Any = None
-    output_schema: Any = None
+    #: Pydantic classes, annotations that pydantic knows, or JSON schemas, which say nothing about the value.
+    input_schema: object = None
+    output_schema: object = None
     #: A pydantic class: the state keys that the node, and those in it, may write.
-    state_schema: Any = None
+    state_schema: Schema | None = None
 
     #: Runs once all its predecessors have, on what each of them gave.
     joins: ClassVar[bool] = False
@@ -72,19 +71,19 @@ class BaseNode(BaseModel):
         """What the node does; a subclass implements it as an async generator."""
         raise NotImplementedError(f"{type(self).__name__} does not implement _run_impl")
 
-    def fit_input(self, value: Any) -> Any:
+    def fit_input(self, value: object) -> object:
         """`value` as the input schema asks; pydantic's ValidationError where it does not fit."""
         return fit_plain(value, self.input_schema)
 
-    def fit_output(self, value: Any) -> Any:
+    def fit_output(self, value: object) -> object:
         """`value` as the output schema asks; pydantic's ValidationError where it does not fit."""
         return fit_plain(value, self.output_schema)
 
-    def recall_output(self, event: Event, path: str) -> Any:
+    def recall_output(self, event: Event, path: str) -> object:
         """The output that a committed `event` of the node at `path`, or of one in it, stands for."""
         return event.output
 
-    async def _events(self, run: NodeRun) -> AsyncGenerator[Event, None]:
+    async def _events(self, run: Run) -> AsyncGenerator[Event, None]:
         """The events of one attempt; the outcome is noted on `run`."""
         async with aclosing(self.run(ctx=run.context, node_input=run.input)) as items:
             async for item in items:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from newel.events.request_input import RequestInput
 from newel_kernel.errors import NewelError, NodeTimeoutError, StateSchemaError
 
 __all__ = ["DynamicNodeFailError", "NodeInterruptedError", "NodeTimeoutError", "StateSchemaError"]
@@ -16,7 +15,7 @@ class NodeInterruptedError(BaseException):
     where it has not been asked yet.
     """
 
-    def __init__(self, request: Any = None) -> None:
+    def __init__(self, request: RequestInput | None = None) -> None:
         super().__init__("a node waits for an answer")
         self.request = request
 

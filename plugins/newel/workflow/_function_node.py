@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from pydantic import BaseModel, PrivateAttr
 
@@ -14,12 +14,10 @@ from newel.workflow._base_node import BaseNode
 from newel.workflow._retry_config import RetryConfig
 from newel.workflow.binding import Binding, Source
 from newel.workflow.coercion import plain
+from newel.workflow.context import Run
 from newel_kernel.events import Event
 from newel_kernel.types.content import Content
 from newel_kernel.types.hot import ATOMS
-
-if TYPE_CHECKING:
-    from newel.workflow.node_run import NodeRun
 
 
 class FunctionNode(BaseNode):
@@ -31,17 +29,17 @@ class FunctionNode(BaseNode):
     event: see `BaseNode`; a Content becomes a message.
     """
 
-    func: Any
+    func: Callable[..., object]
     parameter_binding: Source = "state"
-    auth_config: Any = None
+    auth_config: object = None
 
     _binding: Binding = PrivateAttr()
     _in_place: bool = PrivateAttr()
     _generates: bool = PrivateAttr()
 
     def __init__(
-        self, func: Callable[..., Any] | None = None, *, fn: Callable[..., Any] | None = None, name: str | None = None,
-        retry_config: RetryConfig | None = None, **fields: Any,
+        self, func: Callable[..., object] | None = None, *, fn: Callable[..., object] | None = None,
+        name: str | None = None, retry_config: RetryConfig | None = None, **fields: Any,
     ) -> None:  # fmt: skip
         function = func or fn
         if not callable(function):
@@ -53,7 +51,7 @@ class FunctionNode(BaseNode):
         fields["description"] = fields["description"] or ""
         super().__init__(name=name, retry_config=retry_config, **fields, **{"func": function})
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Read the signature."""
         super().model_post_init(context)
         self._binding = Binding(self.func, self.name, self.parameter_binding)
@@ -88,7 +86,7 @@ class FunctionNode(BaseNode):
         """Whether its code may run other nodes while it waits."""
         return self._binding.takes_context and not self._in_place
 
-    def outcome(self, run: NodeRun, result: Any) -> Event | None:
+    def event_of(self, run: Run, result: object) -> Event | None:
         """The event of what the function returned or yielded, or None."""
         if result.__class__ in ATOMS:
             return run.take(result)
@@ -98,32 +96,34 @@ class FunctionNode(BaseNode):
             return run.take(result)
         return run.take(plain(result))
 
-    async def _events(self, run: NodeRun) -> AsyncGenerator[Event, None]:
+    async def _events(self, run: Run) -> AsyncGenerator[Event, None]:
         result = self._binding.call(run)
-        if self._generates:
+        if self._generates and isinstance(result, (AsyncGenerator, Generator)):
             async for event in self._yielded(run, result):
                 yield event
             return
         if result.__class__ not in ATOMS and inspect.isawaitable(result):
             result = await result
-        said = self.outcome(run, result) or run.writes_event()
-        if said is not None:
-            yield said
+        last = self.event_of(run, result) or run.writes_event()
+        if last is not None:
+            yield last
 
-    async def _yielded(self, run: NodeRun, items: Any) -> AsyncGenerator[Event, None]:
-        if hasattr(items, "__anext__"):
-            async with aclosing(cast("AsyncGenerator[Any, None]", items)) as values:
+    async def _yielded(
+        self, run: Run, items: AsyncGenerator[object, None] | Generator[object, None, None]
+    ) -> AsyncGenerator[Event, None]:
+        if isinstance(items, AsyncGenerator):
+            async with aclosing(items) as values:
                 async for value in values:
-                    if (event := self.outcome(run, value)) is not None:
+                    if (event := self.event_of(run, value)) is not None:
                         yield event
             return
         try:
             for value in items:
-                if (event := self.outcome(run, value)) is not None:
+                if (event := self.event_of(run, value)) is not None:
                     yield event
         finally:
             items.close()
 
 
-def _is_model(hint: Any) -> bool:
+def _is_model(hint: object) -> bool:
     return isinstance(hint, type) and issubclass(hint, BaseModel)

@@ -7,65 +7,12 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from newel.workflow._base_node import START, BaseNode
-from newel.workflow._function_node import FunctionNode
+from newel.workflow._base_node import START
 from newel.workflow.edges import DEFAULT_ROUTE, Edge, EdgeReader
+from newel.workflow.step import Step
 from newel.workflow.validation import problems_of
 
 __all__ = ["DEFAULT_ROUTE", "Edge", "Graph"]
-
-
-class Step:
-    """A node of a graph with what a run needs of it, looked up once."""
-
-    __slots__ = (
-        "always", "awaitable", "before", "call", "default", "in_place", "name", "node", "routed", "starts_nodes",
-        "terminal",
-    )  # fmt: skip
-
-    def __init__(self, node: BaseNode) -> None:
-        function = node if isinstance(node, FunctionNode) else None
-        self.name = node.name
-        self.node = node
-        self.starts_nodes = node.starts_nodes
-        #: The function of a node that is one: calling, or awaiting, it is all there is to a run.
-        self.call: Any = function.binding.call if function is not None else None
-        self.in_place = function is not None and function.in_place
-        self.awaitable = function is not None and function.awaitable
-        self.terminal = False
-        #: The names of the nodes with an edge to this one, in the order of the edges.
-        self.before: list[str] = []
-        #: The steps that always follow; those that follow by default; and all but the latter with their route.
-        self.always: list[Step] = []
-        self.default: list[Step] = []
-        self.routed: list[tuple[Any, Step]] = []
-
-    @property
-    def chooses(self) -> bool:
-        """Whether the node's route decides what follows."""
-        return bool(self.default) or len(self.routed) > len(self.always)
-
-    def lead_to(self, target: Step, route: Any) -> None:
-        """Take in an edge."""
-        target.before.append(self.name)
-        if isinstance(route, str) and route == DEFAULT_ROUTE:
-            self.default.append(target)
-            return
-        self.routed.append((route, target))
-        if route is None:
-            self.always.append(target)
-
-    def following(self, routes: Any) -> list[Step]:
-        """The steps that follow where the node gave that route, or list of routes, or None."""
-        if not self.chooses:
-            return self.always
-        given = routes if isinstance(routes, list) else [routes]
-        found = [target for route, target in self.routed if route is None or _meets(route, given)]
-        return found if len(found) > len(self.always) else found + self.default
-
-
-def _meets(route: Any, given: list[Any]) -> bool:
-    return any(one in given for one in route) if isinstance(route, list) else route in given
 
 
 class Graph(BaseModel):
@@ -80,14 +27,14 @@ class Graph(BaseModel):
     _terminal_node_names: set[str] = PrivateAttr(default_factory=set)
 
     @classmethod
-    def from_edge_items(cls, edge_items: Iterable[Any]) -> Self:
+    def from_edge_items(cls, edge_items: Iterable[object]) -> Self:
         """A graph of Edges and chains; see `EdgeReader.read`."""
         reader = EdgeReader()
         for item in edge_items:
             reader.read(item)
         return cls(edges=reader.edges)
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Find the nodes, and who follows whom."""
         reader = EdgeReader()
         nodes = {id(node): node for node in map(reader.node, self.nodes)}
@@ -106,11 +53,11 @@ class Graph(BaseModel):
 
     def validate_graph(self) -> None:
         """ValueError with everything that is wrong with the graph."""
-        problems = problems_of(self)
+        problems = problems_of(self.nodes, self.edges)
         if problems:
             raise ValueError(f"the graph is not valid: {'; '.join(problems)}")
 
-    def get_next_pending_nodes(self, node_name: str, routes_to_match: Any) -> list[str]:
+    def get_next_pending_nodes(self, node_name: str, routes_to_match: object) -> list[str]:
         """The names of the nodes that follow `node_name` where it gave that route, or list of routes, or None."""
         return [step.name for step in self._steps[node_name].following(routes_to_match)]
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from newel.workflow._base_node import START, BaseNode
 from newel.workflow._parallel_worker import ParallelWorker
 from newel.workflow._retry_config import RetryConfig
 from newel.workflow.building import build_node
+from newel.workflow.context import NodeContext, Run
 from newel_kernel.events import Event
 
 __all__ = ["START", "Node", "node"]
-
-if TYPE_CHECKING:
-    from newel.workflow.context import NodeContext
-    from newel.workflow.node_run import NodeRun
 
 
 class Node(BaseNode):
@@ -33,7 +30,7 @@ class Node(BaseNode):
             async for item in items:
                 yield item
 
-    async def _events(self, run: NodeRun) -> AsyncGenerator[Event, None]:
+    async def _events(self, run: Run) -> AsyncGenerator[Event, None]:
         if not self.parallel_worker:
             events = super()._events(run)
         else:
@@ -45,7 +42,7 @@ class Node(BaseNode):
 
 
 def node(
-    node_like: Any = None,
+    node_like: object = None,
     *,
     name: str | None = None,
     rerun_on_resume: bool | None = None,
@@ -53,22 +50,20 @@ def node(
     timeout: float | None = None,
     parallel_worker: bool = False,
     max_concurrency: int | None = None,
-    auth_config: Any = None,
+    auth_config: object = None,
 ) -> Any:
     """A node of a function, an agent, a tool or a node; without one, a decorator that makes it.
 
     With `parallel_worker` it is run on each item of a list, `max_concurrency` at once. `retry_config` and `timeout`
     are then the worker's, that is of all items together.
     """
-    given = {"name": name, "rerun_on_resume": rerun_on_resume, "auth_config": auth_config}
+    fields: dict[str, Any] = {"name": name, "rerun_on_resume": rerun_on_resume, "auth_config": auth_config}
     if node_like is None:
         return lambda function: node(
             function, retry_config=retry_config, timeout=timeout, parallel_worker=parallel_worker,
-            max_concurrency=max_concurrency, **given,
+            max_concurrency=max_concurrency, **fields,
         )  # fmt: skip
     if parallel_worker:
-        inner = build_node(node_like, **given)
-        return ParallelWorker(
-            inner, max_concurrency=max_concurrency, retry_config=retry_config, timeout=timeout
-        )
-    return build_node(node_like, retry_config=retry_config, timeout=timeout, **given)
+        inner = build_node(node_like, **fields)
+        return ParallelWorker(inner, max_concurrency=max_concurrency, retry_config=retry_config, timeout=timeout)
+    return build_node(node_like, retry_config=retry_config, timeout=timeout, **fields)

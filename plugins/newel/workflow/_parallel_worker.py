@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
@@ -12,11 +12,8 @@ from newel.workflow._base_node import START, BaseNode
 from newel.workflow._errors import NodeInterruptedError
 from newel.workflow._retry_config import RetryConfig
 from newel.workflow.building import build_node
-from newel.workflow.child_runs import child_task, start_child
+from newel.workflow.context import ChildRun, Run
 from newel_kernel.events import Event
-
-if TYPE_CHECKING:
-    from newel.workflow.node_run import NodeRun
 
 
 class ParallelWorker(BaseNode):
@@ -26,11 +23,11 @@ class ParallelWorker(BaseNode):
     taken as a list of one.
     """
 
-    node: Any
+    node: BaseNode
     max_concurrency: int | None = Field(default=None, ge=1)
 
     def __init__(
-        self, node: Any, *, max_concurrency: int | None = None, retry_config: RetryConfig | None = None,
+        self, node: object, *, max_concurrency: int | None = None, retry_config: RetryConfig | None = None,
         timeout: float | None = None, **fields: Any,
     ) -> None:  # fmt: skip
         inner = build_node(node)
@@ -42,26 +39,25 @@ class ParallelWorker(BaseNode):
         fields |= {"node": inner, "max_concurrency": max_concurrency, "retry_config": retry_config, "timeout": timeout}
         super().__init__(**fields)
 
-    async def _events(self, run: NodeRun) -> AsyncGenerator[Event, None]:
+    async def _events(self, run: Run) -> AsyncGenerator[Event, None]:
         items = run.input if isinstance(run.input, (list, tuple)) else [run.input]
-        children: list[NodeRun] = []
+        children: list[ChildRun] = []
         ends: asyncio.Queue[asyncio.Task[None]] = asyncio.Queue()
         running = 0
         for item in items:
             if running == self.max_concurrency:
                 (await ends.get()).result()
                 running -= 1
-            child = start_child(run, self.node, item, use_sub_branch=True)
+            child = run.start_child(self.node, item, use_sub_branch=True)
             children.append(child)
-            task = child_task(run, child)
-            if task is not None:
-                task.add_done_callback(ends.put_nowait)
+            if child.task is not None:
+                child.task.add_done_callback(ends.put_nowait)
                 running += 1
         for _ in range(running):
             (await ends.get()).result()
-        if any(child.waits for child in children):
+        if any(child.outcome.interrupts for child in children):
             raise NodeInterruptedError()
-        event = run.take([child.output for child in children])
+        event = run.take([child.outcome.output for child in children])
         if event is not None:
             yield event
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from newel.workflow._base_node import BaseNode
+from newel.workflow.context import NodeContext
 from newel_kernel.contracts.tool import BaseTool
 from newel_kernel.seam import new_id
-
-if TYPE_CHECKING:
-    from newel.workflow.context import NodeContext
 
 
 class ToolNode(BaseNode):
     """Runs `tool` on the input, a dict of its arguments (or None, for none); its result is the output."""
 
-    tool: Any
+    tool: BaseTool
 
     def __init__(self, tool: BaseTool, **fields: Any) -> None:
         fields.setdefault("name", tool.name)

@@ -14,6 +14,7 @@ from newel.workflow._function_node import FunctionNode
 from newel.workflow._graph import Graph
 from newel.workflow._parallel_worker import ParallelWorker
 from newel.workflow.agent_node import AgentNode
+from newel.workflow.context import Run
 from newel.workflow.edges import Edge
 from newel.workflow.graph_run import GraphRun
 from newel.workflow.node_run import NodeRun
@@ -56,7 +57,7 @@ class Workflow(BaseAgent, BaseNode):
                 )
         return items
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Build the graph and check it."""
         super().model_post_init(context)
         if self.graph is None and self.edges:
@@ -90,16 +91,16 @@ class Workflow(BaseAgent, BaseNode):
     @property
     def tools(self) -> list[BaseToolset]:
         """The toolsets of its agents, which whoever runs it closes at the end."""
-        found: list[BaseToolset] = []
+        toolsets: list[BaseToolset] = []
         for node in self.graph.nodes if self.graph is not None else ():
             agents = [node.agent] if isinstance(node, AgentNode) else [node] if isinstance(node, Workflow) else []
             while agents:
                 agent = agents.pop()
-                found += [tool for tool in getattr(agent, "tools", ()) if isinstance(tool, BaseToolset)]
+                toolsets += [tool for tool in getattr(agent, "tools", ()) if isinstance(tool, BaseToolset)]
                 agents += agent.sub_agents
-        return found
+        return toolsets
 
-    def recall_output(self, event: Event, path: str) -> Any:
+    def recall_output(self, event: Event, path: str) -> object:
         """The output that a committed `event` of a node of the graph stands for."""
         step = event.node_info.path[len(path) + 1 :].split("/")[0]
         known = self.graph.steps.get(step.rpartition("@")[0]) if self.graph is not None else None
@@ -116,21 +117,21 @@ class Workflow(BaseAgent, BaseNode):
     def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         return run_root(self, ctx)
 
-    async def _events(self, run: NodeRun) -> AsyncGenerator[Event, None]:
+    async def _events(self, run: Run) -> AsyncGenerator[Event, None]:
         if self.graph is None:
             return
+        assert isinstance(run, NodeRun)
         graph_run = GraphRun(run, self.graph, self.max_concurrency)
-        graph_run.start(self.fit_input(run.input))
-        async with aclosing(graph_run.events()) as events:
+        async with aclosing(graph_run.events(self.fit_input(run.input))) as events:
             async for event in events:
                 yield event
-        for output in graph_run.outputs.values():
-            run.set_output(output)
-        if graph_run.open:
-            run.interrupts = graph_run.open
+        for output in graph_run.outputs:
+            run.give(output)
+        if graph_run.open_questions:
+            run.outcome.interrupts = graph_run.open_questions
             raise NodeInterruptedError()
 
 
-def parallel_worker(node_like: Any, max_concurrency: int | None = None, **fields: Any) -> ParallelWorker:
+def parallel_worker(node_like: object, max_concurrency: int | None = None, **fields: Any) -> ParallelWorker:
     """A node that runs `node_like` on each item of a list."""
     return ParallelWorker(node_like, max_concurrency=max_concurrency, **fields)

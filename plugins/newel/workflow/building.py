@@ -12,7 +12,7 @@ from newel_kernel.contracts.agent import BaseAgent
 from newel_kernel.contracts.tool import BaseTool
 
 
-def build_node(node_like: Any, **changes: Any) -> BaseNode:
+def build_node(node_like: object, **changes: Any) -> BaseNode:
     """A node of a node, an agent, a tool, a function or the word START; `changes` are fields of it."""
     changes = {name: value for name, value in changes.items() if value is not None}
     if isinstance(node_like, BaseNode):
