@@ -66,13 +66,9 @@ class Agenda:
         """Whether the journal has the outcome of `run`, which then takes it over."""
         return run.recall(chooses=not run.place.terminal and self.steps[run.node.name].chooses)
 
-    def held_up(self, run: NodeRun) -> bool:
-        """Whether `run` waits for another run of its node, after which it is ready again."""
-        name = run.node.name
-        if name not in self.busy:
-            return False
-        self._later.setdefault(name, deque()).append(run)
-        return True
+    def hold_up(self, run: NodeRun) -> None:
+        """Let `run` wait for another run of its node, after which it is ready again."""
+        self._later.setdefault(run.node.name, deque()).append(run)
 
     def complete(self, run: NodeRun) -> None:
         """Note the end of a run, and trigger what follows."""

@@ -26,7 +26,7 @@ class Checkpoint:
 
     def pin(self, event: Event) -> None:
         """Put the checkpoint onto `event`, which is about to be committed; the next one says only what is new."""
-        if self.ended and not event.partial:
+        if not event.partial:
             event.node_info.nodes = self.ended
             self.ended, self.silent = {}, False
 

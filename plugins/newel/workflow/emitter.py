@@ -11,13 +11,13 @@ from newel.workflow.place import Place
 from newel.workflow.state_schema import Schema, check_delta
 from newel.workflow.tree import Tree
 from newel_kernel.events import Event, EventActions, NodeInfo
+from newel_kernel.types.hot import ATOMS
 
 
 class Emitter:
     """The events of a run of `node`, each with its place in the graph. What they mean is noted in `outcome`."""
 
-    #: What the node's code sees of the run, once it has asked for it.
-    context_made: NodeContext | None = None
+    __slots__ = ("context_made", "node", "outcome", "place", "state_schema", "tree")
 
     def __init__(self, node: BaseNode, tree: Tree, place: Place, state_schema: Schema | None) -> None:
         self.node = node
@@ -25,6 +25,8 @@ class Emitter:
         self.place = place
         self.state_schema = state_schema
         self.outcome = Outcome()
+        #: What the node's code sees of the run, once it has asked for it.
+        self.context_made: NodeContext | None = None
 
     def give(self, value: object) -> None:
         """Note the output; ValueError where there is one."""
@@ -36,12 +38,13 @@ class Emitter:
 
     def take(self, item: object) -> Event | None:
         """The event that something yielded by the node becomes, ready to be committed; None where it is nothing."""
-        if isinstance(item, Event):
-            return self.stamp(item)
         if item is None:
             return None
-        if isinstance(item, RequestInput):
-            return self.stamp(item.as_event())
+        if item.__class__ not in ATOMS:
+            if isinstance(item, Event):
+                return self.stamp(item)
+            if isinstance(item, RequestInput):
+                return self.stamp(item.as_event())
         self.give(item)
         return None if self.outcome.delegated else self._output_event()
 

@@ -75,7 +75,8 @@ class GraphRun:
                     continue
                 async with aclosing(steps) as events:
                     async for event in events:
-                        checkpoint.pin(event)
+                        if checkpoint.ended:
+                            checkpoint.pin(event)
                         yield event
         finally:
             await self._meeting.close()
@@ -83,12 +84,13 @@ class GraphRun:
     def _begin(self, run: NodeRun) -> list[Event] | Events | None:
         """Start a run; the events that it will have. None: its function is to be awaited here."""
         agenda = self._agenda
-        if agenda.held_up(run):
+        step = agenda.steps[run.node.name]
+        if step.name in agenda.busy:
+            agenda.hold_up(run)
             return _NOTHING
         if run.tree.journal is not None and agenda.recall(run):
             agenda.complete(run)
             return _NOTHING
-        step = agenda.steps[run.node.name]
         if step.in_place and not self._observed:
             return self._call(step, run)
         agenda.busy.add(step.name)
@@ -107,26 +109,28 @@ class GraphRun:
         """Run a function in place."""
         try:
             result = step.call(run)
+        except NodeInterruptedError as interrupted:
+            return self._conclude(step, run, None, interrupted.request)
         except Exception as error:  # noqa: BLE001 - the border to a node's code
             return self._failed(run, error)
         if result.__class__ not in ATOMS and inspect.isawaitable(result):
             self._agenda.busy.add(step.name)
             self._tasks[self._meeting.start(run.call(lambda _: result))] = run
             return _NOTHING
-        return self._conclude(run, result)
+        return self._conclude(step, run, result)
 
     def _called(self, run: NodeRun, call: Call) -> list[Event] | Events:
         """The events of a function that was called and awaited."""
         if call.failure is not None:
             return self._failed(run, call.failure)
-        return self._conclude(run, call.result, call.question)
+        return self._conclude(self._agenda.steps[run.node.name], run, call.result, call.question)
 
-    def _conclude(self, run: NodeRun, result: object, question: RequestInput | None = None) -> list[Event] | Events:
+    def _conclude(
+        self, step: Step, run: NodeRun, result: object, question: RequestInput | None = None
+    ) -> list[Event] | Events:
         """The events of a function that gave `result`, or asked."""
-        function = self._agenda.steps[run.node.name].function
-        assert function is not None
         try:
-            event = function.event_of(run, result) or run.writes_event()
+            event = step.event_of(run, result) or run.writes_event()
             events = [] if event is None else [event]
             if run.context_made is not None or question is not None:
                 events += run.conclusion(question)
@@ -194,7 +198,8 @@ class GraphRun:
         """
         tree = self._run.tree
         if events:
-            tree.checkpoint.pin(events[-1])
+            if tree.checkpoint.ended:
+                tree.checkpoint.pin(events[-1])
         elif tree.checkpoint.silent and tree.resumable:
             return [tree.checkpoint_event(self._run.place)]
         return events

@@ -46,12 +46,12 @@ class NodeRun(Emitter):
 
     # What most runs never touch stands on the class: a run is made for every step of every graph.
 
+    __slots__ = ("__dict__", "input", "meeting", "parent", "recorded")
+
     answers: Mapping[str, object] = MappingProxyType({})
     since: int | None = None
     attempt = 1
     failure: DynamicNodeFailError | None = None
-    #: Whether the checkpoint says that it is over.
-    recorded = False
     #: The runs that its code started, and what drives this one, where another's code started it.
     children: Children[NodeRun] | None = None
     task: asyncio.Task[None] | None = None
@@ -60,17 +60,19 @@ class NodeRun(Emitter):
         self, node: BaseNode, run_id: str, tree: Tree, meeting: Meeting, node_input: object, branch: str | None,
         parent: NodeRun | None = None,
     ) -> None:  # fmt: skip
-        name = node.name
+        name, schema = node.name, node.state_schema
         if parent is None:
             place = Place(name, run_id, name, branch, tree.invocation.isolation_scope)
-            super().__init__(node, tree, place, node.state_schema)
         else:
             around = parent.place
             place = Place(name, run_id, name if node.is_graph else around.author, branch, around.scope, around)
-            super().__init__(node, tree, place, node.state_schema or parent.state_schema)
+            schema = schema or parent.state_schema
+        Emitter.__init__(self, node, tree, place, schema)  # `super()` takes as long as the rest
         self.parent = parent
         self.meeting = meeting
         self.input = node_input
+        #: Whether the checkpoint says that it is over.
+        self.recorded = False
 
     @property
     def context(self) -> NodeContext:
@@ -198,7 +200,7 @@ class NodeRun(Emitter):
             return
         self.recorded = True
         state = WAITING if self.node.wait_for_output and not outcome.produced else COMPLETED
-        self.tree.checkpoint.note(self.place.path, state, silent=not (outcome.produced or self.node.is_graph))
+        self.tree.checkpoint.note(self.place.path, state, not (outcome.produced or self.node.is_graph))
 
     def recall(self, chooses: bool = False) -> bool:
         """Take over what the journal holds of this run; whether it is over, or else to be run.

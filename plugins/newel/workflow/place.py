@@ -21,14 +21,13 @@ class Placement(TypedDict, total=False):
 class Place:
     """The path of a run, whose output its output is, and the author, branch and scope of its events."""
 
-    __slots__ = ("author", "branch", "key", "output_for", "path", "run_id", "scope", "terminal")
+    __slots__ = ("author", "branch", "output_for", "path", "run_id", "scope", "terminal")
 
     def __init__(
         self, name: str, run_id: str, author: str, branch: str | None, scope: str | None, around: Place | None = None
     ) -> None:
         self.run_id = run_id
-        self.key = key = f"{name}@{run_id}"
-        self.path: str = key if around is None else f"{around.path}/{key}"
+        self.path: str = f"{name}@{run_id}" if around is None else f"{around.path}/{name}@{run_id}"
         self.author = author
         self.branch = branch
         self.scope = scope
@@ -54,7 +53,8 @@ class Place:
 
     def branch_off(self, branch: str | None) -> None:
         """Go onto a branch of its own, off `branch`."""
-        self.branch = f"{branch}.{self.key}" if branch else self.key
+        step = self.path[self.path.rfind("/") + 1 :]
+        self.branch = f"{branch}.{step}" if branch else step
 
     def event(self, invocation_id: str) -> Event:
         """An event from here that says nothing yet."""

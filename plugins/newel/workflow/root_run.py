@@ -38,7 +38,8 @@ async def run_root(node: BaseNode, ctx: InvocationContext) -> Events:
     try:
         async with aclosing(_in_task(run) if node.starts_nodes else run.events()) as events:
             async for event in events:
-                tree.checkpoint.pin(event)
+                if tree.checkpoint.ended:
+                    tree.checkpoint.pin(event)
                 if _SECRETS in ctx.notes:  # a node got a credential: what it says and writes comes by here
                     ctx.notes[_SECRETS].mask_event(event, ctx.session.state)
                 yield event

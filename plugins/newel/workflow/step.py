@@ -8,29 +8,30 @@ from newel.workflow._base_node import BaseNode
 from newel.workflow._function_node import FunctionNode
 from newel.workflow.context import Run
 from newel.workflow.edges import DEFAULT_ROUTE
+from newel_kernel.events import Event
 
 
 class Step:
     """A node of a graph with what a run needs of it, looked up once."""
 
     __slots__ = (
-        "always", "awaitable", "before", "call", "default", "function", "in_place", "name", "node", "routed",
+        "always", "awaitable", "before", "call", "chooses", "default", "event_of", "in_place", "name", "node", "routed",
         "starts_nodes", "terminal",
     )  # fmt: skip
 
-    #: The call of a node that is a function, where calling, or awaiting, it is all there is to a run.
+    #: Of a node that is a function: how to call it, and the event of what that gives.
     call: Callable[[Run], object]
+    event_of: Callable[[Run, object], Event | None]
 
     def __init__(self, node: BaseNode) -> None:
         self.name = node.name
         self.node = node
         self.starts_nodes = node.starts_nodes
-        self.function = node if isinstance(node, FunctionNode) else None
+        #: Whether calling, or awaiting, it is all there is to a run.
         self.in_place = self.awaitable = False
-        if self.function is not None:
-            self.call = self.function.binding.call
-            self.in_place = self.function.in_place
-            self.awaitable = self.function.awaitable
+        if isinstance(node, FunctionNode):
+            self.call, self.event_of = node.binding.call, node.event_of
+            self.in_place, self.awaitable = node.in_place, node.awaitable
         self.terminal = False
         #: The names of the nodes with an edge to this one, in the order of the edges.
         self.before: list[str] = []
@@ -38,15 +39,14 @@ class Step:
         self.always: list[Step] = []
         self.default: list[Step] = []
         self.routed: list[tuple[object, Step]] = []
-
-    @property
-    def chooses(self) -> bool:
-        """Whether the node's route decides what follows."""
-        return bool(self.default) or len(self.routed) > len(self.always)
+        #: Whether the node's route decides what follows.
+        self.chooses = False
 
     def lead_to(self, target: Step, route: object) -> None:
         """Take in an edge."""
         target.before.append(self.name)
+        if route is not None:
+            self.chooses = True
         if isinstance(route, str) and route == DEFAULT_ROUTE:
             self.default.append(target)
             return
