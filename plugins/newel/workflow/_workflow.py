@@ -102,9 +102,9 @@ class Workflow(BaseAgent, BaseNode):
 
     def recall_output(self, event: Event, path: str) -> object:
         """The output that a committed `event` of a node of the graph stands for."""
-        step = event.node_info.path[len(path) + 1 :].split("/")[0]
-        known = self.graph.steps.get(step.rpartition("@")[0]) if self.graph is not None else None
-        return event.output if known is None else known.node.recall_output(event, f"{path}/{step}")
+        key = event.node_info.path[len(path) + 1 :].split("/")[0]
+        step = self.graph.steps.get(key.rpartition("@")[0]) if self.graph is not None else None
+        return event.output if step is None else step.node.recall_output(event, f"{path}/{key}")
 
     def _enter(self, parent_context: InvocationContext, *within: Any) -> AsyncGenerator[Event, None]:
         """As an agent where it has callbacks of its own; else plugins hear of the agents in it, not of the graph."""

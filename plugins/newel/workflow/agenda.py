@@ -36,22 +36,22 @@ class Agenda:
         self.open_questions: list[str] = []
 
     def start(self, node_input: object) -> None:
-        """Trigger the first nodes; then do over what the journal knows to be done."""
+        """Trigger the first nodes; then bring the graph to where the journal left it."""
         around = self._around
         self._follow(self.steps[START_NAME], node_input, None, around.place.branch)
         if around.tree.journal is not None:
             self._replay(around.tree.journal.ended.get(around.place.path, {}))
 
     def _replay(self, ended: dict[str, None]) -> None:
-        """Bring the graph to where the journal left it, in the order in which its runs ended then."""
+        """Let the runs that the journal has end again, in the order in which they ended then."""
         waiting: dict[str, NodeRun] = {}
         for path in ended:
             while self.ready:
                 run = self.ready.popleft()
                 waiting[run.place.path] = run
-            known = waiting.pop(path, None)
-            if known is not None and self.recall(known):
-                self.complete(known)
+            ended_run = waiting.pop(path, None)
+            if ended_run is not None and self.recall(ended_run):
+                self.complete(ended_run)
         self.ready.extendleft(reversed(waiting.values()))
         left: list[NodeRun] = []
         while self.ready:

@@ -55,7 +55,7 @@ class AgentNode(BaseNode):
         return hasattr(self.agent, "mode") and self.agent.mode != "chat"
 
     def fit_output(self, value: object) -> object:
-        """The agent's own schema made it fit."""
+        """`value`: the agent's own schema has validated it."""
         return value
 
     def recall_output(self, event: Event, path: str) -> object:

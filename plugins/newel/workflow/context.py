@@ -78,7 +78,7 @@ class Run(Protocol):
     def start_child(
         self, node: object, node_input: object, *, run_id: str | None = None, **placement: Unpack[Placement]
     ) -> ChildRun:
-        """A run of a node within this one, under way; one that the journal knows is not run again."""
+        """A run of a node within this one, under way; one whose outcome the journal has is not run again."""
 
 
 class ChildRun(Child, Protocol):
@@ -182,7 +182,7 @@ class NodeContext(Context):
     ) -> Any:  # fmt: skip
         """Run a node, a function, a tool, an agent or a graph from this one's code, and give its output.
 
-        `run_id` names the run, so that it is known again when this node runs again after an interruption; without
+        `run_id` names the run, so that it is recognised when this node runs again after an interruption; without
         one it is counted by the node's name. `use_as_output`: its output is this node's too. `use_sub_branch`: on a
         branch of its own, which runs side by side need. A failure raises DynamicNodeFailError.
         """

@@ -25,7 +25,7 @@ class Emitter:
         self.place = place
         self.state_schema = state_schema
         self.outcome = Outcome()
-        #: What the node's code sees of the run, once it has asked for it.
+        #: What the node's code sees of the run, once it has looked.
         self.context_made: NodeContext | None = None
 
     def give(self, value: object) -> None:

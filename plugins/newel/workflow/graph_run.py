@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from newel.events.request_input import RequestInput
+from newel.workflow._errors import NodeInterruptedError
 from newel.workflow._graph import Graph
 from newel.workflow.agenda import Agenda
 from newel.workflow.meeting import Handover, Meeting, committed

@@ -76,7 +76,7 @@ class NodeRun(Emitter):
 
     @property
     def context(self) -> NodeContext:
-        """What the node's code sees of this run; made when first asked for."""
+        """What the node's code sees of this run; made on first use."""
         if self.context_made is None:
             self.context_made = NodeContext(self)
         return self.context_made
@@ -86,8 +86,8 @@ class NodeRun(Emitter):
     def events(self, failure: Exception | None = None) -> Events:
         """The run's events: its attempts', and one of the error for each that failed (S4 §2).
 
-        With `failure` the first attempt was made already. A run that fails for good raises DynamicNodeFailError,
-        which whoever it passes through does not report again. A cancelled run is neither told of nor tried again,
+        With `failure` the first attempt is over already. A run that fails for good raises DynamicNodeFailError,
+        which whoever it passes through does not report again. A cancelled run is neither reported nor tried again,
         whatever the node's code raised.
         """
         events = self._attempts(failure)
@@ -132,7 +132,7 @@ class NodeRun(Emitter):
         return None if retry is None else retry.delay(failure, self.attempt)
 
     def _shown(self, failure: Exception) -> Exception:
-        """`failure` as it may be told, logged and traced: without the secrets that the invocation has handed out."""
+        """`failure` as events, logs and traces may show it: without the secrets that the invocation has handed out."""
         secrets = self.tree.invocation.notes.get("secrets")
         return failure if secrets is None else secrets.mask_error(failure)
 
@@ -228,7 +228,7 @@ class NodeRun(Emitter):
     def start_child(
         self, node: object, node_input: object, *, run_id: str | None = None, **placement: Unpack[Placement]
     ) -> NodeRun:
-        """A run of a node within this one, under way; one that the journal knows is not run again."""
+        """A run of a node within this one, under way; one whose outcome the journal has is not run again."""
         built = build_node(node)
         children = self._own_children()
         if run_id is None:
@@ -264,9 +264,9 @@ class NodeRun(Emitter):
     def begin(self) -> None:
         """Start in a task, unless the journal has the outcome."""
         assert self.parent is not None
-        known = self.recall()
+        over = self.recall()
         self.parent._own_children().add(self.place.path, self)
-        if known:
+        if over:
             self.settle()
         else:
             self.task = self.meeting.spawn(self._drive())

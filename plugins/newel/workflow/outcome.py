@@ -13,7 +13,7 @@ class Outcome:
     output: object = None
     #: Whether there is an output; it may be None.
     produced = False
-    #: Whether the output was only set, so that an event is still to tell it; the route likewise.
+    #: Whether the output was only set, so that an event is still to carry it; the route likewise.
     unsent_output = False
     unsent_route = False
     route: object = None
@@ -28,7 +28,7 @@ class Outcome:
         self.produced = True
 
     def set_route(self, route: object) -> None:
-        """Note a route that no event has told."""
+        """Note a route that no event carries yet."""
         self.route = route
         self.unsent_route = route is not None
 

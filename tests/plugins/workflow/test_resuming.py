@@ -181,6 +181,22 @@ def test_a_node_runs_again_with_its_answers_and_its_children_do_not(talk: Any, s
     assert log.ran == ["driver", "a", "driver", "driver", "b"]
 
 
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_function_that_asks_has_the_answer_as_its_output(talk: Any, outputs: Any, store: Any, waits: bool) -> None:
+    def ask_at_once(ctx: Context) -> Any:
+        return ctx.interrupt("which size?", interrupt_id="size")
+
+    async def ask_while_waiting(ctx: Context) -> Any:
+        return ask_at_once(ctx)
+
+    log = Log()
+    asks = FunctionNode(ask_while_waiting if waits else ask_at_once, name="asks")
+    flow = Workflow(name="wf", edges=[("START", asks, log.step("b"))])
+    question = talk(flow, store).say("go")[0]
+    assert (question.node_info.path, question.long_running_tool_ids) == ("wf@1/asks@1", {"size"})
+    assert outputs(talk(flow, store).answer(size="38")) == ["b(38)"]
+
+
 def test_workers_that_were_done_are_not_run_again(talk: Any, store: Any) -> None:
     ran: list[int] = []
 
