@@ -9,8 +9,8 @@ from typing import Any
 from newel.workflow._base_node import START, BaseNode
 from newel.workflow._parallel_worker import ParallelWorker
 from newel.workflow._retry_config import RetryConfig
-from newel.workflow.building import build_node
 from newel.workflow.context import NodeContext, Run
+from newel.workflow.factory import build_node
 from newel_kernel.events import Event
 
 __all__ = ["START", "Node", "node"]

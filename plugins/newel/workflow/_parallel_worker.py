@@ -11,8 +11,8 @@ from pydantic import Field
 from newel.workflow._base_node import START, BaseNode
 from newel.workflow._errors import NodeInterruptedError
 from newel.workflow._retry_config import RetryConfig
-from newel.workflow.building import build_node
 from newel.workflow.context import ChildRun, Run
+from newel.workflow.factory import build_node
 from newel_kernel.events import Event
 
 

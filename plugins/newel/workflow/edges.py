@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from newel.workflow._base_node import BaseNode
-from newel.workflow.building import build_node
+from newel.workflow.factory import build_node
 
 #: The route of an edge that is followed where no other route of its node was.
 DEFAULT_ROUTE = "__DEFAULT__"

@@ -13,10 +13,10 @@ from newel.events.request_input import RequestInput
 from newel.workflow._base_node import BaseNode
 from newel.workflow._errors import DynamicNodeFailError, NodeInterruptedError
 from newel.workflow._node_state import COMPLETED, WAITING
-from newel.workflow.building import build_node
 from newel.workflow.children import Children
 from newel.workflow.context import NodeContext
 from newel.workflow.emitter import Emitter
+from newel.workflow.factory import build_node
 from newel.workflow.meeting import Meeting
 from newel.workflow.outcome import Outcome
 from newel.workflow.place import Place, Placement
@@ -235,13 +235,13 @@ class NodeRun(Emitter):
             run_id = children.next_id(built.name)
         elif run_id.isdecimal():
             raise ValueError(
-                f"the run id {run_id!r} of node {built.name!r} is a number, as those are that are counted: "
+                f"the run id {run_id!r} of node {built.name!r} is a number, as the ids of runs without a name are: "
                 f"put a letter in"
             )
         child = self.child(built, node_input, run_id, **placement)
-        begun = children.get(child.place.path)
-        if begun is not None:
-            return begun
+        sibling = children.get(child.place.path)
+        if sibling is not None:
+            return sibling
         child.begin()
         return child
 

@@ -1,4 +1,4 @@
-"""Building: nodes out of what people put into graphs."""
+"""Factory: makes nodes of what people put into graphs."""
 
 from __future__ import annotations
 
