@@ -10,6 +10,7 @@ from newel.workflow.joins import Joins
 from newel.workflow.meeting import Meeting
 from newel.workflow.node_run import NodeRun
 from newel.workflow.outputs import Outputs
+from newel.workflow.place import sub_branch_of
 from newel.workflow.step import Step
 
 
@@ -103,9 +104,9 @@ class Agenda:
     def _trigger(self, step: Step, node_input: object, branch: str | None, sub_branch: bool) -> None:
         around = self._around
         count = self._counts[step.name] = self._counts.get(step.name, 0) + 1
-        run = NodeRun(step.node, str(count), around.tree, self._meeting, node_input, branch, around)
         if sub_branch:
-            run.place.branch_off(branch)
+            branch = sub_branch_of(branch, f"{step.name}@{count}")
+        run = NodeRun(step.node, str(count), around.tree, self._meeting, node_input, branch, around)
         if step.terminal:
             run.place.end(around.place)
         self.ready.append(run)

@@ -15,8 +15,8 @@ from newel.events.request_input import RequestInput
 from newel.workflow._errors import NodeInterruptedError
 from newel.workflow._graph import Graph
 from newel.workflow.agenda import Agenda
-from newel.workflow.meeting import Handover, Meeting, committed
-from newel.workflow.node_run import Call, NodeRun
+from newel.workflow.meeting import PRODUCED, Handover, Meeting, committed
+from newel.workflow.node_run import NodeRun, Stop
 from newel.workflow.outputs import Held, Outputs
 from newel.workflow.step import Step
 from newel_kernel.events import Event
@@ -63,7 +63,8 @@ class GraphRun:
                     run = agenda.ready.popleft()
                     steps = self._begin(run)
                     if steps is None:
-                        steps = self._called(run, await run.call(agenda.steps[run.node.name].call))
+                        step = agenda.steps[run.node.name]
+                        steps = self._conclude(step, run, await run.call(step.call))
                 elif running:
                     steps = self._arrived(await self._meeting.next())
                 elif outputs.held:
@@ -111,7 +112,7 @@ class GraphRun:
         try:
             result = step.call(run)
         except NodeInterruptedError as interrupted:
-            return self._conclude(step, run, None, interrupted.request)
+            result = Stop(question=interrupted.request)
         except Exception as error:  # noqa: BLE001 - the border to a node's code
             return self._failed(run, error)
         if result.__class__ not in ATOMS and inspect.isawaitable(result):
@@ -120,16 +121,13 @@ class GraphRun:
             return _NOTHING
         return self._conclude(step, run, result)
 
-    def _called(self, run: NodeRun, call: Call) -> list[Event] | Events:
-        """The events of a function that was called and awaited."""
-        if call.failure is not None:
-            return self._failed(run, call.failure)
-        return self._conclude(self._agenda.steps[run.node.name], run, call.result, call.question)
-
-    def _conclude(
-        self, step: Step, run: NodeRun, result: object, question: RequestInput | None = None
-    ) -> list[Event] | Events:
-        """The events of a function that gave `result`, or asked."""
+    def _conclude(self, step: Step, run: NodeRun, result: object) -> list[Event] | Events:
+        """The events of a function that was called: of its result, or its Stop."""
+        question: RequestInput | None = None
+        if isinstance(result, Stop):
+            if result.failure is not None:
+                return self._failed(run, result.failure)
+            question, result = result.question, None
         try:
             event = step.event_of(run, result) or run.writes_event()
             events = [] if event is None else [event]
@@ -176,9 +174,9 @@ class GraphRun:
         """Take what arrived: an event of a run in a task, or its end."""
         if not isinstance(arrival, tuple):
             run = self._tasks.pop(arrival)
-            call = arrival.result()
-            if isinstance(call, Call):
-                return self._called(run, call)
+            result = arrival.result()
+            if result is not PRODUCED:
+                return self._conclude(self._agenda.steps[run.node.name], run, result)
             self._agenda.complete(run)
             return self._silent(run)
         event, future = arrival

@@ -15,6 +15,8 @@ from newel_kernel import seam
 from newel_kernel.events import Event
 
 T = TypeVar("T")
+#: What `Meeting.produce` returns, and nothing else does.
+PRODUCED = object()
 #: An event, and what its producer waits for.
 Handover = tuple[Event, asyncio.Future[None]]
 
@@ -62,11 +64,12 @@ class Meeting:
         self._wake()
         await committed
 
-    async def produce(self, events: AsyncGenerator[Event, None]) -> None:
+    async def produce(self, events: AsyncGenerator[Event, None]) -> object:
         """Hand over all `events`."""
         async with aclosing(events):
             async for event in events:
                 await self.emit(event)
+        return PRODUCED
 
     async def next(self) -> Handover | asyncio.Task[object]:
         """The next event that is handed over, or a task that was started and ended."""

@@ -29,11 +29,10 @@ from newel_kernel.observation import current
 Events = AsyncGenerator[Event, None]
 
 
-@dataclass(slots=True)
-class Call:
-    """What came of calling a node's function: what it gave, raised or asked."""
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why a node's function gave no result: it failed, or asked."""
 
-    result: object = None
     failure: Exception | None = None
     question: RequestInput | None = None
 
@@ -46,14 +45,13 @@ class NodeRun(Emitter):
 
     # What most runs never touch stands on the class: a run is made for every step of every graph.
 
-    __slots__ = ("__dict__", "input", "meeting", "parent", "recorded")
+    __slots__ = ("__dict__", "children", "input", "meeting", "parent", "recorded")
 
     answers: Mapping[str, object] = MappingProxyType({})
     since: int | None = None
     attempt = 1
     failure: DynamicNodeFailError | None = None
-    #: The runs that its code started, and what drives this one, where another's code started it.
-    children: Children[NodeRun] | None = None
+    #: What drives it, where another's code started it.
     task: asyncio.Task[None] | None = None
 
     def __init__(
@@ -73,6 +71,8 @@ class NodeRun(Emitter):
         self.input = node_input
         #: Whether the checkpoint says that it is over.
         self.recorded = False
+        #: The runs that its code started.
+        self.children: Children[NodeRun] | None = None
 
     @property
     def context(self) -> NodeContext:
@@ -162,20 +162,20 @@ class NodeRun(Emitter):
         for event in self.conclusion(question):
             yield event
 
-    async def call(self, function: Callable[[NodeRun], object]) -> Call:
-        """Call a coroutine function: an attempt at a node that is no more than that."""
+    async def call(self, function: Callable[[NodeRun], object]) -> object:
+        """Call a coroutine function, where an attempt is no more than that; its result, or a Stop."""
         failed = True
         try:
-            call = Call(await function(self))  # type: ignore[misc]  # it gives an awaitable
+            result: object = await function(self)  # type: ignore[misc]  # it gives an awaitable
             failed = False
         except NodeInterruptedError as interrupted:
-            call, failed = Call(question=interrupted.request), False
+            result, failed = Stop(question=interrupted.request), False
         except Exception as error:  # noqa: BLE001 - the border to a node's code
-            call = Call(failure=error)
+            result = Stop(failure=error)
         finally:
             if self.children is not None:
                 await self.children.end(cancel=failed)
-        return call
+        return result
 
     # How it ends.
 

@@ -47,14 +47,9 @@ class Place:
         if branch is not None:
             self.branch = branch
         elif placement.get("use_sub_branch"):
-            self.branch_off(self.branch)
+            self.branch = sub_branch_of(self.branch, self.path[self.path.rfind("/") + 1 :])
         if scope is not None:
             self.scope = scope
-
-    def branch_off(self, branch: str | None) -> None:
-        """Go onto a branch of its own, off `branch`."""
-        step = self.path[self.path.rfind("/") + 1 :]
-        self.branch = f"{branch}.{step}" if branch else step
 
     def event(self, invocation_id: str) -> Event:
         """An event from here that says nothing yet."""
@@ -70,3 +65,8 @@ class Place:
         event.branch = self.branch
         event.isolation_scope = self.scope
         event.node_info.path = self.path
+
+
+def sub_branch_of(branch: str | None, key: str) -> str:
+    """The branch of the run `key`, off `branch`."""
+    return f"{branch}.{key}" if branch else key
