@@ -15,10 +15,11 @@ from jsonschema import Draft202012Validator
 
 from newel.agents.yaml_positions import read_document
 from newel.apps.app_schema import file_schema
-from newel_kernel import compose, host
-from newel_kernel.distribution import Distribution
-from newel_kernel.errors import CompositionError, ConfigurationError
-from newel_kernel.hooks import LIFECYCLE
+from newel_compose import compose
+from newel_kernel import host
+from newel_compose import Distribution
+from newel_kernel import CompositionError, ConfigurationError
+from newel_kernel import LIFECYCLE
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FILES = {file.relative_to(DOCS).as_posix(): file for file in sorted(DOCS.rglob("*.md"))}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from newel_kernel import compose
+from newel_compose import compose
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

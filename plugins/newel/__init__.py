@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from newel_kernel.lazy import lazy_exports
+from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel import types as types
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _WHERE = {
     "Agent": "newel.agents.llm_agent",
     "App": "newel.apps.app",
-    "Context": "newel_kernel.context",
-    "Event": "newel_kernel.events",
+    "Context": "newel_kernel",
+    "Event": "newel_kernel",
     "Runner": "newel.runners",
     "Workflow": "newel.workflow",
     "run": "newel.shortcuts",

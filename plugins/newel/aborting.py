@@ -9,7 +9,7 @@ from contextlib import aclosing
 from typing import Any, Protocol
 
 from newel_kernel import seam
-from newel_kernel.events import Event
+from newel_kernel import Event
 
 Events = AsyncGenerator[Event, None]
 _POLL_SECONDS = 0.05

@@ -8,7 +8,7 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import aclosing
 
-from newel_kernel.events import Event
+from newel_kernel import Event
 
 Events = AsyncGenerator[Event, None]
 _END = object()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from newel_kernel.events import Event
-from newel_kernel.types.content import Part
+from newel_kernel import Event
+from newel_types import Part
 
 _MOST = 200
 

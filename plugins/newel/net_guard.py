@@ -21,7 +21,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse
 from ipaddress import IPv4Address, IPv6Address
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
-from newel_kernel.errors import NewelError
+from newel_kernel import NewelError
 
 Address = IPv4Address | IPv6Address
 

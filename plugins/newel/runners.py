@@ -15,9 +15,9 @@ from newel.memory.in_memory_memory_service import InMemoryMemoryService
 from newel.sessions.in_memory_session_service import InMemorySessionService
 from newel.sessions.rewind import rewind_event
 from newel_kernel import runner as kernel
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.events import Event
-from newel_kernel.run_config import RunConfig
+from newel_kernel import BaseAgent
+from newel_kernel import Event
+from newel_kernel import RunConfig
 
 __all__ = ["InMemoryRunner", "Runner"]
 

@@ -9,9 +9,9 @@ from typing import Any, overload
 
 from newel.runners import InMemoryRunner
 from newel.tools.function_tool import FunctionTool
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.contracts.tool import Effect
-from newel_kernel.errors import ConfigurationError
+from newel_kernel import BaseAgent
+from newel_kernel import Effect
+from newel_kernel import ConfigurationError
 
 
 def run(agent: BaseAgent, message: Any, **options: Any) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from newel_kernel import types as _types
+import newel_types as _types
 
 if TYPE_CHECKING:
-    from newel_kernel.types import *  # noqa: F403
+    from newel_types import *  # noqa: F403
 
 __dir__ = _types.__dir__
 

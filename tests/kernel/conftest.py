@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from newel.sessions import InMemorySessionService
-from newel_kernel import BaseAgent, Event, Runner, Session, compose, seam
-from newel_kernel.composition import Composition
-from newel_kernel.contracts.services import BaseSessionService
-from newel_kernel.types.content import Content, FunctionCall, Part
+from newel_kernel import BaseAgent, Event, Runner, Session, seam
+from newel_compose import compose
+from newel_compose import Composition
+from newel_kernel import BaseSessionService
+from newel_types import Content, FunctionCall, Part
 
 WHERE = {"app_name": "tearoom", "user_id": "ada", "session_id": "s1"}
 

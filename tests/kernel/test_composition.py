@@ -13,10 +13,11 @@ import pytest
 
 from newel.agents import LlmAgent
 from newel.runners import Runner
-from newel_kernel import BaseLlm, LlmRequest, LlmResponse, compose, discovery
-from newel_kernel.discovery import PLUGIN_GROUP
-from newel_kernel.errors import FeatureUnavailableError, NewelError
-from newel_kernel.types.content import Content, Part
+from newel_kernel import BaseLlm, LlmRequest, LlmResponse, discovery
+from newel_compose import compose
+from newel_compose import PLUGIN_GROUP
+from newel_kernel import FeatureUnavailableError, NewelError
+from newel_types import Content, Part
 
 #: RULINGS.md, "Order and flow": agent_transfer last.
 REQUEST_CHAIN = [

@@ -13,8 +13,8 @@ from newel.agents import LlmAgent
 from newel.plugins import BasePlugin
 from newel.testing import ScriptedModel
 from newel_kernel import LlmRequest, LlmResponse
-from newel_kernel.run_config import RunConfig
-from newel_kernel.types import (
+from newel_kernel import RunConfig
+from newel_types import (
     Blob,
     CodeExecutionResult,
     Content,
@@ -29,7 +29,7 @@ from newel_kernel.types import (
     Part,
     Tool,
 )
-from newel_kernel.types.hot import Hot
+from newel_types import Record
 
 
 def brew(leaf: str, how: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -82,8 +82,8 @@ def spoil(value: Any, depth: int = 0) -> None:
             spoil(inner, depth + 1)
         if isinstance(value, list):
             value.append("spoilt")
-    elif isinstance(value, (Hot, BaseModel)):
-        names = value.field_names if isinstance(value, Hot) else list(type(value).model_fields)
+    elif isinstance(value, (Record, BaseModel)):
+        names = value.field_names if isinstance(value, Record) else list(type(value).model_fields)
         for name in names:
             spoil(getattr(value, name), depth + 1)
         for name in names:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from newel_kernel.discovery import check_named, distribution_files, installed, load
-from newel_kernel.errors import CompositionError, ConfigurationError, PluginLoadError
-from newel_kernel.host import compose
-from newel_kernel.selection import select_distribution
+from newel_compose import check_named, distribution_files, installed, load
+from newel_kernel import CompositionError, ConfigurationError, PluginLoadError
+from newel_compose import compose
+from newel_compose import select_distribution
 
 AUTOLOAD = "autoload: true\nplugins: [basic]"
 

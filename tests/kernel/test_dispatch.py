@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from newel.agents import LlmAgent
 from newel.testing import ScriptedModel
 from newel_kernel import Context, Event, EventActions
-from newel_kernel.dispatch import merge
-from newel_kernel.types.content import Content, FunctionResponse, Part
+from newel_kernel import merge_results
+from newel_types import Content, FunctionResponse, Part
 
 
 def waiter(*steps: Any, **fields: Any) -> LlmAgent:
@@ -237,8 +237,8 @@ def result(n: int, **actions: Any) -> Event:
 
 def test_merging_keeps_identity_order_and_the_first_time() -> None:
     one = result(1)
-    assert merge([one]) is one
-    merged = merge([result(3), result(1), result(2)])
+    assert merge_results([one]) is one
+    merged = merge_results([result(3), result(1), result(2)])
     assert (merged.author, merged.invocation_id, merged.branch, merged.timestamp) == ("a", "e-1", "b", 3.0)
     assert [r.id for r in merged.get_function_responses()] == ["c3", "c1", "c2"]
     assert merged.touched_actions is None
@@ -250,12 +250,12 @@ def test_merged_deltas_add_up_and_the_last_writer_wins(deltas: list[dict[str, in
     for delta in deltas:
         expected |= delta
     events = [result(n, state_delta=dict(delta)) for n, delta in enumerate(deltas)]
-    assert merge(events).actions.state_delta == expected
+    assert merge_results(events).actions.state_delta == expected
     assert [event.actions.state_delta for event in events] == deltas
 
 
 def test_every_action_is_merged() -> None:
-    merged = merge([
+    merged = merge_results([
         result(1, transfer_to_agent="x", requested_auth_configs={"c1": 1}),
         result(2, escalate=True, requested_auth_configs={"c2": 2}, route="r"),
         result(3),

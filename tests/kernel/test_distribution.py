@@ -7,8 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from newel_kernel.distribution import MAX_BYTES, Distribution, load_yaml, read_distribution
-from newel_kernel.errors import ConfigurationError
+from newel_compose import MAX_BYTES, Distribution, load_yaml, read_distribution
+from newel_kernel import ConfigurationError
 
 
 def write(folder: Path, name: str, text: str) -> Path:

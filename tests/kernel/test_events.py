@@ -11,16 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newel_kernel.events import (
-    Event,
-    EventActions,
-    EventCompaction,
-    NodeInfo,
-    ToolConfirmation,
-    as_message,
-    freeze_event,
-)
-from newel_kernel.types import (
+from newel_kernel import Event, EventActions, EventCompaction, NodeInfo, ToolConfirmation, as_message, freeze_event
+from newel_types import (
     CodeExecutionResult,
     Content,
     ExecutableCode,

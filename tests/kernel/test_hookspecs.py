@@ -19,12 +19,13 @@ from newel.agents import LlmAgent
 from newel.plugins import BasePlugin
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
-from newel_kernel import BaseLlm, LlmRequest, LlmResponse, Runner, compose, hookimpl
-from newel_kernel.contracts import descriptors
-from newel_kernel.distribution import Distribution
-from newel_kernel.hooks import LIFECYCLE
-from newel_kernel.hookspecs import REGISTRATION, SPECIFICATIONS, lifecycle
-from newel_kernel.types.content import Content, FunctionCall, Part
+from newel_kernel import BaseLlm, LlmRequest, LlmResponse, Runner, hookimpl
+from newel_compose import compose
+from newel_kernel import descriptors
+from newel_compose import Distribution
+from newel_kernel import LIFECYCLE
+from newel_kernel import REGISTRATION, SPECIFICATIONS, lifecycle
+from newel_types import Content, FunctionCall, Part
 
 
 class Parrot(BaseLlm):

@@ -12,17 +12,12 @@ from pydantic import BaseModel
 from newel.agents import LlmAgent
 from newel.plugins import BasePlugin
 from newel.testing import ScriptedModel
+from newel_kernel import Metric, RequestProcessor, hookimpl
+from newel.models.kinds import ModelProvider
+from newel.tools.kinds import ToolAdapter
+from newel_compose import compose, extend
+from newel_compose import Distribution
 from newel_kernel import (
-    Metric,
-    ModelProvider,
-    RequestProcessor,
-    ToolAdapter,
-    compose,
-    extend,
-    hookimpl,
-)
-from newel_kernel.distribution import Distribution
-from newel_kernel.errors import (
     CompositionError,
     ConfigurationError,
     FeatureUnavailableError,

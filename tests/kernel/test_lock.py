@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from newel_kernel.errors import CompositionError, LockError
-from newel_kernel.host import compose
-from newel_kernel.selection import check_lock, lock_of, write_lock
+from newel_kernel import CompositionError, LockError
+from newel_compose import compose
+from newel_compose import check_lock, lock_of, write_lock
 
 
 @pytest.fixture

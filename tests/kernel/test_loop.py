@@ -24,13 +24,13 @@ from newel_kernel import (
     RequestProcessor,
     ResponseProcessor,
     ResultProcessor,
-    compose,
     hookimpl,
 )
-from newel_kernel.errors import ConfigurationError, HookSignatureError, LlmCallsLimitExceededError
-from newel_kernel.hooks import PluginHookError
-from newel_kernel.run_config import RunConfig, StreamingMode
-from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel_compose import compose
+from newel_kernel import ConfigurationError, HookSignatureError, LlmCallsLimitExceededError
+from newel_kernel import PluginHookError
+from newel_kernel import RunConfig, StreamingMode
+from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 SSE = RunConfig(streaming_mode=StreamingMode.SSE)
 
@@ -69,7 +69,7 @@ class Late(BaseTool):
         self.first = first
 
     def _get_declaration(self) -> Any:
-        from newel_kernel.types import FunctionDeclaration
+        from newel_types import FunctionDeclaration
 
         return FunctionDeclaration(name=self.name)
 
@@ -138,7 +138,7 @@ class TestOneAgent:
         assert [event.get_function_responses() for event in events] == [[], []]
 
     def test_code_results_ask_the_model_again(self, talk: Any) -> None:
-        from newel_kernel.types import CodeExecutionResult, Outcome
+        from newel_types import CodeExecutionResult, Outcome
 
         ran = Part(code_execution_result=CodeExecutionResult(outcome=Outcome.OUTCOME_OK, output="4"))
         assert len(talk(waiter(ran, "four")).say("2+2")) == 2

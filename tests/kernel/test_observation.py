@@ -14,8 +14,9 @@ from newel.agents import LlmAgent
 from newel.plugins import BasePlugin
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
-from newel_kernel import BaseLlm, Observer, Operation, Runner, Signal, compose, hookimpl, observation
-from newel_kernel.types.content import FunctionCall
+from newel_kernel import BaseLlm, Observer, Operation, Runner, Signal, hookimpl, observation
+from newel_compose import compose
+from newel_types import FunctionCall
 
 
 class Notes:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newel_kernel.contracts.descriptors import Stage
-from newel_kernel.errors import CompositionError
-from newel_kernel.ordering import Owned, order_chain
+from newel_kernel import Stage
+from newel_kernel import CompositionError
+from newel_compose import Owned, order_chain
 
 SPINE = ("basic", "auth", "instructions", "identity", "contents", "planning", "transfer")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from newel_kernel.events import Event
-from newel_kernel.rendezvous import Meeting, merge
+from newel_kernel import Event
+from newel_kernel import Meeting, merge_streams
 
 
 class Producers:
@@ -52,7 +52,7 @@ def names(events: list[Event]) -> list[str]:
 
 def test_all_events_come_each_producers_in_order() -> None:
     async def body(producers: Producers) -> None:
-        got = names([e async for e in merge([producers.make("a"), producers.make("b", 5), producers.make("c", 0)])])
+        got = names([e async for e in merge_streams([producers.make("a"), producers.make("b", 5), producers.make("c", 0)])])
         assert sorted(got) == ["a0", "a1", "a2", "b0", "b1", "b2", "b3", "b4"]
         assert [n for n in got if n[0] == "a"] == ["a0", "a1", "a2"]
 
@@ -61,14 +61,14 @@ def test_all_events_come_each_producers_in_order() -> None:
 
 def test_no_producers_no_events() -> None:
     async def body(producers: Producers) -> None:
-        assert [e async for e in merge([])] == []
+        assert [e async for e in merge_streams([])] == []
 
     run(body)
 
 
 def test_a_producer_goes_on_only_after_the_consumer_came_back() -> None:
     async def body(producers: Producers) -> None:
-        async for event in merge([producers.make("a"), producers.make("b")]):
+        async for event in merge_streams([producers.make("a"), producers.make("b")]):
             (name,) = names([event])
             for _ in range(5):  # the commit takes its time
                 await asyncio.sleep(0)
@@ -84,7 +84,7 @@ def test_producers_run_side_by_side() -> None:
     async def body(producers: Producers) -> None:
         async with asyncio.timeout(1):
             made = [producers.make(name, 1, pause=0.05) for name in "abcdefgh"]
-            assert len([e async for e in merge(made)]) == 8
+            assert len([e async for e in merge_streams(made)]) == 8
 
     run(body)
 
@@ -93,7 +93,7 @@ def test_a_failure_cancels_the_others_and_awaits_them() -> None:
     async def body(producers: Producers) -> None:
         others = [producers.make("b", 1, pause=60), producers.make("c", 9, pause=60)]
         with pytest.raises(ValueError, match="spilt"):
-            async for _ in merge([producers.make("a", 1, ValueError("spilt")), *others]):
+            async for _ in merge_streams([producers.make("a", 1, ValueError("spilt")), *others]):
                 pass
 
     log = run(body)
@@ -105,7 +105,7 @@ def test_what_was_offered_before_a_failure_is_still_delivered() -> None:
     async def body(producers: Producers) -> None:
         got: list[Event] = []
         with pytest.raises(ValueError, match="spilt"):  # noqa: PT012
-            async for event in merge([producers.make("a", 2), producers.make("b", 0, ValueError("spilt"))]):
+            async for event in merge_streams([producers.make("a", 2), producers.make("b", 0, ValueError("spilt"))]):
                 got.append(event)
         assert names(got)[:1] == ["a0"]
 
@@ -117,7 +117,7 @@ def test_of_two_failures_the_first_producers_is_raised() -> None:
         for _ in range(20):
             failing = [producers.make("a", 0, ValueError("first")), producers.make("b", 0, KeyError("second"))]
             with pytest.raises(ValueError, match="first"):
-                async for _ in merge(failing):
+                async for _ in merge_streams(failing):
                     pass
 
     run(body)
@@ -125,7 +125,7 @@ def test_of_two_failures_the_first_producers_is_raised() -> None:
 
 def test_leaving_early_closes_every_producer() -> None:
     async def body(producers: Producers) -> None:
-        async with aclosing(merge([producers.make("a", 9), producers.make("b", 9, pause=60)])) as events:
+        async with aclosing(merge_streams([producers.make("a", 9), producers.make("b", 9, pause=60)])) as events:
             async for _ in events:
                 break
 
@@ -136,7 +136,7 @@ def test_leaving_early_closes_every_producer() -> None:
 
 def test_closing_before_the_first_event_starts_nothing() -> None:
     async def body(producers: Producers) -> None:
-        events = merge([producers.make("a")])
+        events = merge_streams([producers.make("a")])
         await events.aclose()
 
     assert run(body) == []
@@ -145,7 +145,7 @@ def test_closing_before_the_first_event_starts_nothing() -> None:
 def test_cancelling_the_consumer_cancels_every_producer() -> None:
     async def body(producers: Producers) -> None:
         async def consume() -> None:
-            async for _ in merge([producers.make("a", 1, pause=60), producers.make("b", 2, pause=60)]):
+            async for _ in merge_streams([producers.make("a", 1, pause=60), producers.make("b", 2, pause=60)]):
                 pass
 
         task = asyncio.create_task(consume())
@@ -160,7 +160,7 @@ def test_cancelling_the_consumer_cancels_every_producer() -> None:
 def test_a_consumer_that_fails_at_the_commit_stops_every_producer() -> None:
     async def body(producers: Producers) -> None:
         with pytest.raises(OSError, match="disk full"):  # noqa: PT012
-            async with aclosing(merge([producers.make("a"), producers.make("b")])) as events:
+            async with aclosing(merge_streams([producers.make("a"), producers.make("b")])) as events:
                 async for _ in events:
                     raise OSError("disk full")
 
@@ -184,7 +184,7 @@ def test_a_producer_can_leave_further_events_while_it_makes_one() -> None:
             await meeting.produce(aside())
             yield Event(author="last")
 
-        async with aclosing(merge([producer()], meeting)) as events:
+        async with aclosing(merge_streams([producer()], meeting)) as events:
             async for event in events:
                 committed.append(event.author)
         assert committed == ["first", "a1", "a2", "last"]
@@ -225,7 +225,7 @@ STUBBORN = pytest.mark.parametrize("stubborn", [swallows, yields_at_its_cancella
 def test_a_failure_ends_those_that_offer_events_at_their_cancellation(stubborn: Any) -> None:
     async def body(producers: Producers) -> None:
         async def consume() -> None:
-            async for event in merge([producers.make("a", 0, ValueError("spilt"), 0.01), stubborn("b"), stubborn("c")]):
+            async for event in merge_streams([producers.make("a", 0, ValueError("spilt"), 0.01), stubborn("b"), stubborn("c")]):
                 raise AssertionError(event.author)
 
         with pytest.raises(ValueError, match="spilt"):
@@ -238,7 +238,7 @@ def test_a_failure_ends_those_that_offer_events_at_their_cancellation(stubborn: 
 def test_a_cancelled_consumer_ends_those_that_offer_events_then(stubborn: Any) -> None:
     async def body(producers: Producers) -> None:
         async def consume() -> None:
-            async for _ in merge([merge([stubborn("a"), stubborn("b")]), stubborn("c")]):
+            async for _ in merge_streams([merge_streams([stubborn("a"), stubborn("b")]), stubborn("c")]):
                 pass
 
         task = asyncio.create_task(consume())
@@ -262,7 +262,7 @@ def test_once_the_consumer_is_gone_nobody_waits_for_it() -> None:
             yield Event(author="first")
 
         waits: asyncio.Task[None] | None = None
-        async with aclosing(merge([producer()], meeting)) as events:
+        async with aclosing(merge_streams([producer()], meeting)) as events:
             async for _ in events:
                 waits = asyncio.create_task(meeting.produce(aside()))
                 await asyncio.sleep(0)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from newel_kernel import LlmRequest
-from newel_kernel.types.content import Content, Part
-from newel_kernel.types.media import Blob
+from newel_types import Content, Part
+from newel_types import Blob
 
 
 def test_the_texts_of_an_instruction_stand_apart_as_paragraphs() -> None:

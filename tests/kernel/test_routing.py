@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from newel import Agent
-from newel_kernel.events import Event, EventActions
-from newel_kernel.routing import backwards, choose_agent, open_scope
-from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel_kernel import Event, EventActions
+from newel_kernel import backwards, choose_agent, open_scope
+from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 
 def said(author: str, scope: str | None = None, invocation: str = "e-1", **fields: Any) -> Event:

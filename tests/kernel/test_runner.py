@@ -14,11 +14,12 @@ from newel.agents import LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
 from newel.plugins import BasePlugin
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
-from newel_kernel import BaseAgent, BaseToolset, Context, Event, EventActions, Runner, compose, hookimpl
-from newel_kernel.errors import ConfigurationError, FeatureUnavailableError, SessionNotFoundError
-from newel_kernel.hooks import PluginHookError
-from newel_kernel.run_config import RunConfig, StreamingMode
-from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel_kernel import BaseAgent, BaseToolset, Context, Event, EventActions, Runner, hookimpl
+from newel_compose import compose
+from newel_kernel import ConfigurationError, FeatureUnavailableError, SessionNotFoundError
+from newel_kernel import PluginHookError
+from newel_kernel import RunConfig, StreamingMode
+from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 WHERE = {"user_id": "ada", "session_id": "s1"}
 
@@ -407,7 +408,7 @@ class TestTheMessage:
         function_call=st.one_of(st.none(), st.just(FunctionCall(name="f", args={"x": [1]}))),
     ))  # fmt: skip
     def test_nothing_of_a_part_is_lost(self, part: Part) -> None:
-        from newel_kernel.reception import received
+        from newel_kernel import received
 
         assert received(Content(parts=[part])).parts == [part]
 
@@ -485,7 +486,7 @@ class TestTheSession:
             talk(agent).say("go")
 
     def test_only_the_events_asked_for_are_loaded(self, talk: Any) -> None:
-        from newel_kernel.contracts.services import GetSessionConfig
+        from newel_kernel import GetSessionConfig
 
         model = ScriptedModel(["1", "2", "3"])
         conversation = talk(LlmAgent(name="w", model=model))

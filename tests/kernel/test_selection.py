@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from newel_kernel.distribution import Distribution
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.host import compose, compose_once
-from newel_kernel.selection import select_distribution
+from newel_compose import Distribution
+from newel_kernel import ConfigurationError
+from newel_compose import compose, compose_once
+from newel_compose import select_distribution
 
 
 @pytest.fixture(autouse=True)

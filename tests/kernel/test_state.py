@@ -14,10 +14,10 @@ from newel.agents import LlmAgent
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
 from newel_kernel import BaseAgent, Context, Event, EventActions, Session, State
-from newel_kernel.contracts.services import BaseSessionService, GetSessionConfig, check_pairing
-from newel_kernel.errors import PairingError
-from newel_kernel.state import apply_delta, merge_scopes, split_by_scope
-from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel_kernel import BaseSessionService, GetSessionConfig, check_pairing
+from newel_kernel import PairingError
+from newel_kernel import apply_delta, merge_scopes, split_by_scope
+from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 KEYS = st.sampled_from(["a", "b", "app:a", "user:a", "temp:a"])
 VALUES = st.one_of(st.none(), st.integers(), st.lists(st.integers()))

@@ -27,7 +27,7 @@ from newel.testing import GeminiServer, ScriptedModel
 from newel.testing.gemini_server import call
 from newel.workflow import DEFAULT_ROUTE, START, FunctionNode, JoinNode, NodeRunner, Workflow
 from newel_kernel import composing
-from newel_kernel.contracts.agent import BaseAgent
+from newel_kernel import BaseAgent
 
 EXAMPLES = Path(__file__).parent / "s4"
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from operator import is_
 from typing import Any
 
-from newel_kernel.types.content import Content, Part, thaw
+from newel_types import Content, Part, thaw
 from newel_redact.patterns import PATTERNS, Kind, Pattern, is_named_secret
 
 

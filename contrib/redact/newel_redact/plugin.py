@@ -8,7 +8,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from newel_kernel import Context, Event, InvocationContext, LlmRequest, RequestProcessor, hookimpl
-from newel_kernel.types.content import Content, FrozenContent
+from newel_types import Content, FrozenContent
 from newel_redact.masking import Masker, Tally
 from newel_redact.patterns import Kind
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from newel_kernel.lazy import lazy_exports
+from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel.agents.langgraph_agent import LangGraphAgent as LangGraphAgent
@@ -15,32 +15,32 @@ if TYPE_CHECKING:
     from newel.agents.loop_agent import LoopAgent as LoopAgent
     from newel.agents.parallel_agent import ParallelAgent as ParallelAgent
     from newel.agents.sequential_agent import SequentialAgent as SequentialAgent
-    from newel_kernel.context import CallbackContext as CallbackContext
-    from newel_kernel.context import Context as Context
-    from newel_kernel.context import ReadonlyContext as ReadonlyContext
-    from newel_kernel.contracts.agent import BaseAgent as BaseAgent
-    from newel_kernel.contracts.agent import BaseAgentState as BaseAgentState
-    from newel_kernel.invocation import InvocationContext as InvocationContext
-    from newel_kernel.run_config import RunConfig as RunConfig
-    from newel_kernel.run_config import StreamingMode as StreamingMode
+    from newel_kernel import CallbackContext as CallbackContext
+    from newel_kernel import Context as Context
+    from newel_kernel import ReadonlyContext as ReadonlyContext
+    from newel_kernel import BaseAgent as BaseAgent
+    from newel_kernel import BaseAgentState as BaseAgentState
+    from newel_kernel import InvocationContext as InvocationContext
+    from newel_kernel import RunConfig as RunConfig
+    from newel_kernel import StreamingMode as StreamingMode
 
 _WHERE = {
     "Agent": "newel.agents.llm_agent",
-    "BaseAgent": "newel_kernel.contracts.agent",
-    "BaseAgentState": "newel_kernel.contracts.agent",
-    "CallbackContext": "newel_kernel.context",
-    "Context": "newel_kernel.context",
-    "InvocationContext": "newel_kernel.invocation",
+    "BaseAgent": "newel_kernel",
+    "BaseAgentState": "newel_kernel",
+    "CallbackContext": "newel_kernel",
+    "Context": "newel_kernel",
+    "InvocationContext": "newel_kernel",
     "LangGraphAgent": "newel.agents.langgraph_agent",
     "LiveRequest": "newel.agents.live_request_queue",
     "LiveRequestQueue": "newel.agents.live_request_queue",
     "LlmAgent": "newel.agents.llm_agent",
     "LoopAgent": "newel.agents.loop_agent",
     "ParallelAgent": "newel.agents.parallel_agent",
-    "ReadonlyContext": "newel_kernel.context",
-    "RunConfig": "newel_kernel.run_config",
+    "ReadonlyContext": "newel_kernel",
+    "RunConfig": "newel_kernel",
     "SequentialAgent": "newel.agents.sequential_agent",
-    "StreamingMode": "newel_kernel.run_config",
+    "StreamingMode": "newel_kernel",
 }
 
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

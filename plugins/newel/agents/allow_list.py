@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from newel_kernel.errors import ConfigurationError, did_you_mean
+from newel_kernel import ConfigurationError, did_you_mean
 
 _DOTTED = re.compile(r"\.?[^\W\d_]\w*(\.[^\W\d_]\w*)+")
 _INIT = "__init__.py"

@@ -1,5 +1,5 @@
 """The base of every agent."""
 
-from newel_kernel.contracts.agent import BaseAgent, BaseAgentState
+from newel_kernel import BaseAgent, BaseAgentState
 
 __all__ = ["BaseAgent", "BaseAgentState"]

@@ -1,5 +1,5 @@
 """The context of callbacks."""
 
-from newel_kernel.context import CallbackContext
+from newel_kernel import CallbackContext
 
 __all__ = ["CallbackContext"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from newel.agents.yaml_loader import load_agent
-from newel_kernel.composition import Composition
-from newel_kernel.contracts.agent import BaseAgent
+from newel_compose import Composition
+from newel_kernel import BaseAgent
 
 __all__ = ["from_config"]
 

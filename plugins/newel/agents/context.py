@@ -1,5 +1,5 @@
 """The context of callbacks, tools and nodes."""
 
-from newel_kernel.context import Context
+from newel_kernel import Context
 
 __all__ = ["Context"]

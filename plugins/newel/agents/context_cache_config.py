@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from newel_kernel.types.wire import late
+from newel_types import late
 
 if TYPE_CHECKING:
-    from newel_kernel.types.http import HttpOptions
+    from newel_types import HttpOptions
 else:
     HttpOptions = late("http:HttpOptions")
 

@@ -1,6 +1,6 @@
 """What one invocation shares."""
 
-from newel_kernel.errors import LlmCallsLimitExceededError
-from newel_kernel.invocation import InvocationContext, new_invocation_id
+from newel_kernel import LlmCallsLimitExceededError
+from newel_kernel import InvocationContext, new_invocation_id
 
 __all__ = ["InvocationContext", "LlmCallsLimitExceededError", "new_invocation_id"]

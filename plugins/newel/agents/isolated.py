@@ -9,10 +9,10 @@ from typing import Any
 from newel.agents.llm.task._finish_task_tool import finishing_response
 from newel.agents.opening import Opening, as_opening
 from newel.agents.structured_output import validated
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
-from newel_kernel.resumption import restore
+from newel_kernel import BaseAgent
+from newel_kernel import Event
+from newel_kernel import InvocationContext
+from newel_kernel import restore
 
 
 async def run_isolated(

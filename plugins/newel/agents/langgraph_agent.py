@@ -9,11 +9,11 @@ from typing import Any
 
 from pydantic import field_validator
 
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.errors import ModelError
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
-from newel_kernel.types.content import Content, Part
+from newel_kernel import BaseAgent
+from newel_kernel import ModelError
+from newel_kernel import Event
+from newel_kernel import InvocationContext
+from newel_types import Content, Part
 
 _CLASSES = {"system": "SystemMessage", "user": "HumanMessage", "assistant": "AIMessage"}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from newel_kernel.types.content import Content
-from newel_kernel.types.live_client import ActivityEnd, ActivityStart, LiveClientRealtimeInput
-from newel_kernel.types.media import Blob
-from newel_kernel.types.wire import WireModel
+from newel_types import Content
+from newel_types import ActivityEnd, ActivityStart, LiveClientRealtimeInput
+from newel_types import Blob
+from newel_types import WireModel
 
 
 class LiveRequest(WireModel):

@@ -12,18 +12,18 @@ from pydantic import Field, field_validator
 from newel.agents.llm import task
 from newel.agents.resuming import handed_over, has_finished, pauses, transferred_to
 from newel.agents.structured_output import validated as validated
-from newel_kernel.composing import compose_once
-from newel_kernel.contracts.agent import BaseAgent, BaseAgentState, Handover
-from newel_kernel.contracts.model import BaseLlm
-from newel_kernel.contracts.tool import BaseTool, BaseToolset
-from newel_kernel.events import Event
-from newel_kernel.hooks import LIFECYCLE
-from newel_kernel.invocation import InvocationContext
-from newel_kernel.loop import reason_and_act
-from newel_kernel.resumption import waits
-from newel_kernel.routing import is_delegate
-from newel_kernel.types.config import GenerateContentConfig
-from newel_kernel.types.hot import as_plain
+from newel_compose import compose_once
+from newel_kernel import BaseAgent, BaseAgentState, Handover
+from newel_kernel import BaseLlm
+from newel_kernel import BaseTool, BaseToolset
+from newel_kernel import Event
+from newel_kernel import LIFECYCLE
+from newel_kernel import InvocationContext
+from newel_kernel import reason_and_act
+from newel_kernel import waits
+from newel_kernel import is_delegate
+from newel_types import GenerateContentConfig
+from newel_types import as_plain
 
 _OWN_FIELDS = {
     "tools": "LlmAgent.tools",

@@ -7,9 +7,9 @@ from contextlib import aclosing
 from typing import Any
 
 from newel.agents.resuming import pauses
-from newel_kernel.contracts.agent import BaseAgent, BaseAgentState
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
+from newel_kernel import BaseAgent, BaseAgentState
+from newel_kernel import Event
+from newel_kernel import InvocationContext
 
 #: The events whose escalation a loop has answered, so that a loop around it goes on.
 _ANSWERED = "loop_agent.answered_escalations"

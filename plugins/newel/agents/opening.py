@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from newel_kernel import InvocationContext
-from newel_kernel.events import Event
-from newel_kernel.types.content import Content, Part, freeze, thaw
+from newel_kernel import Event
+from newel_types import Content, Part, freeze, thaw
 
 
 class Opening:

@@ -6,10 +6,10 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from newel.agents.resuming import pauses
-from newel_kernel.contracts.agent import BaseAgent, BaseAgentState
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
-from newel_kernel.rendezvous import merge
+from newel_kernel import BaseAgent, BaseAgentState
+from newel_kernel import Event
+from newel_kernel import InvocationContext
+from newel_kernel import merge_streams
 
 
 class ParallelAgent(BaseAgent):
@@ -22,7 +22,7 @@ class ParallelAgent(BaseAgent):
             ctx.set_agent_state(self.name, agent_state=BaseAgentState())
             yield self._state_event(ctx)
         waiting = [agent for agent in self.sub_agents if not ctx.end_of_agents.get(agent.name)]
-        async with aclosing(merge([agent.run_async(self._branch(ctx, agent)) for agent in waiting])) as events:
+        async with aclosing(merge_streams([agent.run_async(self._branch(ctx, agent)) for agent in waiting])) as events:
             async for event in events:
                 yield event
         if ctx.is_resumable and not pauses(ctx):

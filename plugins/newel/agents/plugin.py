@@ -6,7 +6,8 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from newel_kernel import AgentType, hookimpl
+from newel.agents.kinds import AgentType
+from newel_kernel import hookimpl
 
 _MODULES = {
     "LangGraphAgent": "newel.agents.langgraph_agent",

@@ -1,5 +1,5 @@
 """The context of code that only reads."""
 
-from newel_kernel.context import ReadonlyContext
+from newel_kernel import ReadonlyContext
 
 __all__ = ["ReadonlyContext"]

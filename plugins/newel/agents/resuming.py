@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
-from newel_kernel.resumption import waits
-from newel_kernel.routing import conversing_node, find_call_event
+from newel_kernel import BaseAgent
+from newel_kernel import Event
+from newel_kernel import InvocationContext
+from newel_kernel import waits
+from newel_kernel import conversing_node, find_call_event
 
 
 def pauses(ctx: InvocationContext) -> bool:

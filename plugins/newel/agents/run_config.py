@@ -1,5 +1,5 @@
 """How an invocation runs."""
 
-from newel_kernel.run_config import RunConfig, StreamingMode, ToolThreadPoolConfig
+from newel_kernel import RunConfig, StreamingMode, ToolThreadPoolConfig
 
 __all__ = ["RunConfig", "StreamingMode", "ToolThreadPoolConfig"]

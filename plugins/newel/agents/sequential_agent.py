@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from newel.agents.resuming import pauses
-from newel_kernel.contracts.agent import BaseAgent, BaseAgentState
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
+from newel_kernel import BaseAgent, BaseAgentState
+from newel_kernel import Event
+from newel_kernel import InvocationContext
 
 
 class SequentialAgentState(BaseAgentState):

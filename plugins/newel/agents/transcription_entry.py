@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from newel_kernel.types.content import Content
-from newel_kernel.types.media import Blob
+from newel_types import Content
+from newel_types import Blob
 
 
 class TranscriptionEntry(BaseModel):

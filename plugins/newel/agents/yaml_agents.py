@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from newel.agents.common_configs import AgentRefConfig
 from newel.agents.yaml_reading import Make, items, located, parsed
 from newel.agents.yaml_syntax import Steps
-from newel_kernel.contracts.agent import BaseAgent
+from newel_kernel import BaseAgent
 
 if TYPE_CHECKING:
     from newel.agents.yaml_loader import AgentFile

@@ -14,7 +14,7 @@ from newel.agents.yaml_nodes import DEFAULT, START, Node, read_node, workflow
 from newel.agents.yaml_positions import unknown_key
 from newel.agents.yaml_reading import Make, called, items, shown
 from newel.agents.yaml_syntax import Steps
-from newel_kernel.errors import did_you_mean
+from newel_kernel import did_you_mean
 
 if TYPE_CHECKING:
     from newel.agents.yaml_loader import AgentFile

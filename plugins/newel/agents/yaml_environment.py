@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from newel.agents.yaml_syntax import Steps
-from newel_kernel.errors import AgentConfigError
+from newel_kernel import AgentConfigError
 
 _REFERENCE = re.compile(r"\$(?:(?P<escaped>\$)(?=\{)|\{(?P<name>[^{}]*)\}|(?P<open>\{))")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -18,13 +18,13 @@ from newel.agents.yaml_edges import read_edges
 from newel.agents.yaml_reading import Make, Reader, Ready, items, parsed, read_code, read_text
 from newel.agents.yaml_syntax import Steps
 from newel.agents.yaml_tools import provided, read_tool, read_tools
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.contracts.model import BaseLlm
-from newel_kernel.contracts.tool import BaseTool, BaseToolset
-from newel_kernel.errors import HookSignatureError
-from newel_kernel.hooks import LIFECYCLE, as_callbacks
-from newel_kernel.types.config import GenerateContentConfig
-from newel_kernel.types.content import Content
+from newel_kernel import BaseAgent
+from newel_kernel import BaseLlm
+from newel_kernel import BaseTool, BaseToolset
+from newel_kernel import HookSignatureError
+from newel_kernel import LIFECYCLE, as_callbacks
+from newel_types import GenerateContentConfig
+from newel_types import Content
 
 if TYPE_CHECKING:
     from newel.agents.yaml_loader import AgentFile

@@ -13,10 +13,10 @@ from newel.agents.yaml_plan import AgentPlan
 from newel.agents.yaml_positions import Document, read_document
 from newel.agents.yaml_reading import Make
 from newel.agents.yaml_syntax import MAX_DEPTH, AgentFileMissingError, Steps
-from newel_kernel.composing import compose_once
-from newel_kernel.composition import Composition
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.errors import AgentConfigError
+from newel_compose import compose_once
+from newel_compose import Composition
+from newel_kernel import BaseAgent
+from newel_kernel import AgentConfigError
 
 #: Bounds of one app: its files, and the values in all of them.
 MAX_FILES = 256

@@ -13,8 +13,8 @@ from newel.agents.yaml_fields import READERS, SPELLINGS, reader_of
 from newel.agents.yaml_positions import problems, unknown_key
 from newel.agents.yaml_reading import Make, Ready, located, parsed, shown
 from newel.agents.yaml_syntax import Steps
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.errors import AgentConfigError, ConfigurationError, PluginError
+from newel_kernel import BaseAgent
+from newel_kernel import AgentConfigError, ConfigurationError, PluginError
 
 if TYPE_CHECKING:
     from newel.agents.yaml_loader import AgentFile

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from newel.agents.yaml_environment import interpolated
 from newel.agents.yaml_syntax import Steps, one_line, parse, read_text
-from newel_kernel.errors import AgentConfigError, did_you_mean
+from newel_kernel import AgentConfigError, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from newel.agents.common_configs import CodeConfig
 from newel.agents.yaml_calls import applied
 from newel.agents.yaml_positions import problems
 from newel.agents.yaml_syntax import Steps
-from newel_kernel.errors import AgentConfigError, ConfigurationError, NewelError
+from newel_kernel import AgentConfigError, ConfigurationError, NewelError
 
 if TYPE_CHECKING:
     from newel.agents.yaml_loader import AgentFile

@@ -22,7 +22,7 @@ from newel.agents.yaml_fields import (
 )
 from newel.agents.yaml_plan import COMPANIONS, DEFAULT_CLASS
 from newel.agents.yaml_shapes import DOTTED, SHAPES, code_of, generation, pruned, ref, with_variables
-from newel_kernel.composition import Composition
+from newel_compose import Composition
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _HOOKS = {

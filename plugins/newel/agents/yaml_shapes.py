@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from newel_kernel.types.config import GenerateContentConfig
+from newel_types import GenerateContentConfig
 
 #: A name of the app's code.
 DOTTED = r"^\.?[^\W\d_]\w*(\.[^\W\d_]\w*)+$"

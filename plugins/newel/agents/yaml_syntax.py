@@ -14,8 +14,8 @@ from typing import Any
 
 import yaml
 
-from newel_kernel.distribution import MAX_BYTES
-from newel_kernel.errors import AgentConfigError
+from newel_compose import MAX_BYTES
+from newel_kernel import AgentConfigError
 
 MAX_DEPTH = 32
 MAX_VALUES = 10_000

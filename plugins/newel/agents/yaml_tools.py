@@ -12,9 +12,9 @@ from newel.agents.yaml_calls import applied, check_call
 from newel.agents.yaml_reading import Make, Reader, Ready, called, items, located, parsed, read_code, resolved
 from newel.agents.yaml_syntax import Steps
 from newel.tools.tool_configs import ToolArgsConfig
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.contracts.tool import BaseTool, BaseToolset
-from newel_kernel.errors import ConfigurationError
+from newel_kernel import BaseAgent
+from newel_kernel import BaseTool, BaseToolset
+from newel_kernel import ConfigurationError
 
 if TYPE_CHECKING:
     from newel.agents.yaml_loader import AgentFile

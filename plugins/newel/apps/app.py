@@ -10,7 +10,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 
 from newel.agents.context_cache_config import ContextCacheConfig
 from newel.apps.configs import EventsCompactionConfig, ResumabilityConfig
-from newel_kernel.contracts.agent import BaseAgent
+from newel_kernel import BaseAgent
 
 __all__ = ["App", "EventsCompactionConfig", "ResumabilityConfig"]
 

@@ -21,10 +21,10 @@ from newel.apps.app import App
 from newel.apps.base_events_summarizer import BaseEventsSummarizer
 from newel.apps.configs import EventsCompactionConfig
 from newel.apps.llm_event_summarizer import LlmEventSummarizer
-from newel_kernel.composing import compose_once
-from newel_kernel.composition import Composition
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.errors import NewelError
+from newel_compose import compose_once
+from newel_compose import Composition
+from newel_kernel import BaseAgent
+from newel_kernel import NewelError
 
 #: `agent` is another name for `root_agent`.
 _ROOTS = ("root_agent", "agent")

@@ -12,7 +12,7 @@ from newel.agents.yaml_shapes import any_of, code_of, mapping, pruned, ref, seve
 from newel.apps.app_file import plugin_names
 from newel.apps.configs import EventsCompactionConfig, ResumabilityConfig
 from newel.apps.llm_event_summarizer import LlmEventSummarizer
-from newel_kernel.composition import Composition
+from newel_compose import Composition
 
 _ROOT = {"root_agent": "The root agent: a file, or an agent of the app's code.", "agent": "The same as root_agent."}
 #: What the fields are for.

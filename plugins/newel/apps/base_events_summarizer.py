@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from newel_kernel.events import Event
+from newel_kernel import Event
 
 
 class BaseEventsSummarizer(ABC):

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from contextlib import aclosing
 
 from newel.apps.base_events_summarizer import BaseEventsSummarizer
-from newel_kernel.contracts.model import BaseLlm
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.events import Event, EventActions, EventCompaction
-from newel_kernel.types.content import Content, Part
+from newel_kernel import BaseLlm
+from newel_kernel import LlmRequest
+from newel_kernel import Event, EventActions, EventCompaction
+from newel_types import Content, Part
 
 _PLACE = "{conversation_history}"
 _MOST_OF_A_TOOL = 500

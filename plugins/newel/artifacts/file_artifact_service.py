@@ -20,9 +20,9 @@ from typing import Any
 
 from newel.artifacts.stored_part import as_part, is_blank, mime_type, scope_of
 from newel_kernel import seam
-from newel_kernel.contracts.services import ArtifactVersion, BaseArtifactService
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.types.content import Part
+from newel.artifacts.base_artifact_service import ArtifactVersion, BaseArtifactService
+from newel_kernel import ConfigurationError
+from newel_types import Part
 
 _FILE, _DATA = "artifact.json", "data"
 _ARTIFACT, _SESSION = "artifact-", "session-"

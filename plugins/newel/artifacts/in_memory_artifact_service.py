@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from newel.artifacts.stored_part import as_part, is_blank, mime_type, scope_of
-from newel_kernel.contracts.services import ArtifactVersion, BaseArtifactService
-from newel_kernel.types.content import Part
-from newel_kernel.types.hot import deep_copy
+from newel.artifacts.base_artifact_service import ArtifactVersion, BaseArtifactService
+from newel_types import Part
+from newel_types import deep_copy
 
 #: App, user, session (None: the user's own), file name.
 _Key = tuple[str, str, str | None, str]

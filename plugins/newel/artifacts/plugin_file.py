@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from newel import artifacts
-from newel_kernel import ArtifactBackend, hookimpl
-from newel_kernel.errors import ConfigurationError
+from newel.artifacts.kinds import ArtifactBackend
+from newel_kernel import hookimpl
+from newel_kernel import ConfigurationError
 
 
 def open_store(uri: str) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from newel import artifacts
-from newel_kernel import ArtifactBackend, hookimpl
+from newel.artifacts.kinds import ArtifactBackend
+from newel_kernel import hookimpl
 
 
 @hookimpl

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.types.content import Part
-from newel_kernel.types.hot import coerce
+from newel_kernel import ConfigurationError
+from newel_types import Part
+from newel_types import coerce
 
 USER_SCOPE = "user:"
 _MOST_CHARACTERS = 1024

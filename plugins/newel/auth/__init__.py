@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from newel_kernel.lazy import lazy_exports
+from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel.auth.answers import seal_answers as seal_answers
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from newel.auth.base_auth_provider import BaseAuthProvider as BaseAuthProvider
     from newel.auth.credential_manager import CredentialManager as CredentialManager
     from newel.auth.toolsets import resolve_toolsets as resolve_toolsets
-    from newel_kernel.types.auth import ApiKey as ApiKey
-    from newel_kernel.types.auth import AuthConfig as AuthConfig
-    from newel_kernel.types.auth import AuthCredential as AuthCredential
-    from newel_kernel.types.auth import AuthCredentialTypes as AuthCredentialTypes
-    from newel_kernel.types.auth import AuthToolArguments as AuthToolArguments
-    from newel_kernel.types.auth import HttpAuth as HttpAuth
-    from newel_kernel.types.auth import HttpCredentials as HttpCredentials
-    from newel_kernel.types.auth import OAuth2Auth as OAuth2Auth
-    from newel_kernel.types.auth import ServiceAccount as ServiceAccount
-    from newel_kernel.types.auth import ServiceAccountCredential as ServiceAccountCredential
-    from newel_kernel.types.auth_schemes import ApiKeyScheme as ApiKeyScheme
-    from newel_kernel.types.auth_schemes import AuthScheme as AuthScheme
-    from newel_kernel.types.auth_schemes import AuthSchemeType as AuthSchemeType
-    from newel_kernel.types.auth_schemes import CustomAuthScheme as CustomAuthScheme
-    from newel_kernel.types.auth_schemes import OpenIdConnectWithConfig as OpenIdConnectWithConfig
+    from newel_types import ApiKey as ApiKey
+    from newel_types import AuthConfig as AuthConfig
+    from newel_types import AuthCredential as AuthCredential
+    from newel_types import AuthCredentialTypes as AuthCredentialTypes
+    from newel_types import AuthToolArguments as AuthToolArguments
+    from newel_types import HttpAuth as HttpAuth
+    from newel_types import HttpCredentials as HttpCredentials
+    from newel_types import OAuth2Auth as OAuth2Auth
+    from newel_types import ServiceAccount as ServiceAccount
+    from newel_types import ServiceAccountCredential as ServiceAccountCredential
+    from newel_types import ApiKeyScheme as ApiKeyScheme
+    from newel_types import AuthScheme as AuthScheme
+    from newel_types import AuthSchemeType as AuthSchemeType
+    from newel_types import CustomAuthScheme as CustomAuthScheme
+    from newel_types import OpenIdConnectWithConfig as OpenIdConnectWithConfig
 
 _WHERE = {
     "AuthHandler": "newel.auth.auth_handler",
@@ -41,11 +41,11 @@ _WHERE = {
     **dict.fromkeys(
         ["ApiKey", "AuthConfig", "AuthCredential", "AuthCredentialTypes", "AuthToolArguments", "HttpAuth",
          "HttpCredentials", "OAuth2Auth", "ServiceAccount", "ServiceAccountCredential"],
-        "newel_kernel.types.auth",
+        "newel_types",
     ),
     **dict.fromkeys(
         ["ApiKeyScheme", "AuthScheme", "AuthSchemeType", "CustomAuthScheme", "OpenIdConnectWithConfig"],
-        "newel_kernel.types.auth_schemes",
+        "newel_types",
     ),
     # What the flows do; they are light, and these come with the first request.
     "mask_results": "newel.auth.asking",

@@ -16,10 +16,10 @@ from newel.auth.oauth2_discovery import with_end_points
 from newel.auth.secrecy import note
 from newel.auth.settings import settings_of
 from newel.auth.token_endpoint import policy_of
-from newel_kernel.errors import FeatureUnavailableError
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
-from newel_kernel.types.auth import (
+from newel_kernel import FeatureUnavailableError
+from newel_kernel import Event
+from newel_kernel import InvocationContext
+from newel_types import (
     AuthConfig,
     AuthCredential,
     AuthCredentialTypes,
@@ -28,8 +28,8 @@ from newel_kernel.types.auth import (
     HttpCredentials,
     OAuth2Auth,
 )
-from newel_kernel.types.auth_schemes import APIKey, HTTPBase
-from newel_kernel.types.content import Content, FunctionResponse, Part
+from newel_types import APIKey, HTTPBase
+from newel_types import Content, FunctionResponse, Part
 
 CALL = "adk_request_credential"
 #: The function_call_id of a request that comes from a toolset starts so; no call waits for it.

@@ -12,14 +12,14 @@ from newel.auth.oauth2_discovery import with_end_points
 from newel.auth.secrecy import Secrets
 from newel.auth.settings import settings_of
 from newel.auth.token_endpoint import policy_of
-from newel_kernel.context import Context
-from newel_kernel.contracts.tool import BaseTool, BaseToolset
-from newel_kernel.dispatch import dispatch
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
-from newel_kernel.loop import new_call_id
-from newel_kernel.types.auth import AuthConfig, AuthToolArguments
-from newel_kernel.types.content import Content, FunctionCall, Part
+from newel_kernel import Context
+from newel_kernel import BaseTool, BaseToolset
+from newel_kernel import dispatch
+from newel_kernel import Event
+from newel_kernel import InvocationContext
+from newel_kernel import new_call_id
+from newel_types import AuthConfig, AuthToolArguments
+from newel_types import Content, FunctionCall, Part
 
 
 async def request_event(

@@ -1,6 +1,6 @@
 """The public import path of the credentials."""
 
-from newel_kernel.types.auth import (
+from newel_types import (
     ApiKey,
     AuthCredential,
     AuthCredentialTypes,

@@ -8,15 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from newel.auth.errors import AuthConfigError
 from newel.auth.token_endpoint import DEFAULT_POLICY, client_of
-from newel_kernel.types.auth import AuthConfig, AuthCredential, OAuth2Auth
-from newel_kernel.types.auth_schemes import (
-    AuthScheme,
-    OAuth2,
-    OAuthFlows,
-    OpenIdConnectWithConfig,
-    SecurityBase,
-    SecuritySchemeType,
-)
+from newel_types import AuthConfig, AuthCredential, OAuth2Auth
+from newel_types import AuthScheme, OAuth2, OAuthFlows, OpenIdConnectWithConfig, SecurityBase, SecuritySchemeType
 
 #: As base64 these are 64 characters; RFC 7636 allows 43 to 128.
 _VERIFIER_BYTES = 48

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from newel.auth.base_auth_provider import BaseAuthProvider
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.types.auth_schemes import AuthScheme
+from newel_kernel import ConfigurationError
+from newel_types import AuthScheme
 
 
 class AuthProviderRegistry:

@@ -1,6 +1,6 @@
 """The public import path of the auth schemes."""
 
-from newel_kernel.types.auth_schemes import (
+from newel_types import (
     APIKey,
     APIKeyIn,
     ApiKeyScheme,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from newel_kernel.context import CallbackContext
-from newel_kernel.types.auth import AuthConfig, AuthCredential
-from newel_kernel.types.auth_schemes import AuthScheme
+from newel_kernel import CallbackContext
+from newel_types import AuthConfig, AuthCredential
+from newel_types import AuthScheme
 
 
 class BaseAuthProvider(ABC):

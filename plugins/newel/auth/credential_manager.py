@@ -22,9 +22,9 @@ from newel.auth.refresher.oauth2_credential_refresher import OAuth2CredentialRef
 from newel.auth.secrecy import remember
 from newel.auth.settings import settings_of
 from newel.auth.token_endpoint import grant_of, policy_of, seconds_left
-from newel_kernel.context import CallbackContext
-from newel_kernel.types.auth import AuthConfig, AuthCredential, AuthCredentialTypes
-from newel_kernel.types.auth_schemes import AuthScheme, OAuthGrantType
+from newel_kernel import CallbackContext
+from newel_types import AuthConfig, AuthCredential, AuthCredentialTypes
+from newel_types import AuthScheme, OAuthGrantType
 
 logger = logging.getLogger(__name__)
 

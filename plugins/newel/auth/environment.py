@@ -9,22 +9,8 @@ from pydantic import ValidationError
 
 from newel.auth.errors import AuthConfigError
 from newel.auth.settings import Settings
-from newel_kernel.types.auth import (
-    AuthConfig,
-    AuthCredential,
-    AuthCredentialTypes,
-    HttpAuth,
-    HttpCredentials,
-    OAuth2Auth,
-)
-from newel_kernel.types.auth_schemes import (
-    APIKey,
-    AuthScheme,
-    HTTPBase,
-    OAuth2,
-    OpenIdConnect,
-    OpenIdConnectWithConfig,
-)
+from newel_types import AuthConfig, AuthCredential, AuthCredentialTypes, HttpAuth, HttpCredentials, OAuth2Auth
+from newel_types import APIKey, AuthScheme, HTTPBase, OAuth2, OpenIdConnect, OpenIdConnectWithConfig
 
 PREFIX = "NEWEL_CREDENTIAL_"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newel_kernel.errors import ConfigurationError, NewelError
+from newel_kernel import ConfigurationError, NewelError
 
 
 class CredentialError(NewelError):

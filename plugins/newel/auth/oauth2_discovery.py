@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from newel.auth.errors import AuthConfigError
 from newel.auth.token_endpoint import place_of, require_encryption
 from newel.net_guard import FetchError, Policy, UrlRefusedError, fetch
-from newel_kernel.types.auth_schemes import AuthScheme, ExtendedOAuth2, OpenIdConnect, OpenIdConnectWithConfig
+from newel_types import AuthScheme, ExtendedOAuth2, OpenIdConnect, OpenIdConnectWithConfig
 
 
 class AuthorizationServerMetadata(BaseModel):

@@ -12,9 +12,9 @@ from typing import Any
 
 from newel.auth.credential_service.expiry import UNTIL, is_over
 from newel_kernel import seam
-from newel_kernel.context import Context
-from newel_kernel.invocation import InvocationContext
-from newel_kernel.types.auth import AuthConfig, AuthCredential
+from newel_kernel import Context
+from newel_kernel import InvocationContext
+from newel_types import AuthConfig, AuthCredential
 
 MOST = 1_000
 #: How long an answer may take, in seconds.

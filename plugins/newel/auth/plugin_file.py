@@ -6,8 +6,9 @@ from typing import Any
 from urllib.parse import parse_qs, unquote
 
 from newel.auth import credential_service
-from newel_kernel import CredentialBackend, hookimpl
-from newel_kernel.errors import ConfigurationError
+from newel.auth.kinds import CredentialBackend
+from newel_kernel import hookimpl
+from newel_kernel import ConfigurationError
 
 
 def open_store(uri: str) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from newel.auth import credential_service
-from newel_kernel import CredentialBackend, hookimpl
+from newel.auth.kinds import CredentialBackend
+from newel_kernel import hookimpl
 
 
 @hookimpl

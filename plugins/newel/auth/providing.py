@@ -8,9 +8,9 @@ from typing import Any
 
 from newel.auth.auth_provider_registry import AuthProviderRegistry
 from newel.auth.errors import CredentialError
-from newel_kernel.context import Context
-from newel_kernel.contracts.descriptors import AuthProvider
-from newel_kernel.types.auth import AuthConfig, AuthCredential
+from newel_kernel import Context
+from newel.auth.kinds import AuthProvider
+from newel_types import AuthConfig, AuthCredential
 
 #: Those that code registered for the whole process.
 shared = AuthProviderRegistry()

@@ -10,13 +10,13 @@ from urllib.parse import quote, quote_plus
 
 from newel.auth.errors import CredentialError
 from newel.auth.settings import settings_of
-from newel_kernel.types.auth import SECRET, AuthCredential
-from newel_kernel.types.hot import Hot
+from newel_types import SECRET, AuthCredential
+from newel_types import Record
 
 if TYPE_CHECKING:
-    from newel_kernel.context import Context
-    from newel_kernel.events import Event
-    from newel_kernel.invocation import InvocationContext
+    from newel_kernel import Context
+    from newel_kernel import Event
+    from newel_kernel import InvocationContext
 
 #: A shorter text is no secret worth the name, and masking it would hit words.
 LEAST = 6
@@ -54,7 +54,7 @@ class Secrets:
             return value
         if isinstance(value, AuthCredential):
             return value.sealed()
-        if isinstance(value, Hot):
+        if isinstance(value, Record):
             fields = ((name, getattr(value, name)) for name in value.field_names)
             changed = {name: made for name, inner in fields if (made := self.mask(inner, depth - 1)) is not inner}
             return value.model_copy(update=changed) if changed else value

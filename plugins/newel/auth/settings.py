@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from newel_kernel.context import ReadonlyContext
+from newel_kernel import ReadonlyContext
 
 
 class Settings(BaseModel, extra="forbid"):

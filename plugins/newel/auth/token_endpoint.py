@@ -12,9 +12,9 @@ from newel.auth.errors import AuthConfigError, CredentialExchangeError
 from newel.auth.settings import DEFAULT, Settings
 from newel.net_guard import FetchError, Policy, UrlRefusedError, fetch_blocking
 from newel_kernel import seam
-from newel_kernel.errors import FeatureUnavailableError
-from newel_kernel.types.auth import OAuth2Auth
-from newel_kernel.types.auth_schemes import AuthScheme, OAuth2, OAuthGrantType, OpenIdConnectWithConfig
+from newel_kernel import FeatureUnavailableError
+from newel_types import OAuth2Auth
+from newel_types import AuthScheme, OAuth2, OAuthGrantType, OpenIdConnectWithConfig
 
 #: What RFC 6749 and its extensions have for error codes; anything else a server sends is not repeated.
 _CODE = re.compile(r"[a-z_]{3,40}")

@@ -9,11 +9,11 @@ from newel.auth import asking
 from newel.auth.answers import TOOLSET
 from newel.auth.auth_handler import AuthHandler
 from newel.auth.credential_manager import CredentialManager
-from newel_kernel.context import Context
-from newel_kernel.contracts.tool import BaseToolset
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
-from newel_kernel.types.auth import AuthConfig
+from newel_kernel import Context
+from newel_kernel import BaseToolset
+from newel_kernel import Event
+from newel_kernel import InvocationContext
+from newel_types import AuthConfig
 
 
 async def resolve_toolsets(ctx: InvocationContext) -> Sequence[Event] | None:

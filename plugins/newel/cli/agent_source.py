@@ -11,9 +11,9 @@ from typing import Any
 
 from newel.agents.allow_list import AppCode
 from newel.apps.app_file import read_app
-from newel_kernel.composition import Composition
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.errors import ConfigurationError, NewelError, did_you_mean
+from newel_compose import Composition
+from newel_kernel import BaseAgent
+from newel_kernel import ConfigurationError, NewelError, did_you_mean
 
 _FILES = tuple(f"{name}{suffix}" for name in ("app", "root_agent", "agent") for suffix in (".yaml", ".yml"))
 _SUFFIXES = (".yaml", ".yml")

@@ -14,9 +14,9 @@ from newel.flows.confirmation import check_fit
 from newel.flows.confirmation_answer import UnusableAnswerError, read_answer
 from newel.flows.visibility import CONFIRMATION_CALL, CREDENTIAL_CALL, INPUT_CALL
 from newel.workflow.answers import answer_value
-from newel_kernel.contracts.tool import BaseTool, BaseToolset
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel_kernel import BaseTool, BaseToolset
+from newel_kernel import ConfigurationError
+from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 _YES, _NO = ("y", "yes"), ("n", "no")
 Responses = Sequence[tuple[Question, Mapping[str, Any]]]

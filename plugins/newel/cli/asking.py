@@ -12,8 +12,8 @@ from newel.cli.conversation import Conversation
 from newel.cli.terminal import one_line, say
 from newel.cli.waiting import Question, questions_of, told, waiting_line
 from newel.flows.visibility import CONFIRMATION_CALL, CREDENTIAL_CALL
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.types.content import Content
+from newel_kernel import ConfigurationError
+from newel_types import Content
 
 
 class Desk:

@@ -10,10 +10,10 @@ from newel.cli.agent_source import load_source
 from newel.cli.plugins import CHAINS
 from newel.cli.startup import composition_of
 from newel.cli.terminal import show_json, show_table, to_terminal
-from newel_kernel.composing import extend
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.contracts.descriptors import RequestProcessor, ResponseProcessor
-from newel_kernel.ordering import Placed
+from newel_compose import extend
+from newel_kernel import BaseAgent
+from newel_kernel import RequestProcessor, ResponseProcessor
+from newel_compose import Placed
 
 _SHOWN = {True: "yes", False: "no", None: "always"}
 

@@ -17,8 +17,8 @@ from newel.cli.terminal import one_line, say
 from newel.cli.transcript import Dialogue, Transcript
 from newel.cli.turn import RunFailedError, Watched, run_turn
 from newel_kernel import seam
-from newel_kernel.errors import NewelError
-from newel_kernel.types.content import Content
+from newel_kernel import NewelError
+from newel_types import Content
 
 
 class Prompt(Protocol):

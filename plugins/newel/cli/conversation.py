@@ -18,14 +18,14 @@ from newel import distributions
 from newel.cli.agent_source import AgentSource, load_source
 from newel.cli.startup import composition_of
 from newel_kernel import seam
-from newel_kernel.composing import extend
-from newel_kernel.composition import Composition
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.contracts.services import BaseSessionService
-from newel_kernel.distribution import Distribution, load_yaml
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.runner import Runner
-from newel_kernel.tree import check_tree
+from newel_compose import extend
+from newel_compose import Composition
+from newel_kernel import BaseAgent
+from newel_kernel import BaseSessionService
+from newel_compose import Distribution, load_yaml
+from newel_kernel import ConfigurationError
+from newel_kernel import Runner
+from newel_kernel import check_tree
 
 FOLDER = Path(".newel")
 _USER = "user"

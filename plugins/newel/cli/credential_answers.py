@@ -12,7 +12,7 @@ from newel.auth.settings import settings_of
 from newel.cli.conversation import Conversation
 from newel.cli.terminal import say
 from newel.cli.waiting import Question
-from newel_kernel.types.auth import (
+from newel_types import (
     AuthConfig,
     AuthCredential,
     AuthCredentialTypes,
@@ -21,7 +21,7 @@ from newel_kernel.types.auth import (
     HttpCredentials,
     OAuth2Auth,
 )
-from newel_kernel.types.auth_schemes import APIKey, HTTPBase
+from newel_types import APIKey, HTTPBase
 
 
 class Read(Protocol):

@@ -17,7 +17,7 @@ from newel.drawing.dot import dot
 from newel.drawing.mermaid import mermaid
 from newel.drawing.picture import Picture
 from newel.drawing.svg import svg
-from newel_kernel.errors import ConfigurationError
+from newel_kernel import ConfigurationError
 
 _WRITERS: dict[str, Callable[[Picture], str]] = {"svg": svg, "mermaid": mermaid, "dot": dot}
 _SUFFIXES = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot"}

@@ -11,8 +11,8 @@ import click
 from newel.cli.plugin import COMMANDS
 from newel.cli.startup import Startup, startup_of
 from newel.cli.terminal import one_line
-from newel_kernel.contracts.descriptors import Command
-from newel_kernel.errors import NewelError, did_you_mean
+from newel.cli.kinds import Command
+from newel_kernel import NewelError, did_you_mean
 
 
 class Refusal(click.ClickException):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from newel_kernel.host import compose
-from newel_kernel.selection import LOCK_FILE, lock_of, select_distribution, write_lock
+from newel_compose import compose
+from newel_compose import LOCK_FILE, lock_of, select_distribution, write_lock
 
 
 @click.command("lock")

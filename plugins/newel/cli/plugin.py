@@ -6,7 +6,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from newel_kernel import Command, hookimpl
+from newel.cli.kinds import Command
+from newel_kernel import hookimpl
 
 
 def _from(module: str, attribute: str) -> Callable[[], Any]:

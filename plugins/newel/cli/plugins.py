@@ -11,9 +11,9 @@ import click
 
 from newel.cli.startup import composition_of
 from newel.cli.terminal import one_line, say, show_json, show_table, to_terminal
-from newel_kernel.composition import Composition, PluginRecord
-from newel_kernel.discovery import PLUGIN_GROUP, load
-from newel_kernel.errors import ConfigurationError, NewelError, did_you_mean
+from newel_compose import Composition, PluginRecord
+from newel_compose import PLUGIN_GROUP, load
+from newel_kernel import ConfigurationError, NewelError, did_you_mean
 
 CHAINS = ("request_chain", "response_chain", "tool_chain", "result_chain")
 

@@ -13,7 +13,7 @@ from newel.cli.terminal import say
 from newel.cli.transcript import Answer, JsonLines, Transcript
 from newel.cli.turn import RunFailedError, Watched, run_turn
 from newel.cli.waiting import questions_of, waiting_line
-from newel_kernel.errors import ConfigurationError
+from newel_kernel import ConfigurationError
 
 #: The exit status of a run that went through and left something waiting.
 WAITING = 3

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import click
 
-from newel_kernel.composition import Composition
-from newel_kernel.errors import ConfigurationError, NewelError
-from newel_kernel.host import compose
+from newel_compose import Composition
+from newel_kernel import ConfigurationError, NewelError
+from newel_compose import compose
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pydantic_core import to_jsonable_python
 
 from newel.cli.terminal import one_line, say, shortened
 from newel.flows.visibility import HIDDEN
-from newel_kernel.events import Event
+from newel_kernel import Event
 
 _WIDTH = 100
 _DEMO = "the offline demo model answers, not a real one; choose another with --model, or with `model:` in the agent"

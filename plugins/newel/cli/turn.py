@@ -9,10 +9,10 @@ from pathlib import Path
 from newel.cli.conversation import Conversation
 from newel.cli.terminal import one_line
 from newel.cli.transcript import Transcript
-from newel_kernel.errors import ConfigurationError, FeatureUnavailableError, NewelError
-from newel_kernel.events import Event
-from newel_kernel.run_config import RunConfig, StreamingMode
-from newel_kernel.types.content import Content
+from newel_kernel import ConfigurationError, FeatureUnavailableError, NewelError
+from newel_kernel import Event
+from newel_kernel import RunConfig, StreamingMode
+from newel_types import Content
 
 _PACKAGES = ("newel_kernel", "newel")
 

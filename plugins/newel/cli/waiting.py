@@ -11,8 +11,8 @@ from typing import Any
 
 from newel.cli.conversation import Conversation
 from newel.flows.visibility import CONFIRMATION_CALL, CREDENTIAL_CALL, INPUT_CALL, rewound
-from newel_kernel.events import Event
-from newel_kernel.types.hot import as_plain
+from newel_kernel import Event
+from newel_types import as_plain
 
 _BEHIND = {CONFIRMATION_CALL: "originalFunctionCall", CREDENTIAL_CALL: "functionCallId"}
 

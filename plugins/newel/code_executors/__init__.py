@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from newel_kernel.lazy import lazy_exports
+from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel.code_executors.built_in_code_executor import BuiltInCodeExecutor as BuiltInCodeExecutor
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from newel.code_executors.container_code_executor import ContainerCodeExecutor as ContainerCodeExecutor
     from newel.code_executors.sandbox_code_executor import SandboxCodeExecutor as SandboxCodeExecutor
     from newel.code_executors.unsafe_local_code_executor import UnsafeLocalCodeExecutor as UnsafeLocalCodeExecutor
-    from newel_kernel.contracts.executor import BaseCodeExecutor as BaseCodeExecutor
-    from newel_kernel.contracts.executor import CodeExecutionFile as CodeExecutionFile
-    from newel_kernel.contracts.executor import CodeExecutionInput as CodeExecutionInput
-    from newel_kernel.contracts.executor import CodeExecutionResult as CodeExecutionResult
+    from newel.code_executors.base_code_executor import BaseCodeExecutor as BaseCodeExecutor
+    from newel.code_executors.base_code_executor import CodeExecutionFile as CodeExecutionFile
+    from newel.code_executors.base_code_executor import CodeExecutionInput as CodeExecutionInput
+    from newel.code_executors.base_code_executor import CodeExecutionResult as CodeExecutionResult
 
 _WHERE = {
-    "BaseCodeExecutor": "newel_kernel.contracts.executor",
+    "BaseCodeExecutor": "newel.code_executors.base_code_executor",
     "BuiltInCodeExecutor": "newel.code_executors.built_in_code_executor",
-    "CodeExecutionFile": "newel_kernel.contracts.executor",
-    "CodeExecutionInput": "newel_kernel.contracts.executor",
-    "CodeExecutionResult": "newel_kernel.contracts.executor",
+    "CodeExecutionFile": "newel.code_executors.base_code_executor",
+    "CodeExecutionInput": "newel.code_executors.base_code_executor",
+    "CodeExecutionResult": "newel.code_executors.base_code_executor",
     "CodeExecutorContext": "newel.code_executors.code_executor_context",
     "ContainerCodeExecutor": "newel.code_executors.container_code_executor",
     "SandboxCodeExecutor": "newel.code_executors.sandbox_code_executor",

@@ -2,4 +2,3 @@
 
 from __future__ import annotations
 
-from newel_kernel.contracts.executor import BaseCodeExecutor as BaseCodeExecutor

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from newel_kernel import InvocationContext
-from newel_kernel.contracts.executor import BaseCodeExecutor, CodeExecutionInput, CodeExecutionResult
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.errors import ConfigurationError, FeatureUnavailableError
-from newel_kernel.types.server_tools import ToolCodeExecution
-from newel_kernel.types.tools import Tool
+from newel.code_executors.base_code_executor import BaseCodeExecutor, CodeExecutionInput, CodeExecutionResult
+from newel_kernel import LlmRequest
+from newel_kernel import ConfigurationError, FeatureUnavailableError
+from newel_types import ToolCodeExecution
+from newel_types import Tool
 
 _CAPABLE = re.compile(r"(?:.*/)?gemini-(?:(?P<major>\d+)(?:\.\d+)*(?:-.*)?|[\w-]+-early-exp\d*)")
 

@@ -7,11 +7,11 @@ import binascii
 import re
 from collections.abc import Sequence
 
-from newel_kernel.contracts.executor import CodeExecutionFile as CodeExecutionFile
-from newel_kernel.contracts.executor import CodeExecutionInput as CodeExecutionInput
-from newel_kernel.contracts.executor import CodeExecutionResult as CodeExecutionResult
-from newel_kernel.types.content import Content, Part
-from newel_kernel.types.media import Language, Outcome
+from newel.code_executors.base_code_executor import CodeExecutionFile as CodeExecutionFile
+from newel.code_executors.base_code_executor import CodeExecutionInput as CodeExecutionInput
+from newel.code_executors.base_code_executor import CodeExecutionResult as CodeExecutionResult
+from newel_types import Content, Part
+from newel_types import Language, Outcome
 
 File = CodeExecutionFile
 Delimiters = tuple[str, str]

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from newel_kernel import seam
-from newel_kernel.contracts.executor import CodeExecutionFile
+from newel.code_executors.base_code_executor import CodeExecutionFile
 
 _CONTEXT = "_code_execution_context"
 _EXECUTION_ID = "execution_session_id"

@@ -14,8 +14,8 @@ from pydantic import Field, PrivateAttr
 from newel.code_executors.bounded_output import Output
 from newel.code_executors.unsafe_local_code_executor import refuse_unsupported
 from newel_kernel import InvocationContext
-from newel_kernel.contracts.executor import BaseCodeExecutor, CodeExecutionInput, CodeExecutionResult
-from newel_kernel.errors import ConfigurationError, FeatureUnavailableError
+from newel.code_executors.base_code_executor import BaseCodeExecutor, CodeExecutionInput, CodeExecutionResult
+from newel_kernel import ConfigurationError, FeatureUnavailableError
 
 _BUILT = "newel-code-executor:latest"
 #: How ``timeout -s KILL`` ends: by its own report, or as the killed command's.

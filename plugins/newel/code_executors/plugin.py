@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from newel import code_executors
-from newel_kernel import CodeExecutor, hookimpl
+from newel.code_executors.kinds import CodeExecutor
+from newel_kernel import hookimpl
 
 
 def _create(class_name: str) -> Any:

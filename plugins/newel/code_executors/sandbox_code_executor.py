@@ -16,8 +16,8 @@ from pydantic import Field, PrivateAttr
 
 from newel.code_executors.bounded_output import Output, bounded
 from newel_kernel import InvocationContext
-from newel_kernel.contracts.executor import BaseCodeExecutor, CodeExecutionInput, CodeExecutionResult
-from newel_kernel.errors import FeatureUnavailableError
+from newel.code_executors.base_code_executor import BaseCodeExecutor, CodeExecutionInput, CodeExecutionResult
+from newel_kernel import FeatureUnavailableError
 
 if TYPE_CHECKING:
     from pydantic_monty import MontyError, MontySession, ResourceLimits

@@ -15,8 +15,8 @@ from pydantic import Field
 
 from newel.code_executors.bounded_output import Output
 from newel_kernel import InvocationContext
-from newel_kernel.contracts.executor import BaseCodeExecutor, CodeExecutionInput, CodeExecutionResult
-from newel_kernel.errors import ConfigurationError
+from newel.code_executors.base_code_executor import BaseCodeExecutor, CodeExecutionInput, CodeExecutionResult
+from newel_kernel import ConfigurationError
 
 #: What a process needs to start; keys and tokens of this process are not handed on.
 _ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP")

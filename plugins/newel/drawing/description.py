@@ -23,8 +23,8 @@ from newel.workflow import (
     Workflow,
 )
 from newel.workflow.agent_node import AgentNode
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.contracts.tool import BaseTool, BaseToolset
+from newel_kernel import BaseAgent
+from newel_kernel import BaseTool, BaseToolset
 
 _COMPOSITE = (SequentialAgent, LoopAgent, ParallelAgent)
 

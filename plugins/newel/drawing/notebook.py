@@ -9,7 +9,7 @@ from newel.drawing.description import picture_of
 from newel.drawing.mermaid import mermaid
 from newel.drawing.outline import outline
 from newel.drawing.svg import can_lay_out, svg
-from newel_kernel.contracts.agent import BaseAgent
+from newel_kernel import BaseAgent
 
 
 def shown(

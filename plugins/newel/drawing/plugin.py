@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from newel_kernel import BaseAgent, Display, hookimpl
+from newel_kernel import BaseAgent, hookimpl
+from newel.drawing.kinds import Display
 
 
 def _show(agent: BaseAgent, **asked: Any) -> Any:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from newel.drawing.dot import FONT, dot
 from newel.drawing.picture import Picture
-from newel_kernel.errors import FeatureUnavailableError, NewelError
+from newel_kernel import FeatureUnavailableError, NewelError
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 #: Graphviz keeps its state in the one instance of its module.

@@ -1,5 +1,5 @@
 """One thing that happened in a session."""
 
-from newel_kernel.events import Event, NodeInfo
+from newel_kernel import Event, NodeInfo
 
 __all__ = ["Event", "NodeInfo"]

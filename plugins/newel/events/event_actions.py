@@ -1,5 +1,5 @@
 """The side effects of an event."""
 
-from newel_kernel.events import EventActions, EventCompaction
+from newel_kernel import EventActions, EventCompaction
 
 __all__ = ["EventActions", "EventCompaction"]

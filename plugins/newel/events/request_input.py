@@ -9,8 +9,8 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import to_jsonable_python
 
 from newel_kernel import seam
-from newel_kernel.events import Event
-from newel_kernel.types.content import Content, FunctionCall, Part
+from newel_kernel import Event
+from newel_types import Content, FunctionCall, Part
 
 #: The name of the call that asks; an answer is its function response.
 REQUEST_INPUT = "adk_request_input"

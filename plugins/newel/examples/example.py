@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from newel_kernel.types.content import Content, Part
-from newel_kernel.types.hot import coerce
+from newel_types import Content, Part
+from newel_types import coerce
 
 
 class Example(BaseModel):

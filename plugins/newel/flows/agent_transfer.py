@@ -9,7 +9,7 @@ from typing import Any
 from newel.agents.opening import mode_of
 from newel.tools.transfer_to_agent_tool import TransferToAgentTool
 from newel_kernel import BaseAgent, InvocationContext, LlmRequest, RequestProcessor, hookimpl
-from newel_kernel.routing import is_delegate
+from newel_kernel import is_delegate
 
 
 def transfer_targets(agent: Any) -> list[BaseAgent]:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from newel_kernel import Event, InvocationContext, LlmRequest
-from newel_kernel.contracts.tool import BaseTool
-from newel_kernel.events import ToolConfirmation
-from newel_kernel.loop import run_tools
-from newel_kernel.preparation import declare_tools
-from newel_kernel.reception import response_ids
-from newel_kernel.routing import backwards
-from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel_kernel import BaseTool
+from newel_kernel import ToolConfirmation
+from newel_kernel import run_tools
+from newel_kernel import declare_tools
+from newel_kernel import response_ids
+from newel_kernel import backwards
+from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 #: In an event's `custom_metadata`: the ids of the requests whose calls ran and have no result yet.
 TAKEN_UP = "taken_up"

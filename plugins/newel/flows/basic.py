@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from newel_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
-from newel_kernel.types.hot import deep_copy
+from newel_types import deep_copy
 
 _LIVE = frozenset((
     "response_modalities", "speech_config", "output_audio_transcription", "input_audio_transcription",

@@ -23,9 +23,9 @@ from newel_kernel import (
     hookimpl,
     seam,
 )
-from newel_kernel.contracts.executor import BaseCodeExecutor
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.types.content import Content, Part
+from newel.code_executors.base_code_executor import BaseCodeExecutor
+from newel_kernel import ConfigurationError
+from newel_types import Content, Part
 
 
 class Settings(BaseModel, extra="forbid"):

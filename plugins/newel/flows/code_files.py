@@ -9,8 +9,8 @@ from newel.code_executors.code_execution_utils import CodeExecutionUtils
 from newel.code_executors.code_executor_context import CodeExecutorContext
 from newel.flows.code_running import Execution
 from newel_kernel import Event, LlmRequest
-from newel_kernel.contracts.executor import CodeExecutionFile
-from newel_kernel.types.content import Content, Part
+from newel.code_executors.base_code_executor import CodeExecutionFile
+from newel_types import Content, Part
 
 #: The MIME types that are taken, and how their files end.
 _EXTENSIONS = {"text/csv": ".csv"}

@@ -13,14 +13,9 @@ from newel.code_executors.bounded_output import bounded
 from newel.code_executors.code_execution_utils import CodeExecutionUtils, file_bytes
 from newel.code_executors.code_executor_context import CodeExecutorContext
 from newel_kernel import Context, Event, InvocationContext
-from newel_kernel.contracts.executor import (
-    BaseCodeExecutor,
-    CodeExecutionFile,
-    CodeExecutionInput,
-    CodeExecutionResult,
-)
-from newel_kernel.errors import FeatureUnavailableError
-from newel_kernel.types.content import Content, Part
+from newel.code_executors.base_code_executor import BaseCodeExecutor, CodeExecutionFile, CodeExecutionInput, CodeExecutionResult
+from newel_kernel import FeatureUnavailableError
+from newel_types import Content, Part
 
 #: Seconds that an executor gets to keep its own time-out.
 _GRACE = 5.0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from newel.apps.configs import EventsCompactionConfig
 from newel.flows.history import assemble
 from newel.flows.visibility import rewound
-from newel_kernel.events import Event, EventCompaction
+from newel_kernel import Event, EventCompaction
 
 _CHARACTERS_PER_TOKEN = 4
 

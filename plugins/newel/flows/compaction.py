@@ -13,7 +13,7 @@ from newel.apps.configs import EventsCompactionConfig
 from newel.apps.llm_event_summarizer import LlmEventSummarizer
 from newel.flows.compacting import surplus, window
 from newel_kernel import BaseAgent, Epilogue, Event, InvocationContext, LlmRequest, RequestProcessor, hookimpl
-from newel_kernel.errors import ConfigurationError
+from newel_kernel import ConfigurationError
 
 _DONE = "compaction"
 

@@ -16,11 +16,11 @@ from newel.flows.confirmation_answer import ConfirmationAnswer, UnusableAnswerEr
 from newel.flows.interrupted_calls import NOT_REPEATED, first_results, happens_once, interrupted, repeat_request
 from newel.flows.visibility import CONFIRMATION_CALL
 from newel_kernel import Event, InvocationContext, LlmRequest, RequestProcessor, ResultProcessor, hookimpl
-from newel_kernel.contracts.tool import BaseTool
-from newel_kernel.events import ToolConfirmation
-from newel_kernel.loop import new_call_id
-from newel_kernel.types.content import Content, FunctionCall, Part
-from newel_kernel.types.hot import as_plain
+from newel_kernel import BaseTool
+from newel_kernel import ToolConfirmation
+from newel_kernel import new_call_id
+from newel_types import Content, FunctionCall, Part
+from newel_types import as_plain
 
 _CALL, _CONFIRMATION = "originalFunctionCall", "toolConfirmation"
 #: Marks a request to repeat a call that was interrupted.

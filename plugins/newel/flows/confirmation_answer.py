@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
-from newel_kernel.types.content import FunctionCall, FunctionResponse
-from newel_kernel.types.hot import as_plain
+from newel_types import FunctionCall, FunctionResponse
+from newel_types import as_plain
 
 
 class UnusableAnswerError(ValueError):

@@ -12,8 +12,8 @@ from newel.agents.opening import Opening
 from newel.flows.history import History, assemble, outgoing
 from newel.flows.visibility import is_from_other_agent, is_visible
 from newel_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
-from newel_kernel.events import Event
-from newel_kernel.types.content import Content, SharedContents
+from newel_kernel import Event
+from newel_types import Content, SharedContents
 
 
 class Settings(BaseModel, extra="forbid"):

@@ -9,8 +9,8 @@ from typing import Any
 
 from newel.flows.visibility import on_branch
 from newel_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
-from newel_kernel.routing import backwards
-from newel_kernel.types.cache_metadata import CacheMetadata
+from newel_kernel import backwards
+from newel_types import CacheMetadata
 
 
 def run(ctx: InvocationContext, request: LlmRequest) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from newel.flows import rearrangement
 from newel.flows.visibility import HIDDEN, as_quotation, is_from_other_agent, is_visible, rewound
-from newel_kernel.events import Event, EventCompaction
-from newel_kernel.types.content import Content, FrozenContent, FunctionCall, FunctionResponse, Part, freeze, thaw
+from newel_kernel import Event, EventCompaction
+from newel_types import Content, FrozenContent, FunctionCall, FunctionResponse, Part, freeze, thaw
 
 _OURS = "adk-"
 Ids = tuple[str | None, ...]

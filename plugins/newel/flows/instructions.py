@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from newel.flows.templates import fill
 from newel_kernel import InvocationContext, LlmRequest, ReadonlyContext, RequestProcessor, hookimpl
-from newel_kernel.types.content import Content, UserContent
-from newel_kernel.types.hot import as_plain
+from newel_types import Content, UserContent
+from newel_types import as_plain
 
 
 class Settings(BaseModel, extra="forbid"):

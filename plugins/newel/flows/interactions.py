@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from newel_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
-from newel_kernel.routing import backwards
+from newel_kernel import backwards
 
 
 def run(ctx: InvocationContext, request: LlmRequest) -> None:

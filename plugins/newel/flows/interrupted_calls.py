@@ -12,10 +12,10 @@ from typing import Any
 from newel.flows.answered_calls import result_event, tools_of
 from newel.flows.visibility import HIDDEN
 from newel_kernel import Effect, Event, InvocationContext
-from newel_kernel.contracts.tool import BaseTool
-from newel_kernel.events import ToolConfirmation
-from newel_kernel.resumption import open_calls
-from newel_kernel.types.content import FunctionCall
+from newel_kernel import BaseTool
+from newel_kernel import ToolConfirmation
+from newel_kernel import open_calls
+from newel_types import FunctionCall
 
 _WAITS = "This tool call waits for the user's answer."
 _HINT = (

@@ -7,16 +7,8 @@ from operator import attrgetter
 from typing import Any
 
 from newel.tools.set_model_response_tool import SetModelResponseTool
-from newel_kernel import (
-    Context,
-    Event,
-    InvocationContext,
-    LlmRequest,
-    RequestProcessor,
-    ResultProcessor,
-    hookimpl,
-)
-from newel_kernel.types.content import Content, Part
+from newel_kernel import Context, Event, InvocationContext, LlmRequest, RequestProcessor, ResultProcessor, hookimpl
+from newel_types import Content, Part
 
 _INSTRUCTION = (
     "IMPORTANT: You have access to other tools, but you must provide your final response using the "

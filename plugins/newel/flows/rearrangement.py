@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from newel_kernel.errors import SessionError
-from newel_kernel.events import Event
-from newel_kernel.types.content import Content
+from newel_kernel import SessionError
+from newel_kernel import Event
+from newel_types import Content
 
 
 def call_ids(event: Event) -> list[str | None]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from newel_kernel.context import ReadonlyContext
-from newel_kernel.invocation import InvocationContext
+from newel_kernel import ReadonlyContext
+from newel_kernel import InvocationContext
 
 _PLACEHOLDER = re.compile(r"{+[^{}]*}+")
 _SCOPES = ("app", "user", "temp")

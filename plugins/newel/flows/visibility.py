@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from newel_kernel.events import Event
-from newel_kernel.routing import backwards
-from newel_kernel.types.content import Content, Part, freeze
+from newel_kernel import Event
+from newel_kernel import backwards
+from newel_types import Content, Part, freeze
 
 CREDENTIAL_CALL = "adk_request_credential"
 CONFIRMATION_CALL = "adk_request_confirmation"

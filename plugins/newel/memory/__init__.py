@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from newel_kernel.lazy import lazy_exports
+from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel.memory.base_memory_service import BaseMemoryService as BaseMemoryService
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from newel.memory.memory_entry import MemoryEntry as MemoryEntry
 
 _WHERE = {
-    "BaseMemoryService": "newel_kernel.contracts.services",
+    "BaseMemoryService": "newel.memory.base_memory_service",
     "InMemoryMemoryService": "newel.memory.in_memory_memory_service",
     "MemoryEntry": "newel.memory.memory_entry",
     "SearchMemoryResponse": "newel.memory.base_memory_service",

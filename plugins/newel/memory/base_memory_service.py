@@ -5,7 +5,6 @@ from __future__ import annotations
 from pydantic import BaseModel, Field
 
 from newel.memory.memory_entry import MemoryEntry
-from newel_kernel.contracts.services import BaseMemoryService
 
 __all__ = ["BaseMemoryService", "SearchMemoryResponse"]
 

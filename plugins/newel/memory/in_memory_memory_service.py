@@ -9,8 +9,8 @@ from datetime import datetime
 from newel.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
 from newel.memory.memory_entry import MemoryEntry
 from newel_kernel import seam
-from newel_kernel.events import Event
-from newel_kernel.session import Session
+from newel_kernel import Event
+from newel_kernel import Session
 
 #: Where events and entries go that come without a session.
 _NO_SESSION = ""

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from newel_kernel.types.content import Content
+from newel_types import Content
 
 
 class MemoryEntry(BaseModel):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from newel import memory
-from newel_kernel import MemoryBackend, hookimpl
+from newel.memory.kinds import MemoryBackend
+from newel_kernel import hookimpl
 
 
 @hookimpl

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from newel_kernel.lazy import lazy_exports
+from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel.models.google_llm import Gemini as Gemini
-    from newel_kernel.contracts.model import BaseLlm as BaseLlm
-    from newel_kernel.contracts.model import BaseLlmConnection as BaseLlmConnection
-    from newel_kernel.contracts.model import ModelCapabilities as ModelCapabilities
-    from newel_kernel.contracts.request import LlmRequest as LlmRequest
-    from newel_kernel.contracts.response import LlmResponse as LlmResponse
+    from newel_kernel import BaseLlm as BaseLlm
+    from newel_kernel import BaseLlmConnection as BaseLlmConnection
+    from newel_kernel import ModelCapabilities as ModelCapabilities
+    from newel_kernel import LlmRequest as LlmRequest
+    from newel_kernel import LlmResponse as LlmResponse
 
 _WHERE = {
-    "BaseLlm": "newel_kernel.contracts.model",
-    "BaseLlmConnection": "newel_kernel.contracts.model",
+    "BaseLlm": "newel_kernel",
+    "BaseLlmConnection": "newel_kernel",
     "Gemini": "newel.models.google_llm",
-    "LlmRequest": "newel_kernel.contracts.request",
-    "LlmResponse": "newel_kernel.contracts.response",
-    "ModelCapabilities": "newel_kernel.contracts.model",
+    "LlmRequest": "newel_kernel",
+    "LlmResponse": "newel_kernel",
+    "ModelCapabilities": "newel_kernel",
 }
 
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

@@ -1,5 +1,5 @@
 """The base of every model."""
 
-from newel_kernel.contracts.model import BaseLlm
+from newel_kernel import BaseLlm
 
 __all__ = ["BaseLlm"]

@@ -1,5 +1,5 @@
 """The base of a live connection."""
 
-from newel_kernel.contracts.model import BaseLlmConnection
+from newel_kernel import BaseLlmConnection
 
 __all__ = ["BaseLlmConnection"]

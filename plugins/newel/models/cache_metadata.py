@@ -1,5 +1,5 @@
 """CacheMetadata: what a response says of the context cache behind it."""
 
-from newel_kernel.types.cache_metadata import CacheMetadata
+from newel_types import CacheMetadata
 
 __all__ = ["CacheMetadata"]

@@ -12,10 +12,10 @@ from pydantic import BaseModel
 from newel.models.offline.declarations import instruction_text
 from newel.models.offline.responses import check_address, text_responses
 from newel.models.offline.schemas import json_schema
-from newel_kernel.contracts.model import BaseLlm
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.contracts.response import LlmResponse
-from newel_kernel.types.hot import Hot
+from newel_kernel import BaseLlm
+from newel_kernel import LlmRequest
+from newel_kernel import LlmResponse
+from newel_types import Record
 
 #: They stand under keys of their own, or are no data.
 _ELSEWHERE = frozenset(("system_instruction", "tools", "response_schema"))
@@ -67,7 +67,7 @@ def plain(value: Any) -> Any:
         return value.value if isinstance(value, Enum) else value
     if isinstance(value, (bytes, bytearray)):
         return f"<{len(value)} bytes{': ' + value[:8].hex() if value else ''}{'…' if len(value) > 8 else ''}>"
-    if isinstance(value, Hot):
+    if isinstance(value, Record):
         return _fields(value, value.field_names)
     if isinstance(value, BaseModel):
         return _fields(value, type(value).model_fields)

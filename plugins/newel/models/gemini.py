@@ -9,7 +9,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from newel.models import gemini_settings
-from newel_kernel import ModelProvider, hookimpl
+from newel.models.kinds import ModelProvider
+from newel_kernel import hookimpl
 
 
 class Settings(BaseModel, extra="forbid"):

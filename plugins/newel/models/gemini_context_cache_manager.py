@@ -16,10 +16,10 @@ from typing import Any
 
 from newel.models import gemini_request
 from newel_kernel import seam
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.contracts.response import LlmResponse
-from newel_kernel.types.cache_metadata import CacheMetadata
-from newel_kernel.types.content import Content
+from newel_kernel import LlmRequest
+from newel_kernel import LlmResponse
+from newel_types import CacheMetadata
+from newel_types import Content
 
 logger = logging.getLogger(__name__)
 

@@ -12,9 +12,9 @@ from typing import Any
 from newel.models import gemini_request, interaction_request
 from newel.models.google_client import Connection
 from newel.models.interaction_answer import Growing, whole
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.contracts.response import LlmResponse
-from newel_kernel.errors import FeatureUnavailableError
+from newel_kernel import LlmRequest
+from newel_kernel import LlmResponse
+from newel_kernel import FeatureUnavailableError
 
 #: The release of the SDK from which on it takes all that is sent here: of 2.0, which has the API of today (interactions
 #: that consist of steps), retries cannot be turned off, and settings are missing.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.types.content import Content, Part, SharedContents
+from newel_kernel import LlmRequest
+from newel_types import Content, Part, SharedContents
 
 #: What the service is told where the conversation does not end with the user, which it refuses.
 _BEGIN = "Do now what your instructions ask for."

@@ -6,7 +6,7 @@ import os
 import re
 from importlib.util import find_spec
 
-from newel_kernel.errors import ModelError
+from newel_kernel import ModelError
 
 DEFAULT_MODEL = "gemini-2.5-flash"
 #: The model names of this provider; the last two are resource names of Vertex AI.

@@ -12,12 +12,12 @@ from pydantic import PrivateAttr
 from newel.models import gemini_request, gemini_settings
 from newel.models.google_client import Clients, Connection, Endpoint
 from newel.utils.streaming_utils import StreamingResponseAggregator
-from newel_kernel.contracts.model import BaseLlm, ModelCapabilities
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.contracts.response import LlmResponse
-from newel_kernel.types.http import HttpRetryOptions
-from newel_kernel.types.response import GenerateContentResponse
-from newel_kernel.types.speech import SpeechConfig
+from newel_kernel import BaseLlm, ModelCapabilities
+from newel_kernel import LlmRequest
+from newel_kernel import LlmResponse
+from newel_types import HttpRetryOptions
+from newel_types import GenerateContentResponse
+from newel_types import SpeechConfig
 
 Responses = AsyncGenerator[LlmResponse, None]
 

@@ -6,11 +6,11 @@ import base64
 import json
 from typing import Any
 
-from newel_kernel.contracts.response import LlmResponse
-from newel_kernel.types.content import Content, FunctionCall, Part
-from newel_kernel.types.reasons import FinishReason
-from newel_kernel.types.response import Candidate, GenerateContentResponse
-from newel_kernel.types.usage import GenerateContentResponseUsageMetadata
+from newel_kernel import LlmResponse
+from newel_types import Content, FunctionCall, Part
+from newel_types import FinishReason
+from newel_types import Candidate, GenerateContentResponse
+from newel_types import GenerateContentResponseUsageMetadata
 
 Json = dict[str, Any]
 

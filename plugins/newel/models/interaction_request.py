@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from newel.models.offline.schemas import json_schema
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.errors import FeatureUnavailableError
-from newel_kernel.types.config import GenerateContentConfig
-from newel_kernel.types.content import Content, Part
-from newel_kernel.types.tools import Tool
+from newel_kernel import LlmRequest
+from newel_kernel import FeatureUnavailableError
+from newel_types import GenerateContentConfig
+from newel_types import Content, Part
+from newel_types import Tool
 
 logger = logging.getLogger(__name__)
 

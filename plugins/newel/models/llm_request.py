@@ -1,5 +1,5 @@
 """What a model is asked."""
 
-from newel_kernel.contracts.request import LlmRequest
+from newel_kernel import LlmRequest
 
 __all__ = ["LlmRequest"]

@@ -1,5 +1,5 @@
 """What a model answers."""
 
-from newel_kernel.contracts.response import LlmResponse
+from newel_kernel import LlmResponse
 
 __all__ = ["LlmResponse"]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from newel.models.script_steps import Step, StepError, as_step
 from newel.models.scripted import ScriptedModel
-from newel_kernel.distribution import line_of, load_yaml
-from newel_kernel.errors import ConfigurationError, ModelError, did_you_mean
+from newel_compose import line_of, load_yaml
+from newel_kernel import ConfigurationError, ModelError, did_you_mean
 
 _REMEDY = "give a YAML or JSON file of steps, as 'script:steps.yaml'"
 _SUFFIXES = (".yaml", ".yml", ".json")

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.contracts.response import LlmResponse
-from newel_kernel.errors import ConfigurationError, ModelError, did_you_mean
-from newel_kernel.types.content import Content, FunctionCall, Part
+from newel_kernel import LlmRequest
+from newel_kernel import LlmResponse
+from newel_kernel import ConfigurationError, ModelError, did_you_mean
+from newel_types import Content, FunctionCall, Part
 
 MALFORMED = ("empty", "nameless_call", "arguments", "foreign")
 KEYS = (

@@ -13,11 +13,11 @@ from pydantic import PrivateAttr
 from newel.models.offline.conversation import read_conversation
 from newel.models.offline.declarations import instruction_text
 from newel.models.script_steps import Expectation, Step, StepError, as_step
-from newel_kernel.contracts.model import BaseLlm
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.contracts.response import LlmResponse
-from newel_kernel.errors import ModelError, did_you_mean
-from newel_kernel.types.content import Content, Part
+from newel_kernel import BaseLlm
+from newel_kernel import LlmRequest
+from newel_kernel import LlmResponse
+from newel_kernel import ModelError, did_you_mean
+from newel_types import Content, Part
 
 
 class ScriptError(ModelError, AssertionError):

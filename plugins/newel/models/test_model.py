@@ -10,9 +10,9 @@ from newel.models.offline.conversation import Conversation, read_conversation
 from newel.models.offline.declarations import EXIT_LOOP, FINISHERS, TRANSFER, answer_schema, declared_tools
 from newel.models.offline.responses import Call, call_response, check_address, text_responses
 from newel.models.offline.schemas import sample
-from newel_kernel.contracts.model import BaseLlm
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.contracts.response import LlmResponse
+from newel_kernel import BaseLlm
+from newel_kernel import LlmRequest
+from newel_kernel import LlmResponse
 
 #: They hand control to somebody else, or wait for somebody: a test run would not come back from them.
 _LEFT_OUT = frozenset((TRANSFER, EXIT_LOOP))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from newel_kernel.lazy import lazy_exports
+from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel.planners.built_in_planner import BuiltInPlanner as BuiltInPlanner
     from newel.planners.plan_re_act_planner import PlanReActPlanner as PlanReActPlanner
-    from newel_kernel.contracts.planner import BasePlanner as BasePlanner
+    from newel.planners.base_planner import BasePlanner as BasePlanner
 
 _WHERE = {
-    "BasePlanner": "newel_kernel.contracts.planner",
+    "BasePlanner": "newel.planners.base_planner",
     "BuiltInPlanner": "newel.planners.built_in_planner",
     "PlanReActPlanner": "newel.planners.plan_re_act_planner",
 }

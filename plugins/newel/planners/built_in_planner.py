@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from newel_kernel.context import Context, ReadonlyContext
-from newel_kernel.contracts.planner import BasePlanner
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.types.config import ThinkingConfig
-from newel_kernel.types.content import Part
-from newel_kernel.types.hot import as_plain
+from newel_kernel import Context, ReadonlyContext
+from newel.planners.base_planner import BasePlanner
+from newel_kernel import LlmRequest
+from newel_types import ThinkingConfig
+from newel_types import Part
+from newel_types import as_plain
 
 
 class BuiltInPlanner(BasePlanner):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from newel_kernel.context import Context, ReadonlyContext
-from newel_kernel.contracts.planner import BasePlanner
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.types.content import Part
+from newel_kernel import Context, ReadonlyContext
+from newel.planners.base_planner import BasePlanner
+from newel_kernel import LlmRequest
+from newel_types import Part
 
 PLANNING_TAG = "/*PLANNING*/"
 REPLANNING_TAG = "/*REPLANNING*/"

@@ -6,7 +6,8 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from newel_kernel import Planner, hookimpl
+from newel.planners.kinds import Planner
+from newel_kernel import hookimpl
 
 _MODULES = {
     "BuiltInPlanner": "newel.planners.built_in_planner",

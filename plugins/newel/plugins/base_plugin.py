@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 if TYPE_CHECKING:
-    from newel_kernel.context import Context
-    from newel_kernel.contracts.agent import BaseAgent
-    from newel_kernel.contracts.request import LlmRequest
-    from newel_kernel.contracts.response import LlmResponse
-    from newel_kernel.contracts.tool import BaseTool
-    from newel_kernel.events import Event
-    from newel_kernel.invocation import InvocationContext
-    from newel_kernel.types.content import Content
+    from newel_kernel import Context
+    from newel_kernel import BaseAgent
+    from newel_kernel import LlmRequest
+    from newel_kernel import LlmResponse
+    from newel_kernel import BaseTool
+    from newel_kernel import Event
+    from newel_kernel import InvocationContext
+    from newel_types import Content
 
 Method = TypeVar("Method")
 

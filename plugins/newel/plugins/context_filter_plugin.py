@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from newel.plugins.base_plugin import BasePlugin
 from newel_kernel import Context, LlmRequest, LlmResponse
-from newel_kernel.types.content import Content, SharedContents
+from newel_types import Content, SharedContents
 
 _log = logging.getLogger(__name__)
 

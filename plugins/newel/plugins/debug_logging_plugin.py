@@ -14,8 +14,8 @@ from pydantic import BaseModel
 
 from newel.plugins.base_plugin import BasePlugin
 from newel_kernel import BaseAgent, BaseTool, Context, Event, InvocationContext, LlmRequest, LlmResponse, seam
-from newel_kernel.types.content import Content
-from newel_kernel.types.hot import Hot
+from newel_types import Content
+from newel_types import Record
 
 
 class DebugLoggingPlugin(BasePlugin):
@@ -143,7 +143,7 @@ def _plain(value: Any) -> Any:
     """`value` as YAML can hold it; bytes are only counted."""
     if isinstance(value, bytes):
         return f"<{len(value)} bytes>"
-    if isinstance(value, (BaseModel, Hot)):
+    if isinstance(value, (BaseModel, Record)):
         return _plain(value.model_dump(exclude_none=True))
     if isinstance(value, Mapping):
         return {str(key): _plain(one) for key, one in value.items()}

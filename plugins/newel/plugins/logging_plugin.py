@@ -6,7 +6,7 @@ from typing import Any
 
 from newel.plugins.base_plugin import BasePlugin
 from newel_kernel import BaseAgent, BaseTool, Context, Event, InvocationContext, LlmRequest, LlmResponse
-from newel_kernel.types.content import Content
+from newel_types import Content
 
 _MOST = 200
 

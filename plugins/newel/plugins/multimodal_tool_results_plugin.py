@@ -6,7 +6,7 @@ from typing import Any
 
 from newel.plugins.base_plugin import BasePlugin
 from newel_kernel import BaseTool, Context, InvocationContext, LlmRequest, LlmResponse
-from newel_kernel.types.content import Part
+from newel_types import Part
 
 #: Invocation note: agent and branch -> the parts that wait for the next request.
 _WAITING = "multimodal_tool_results"

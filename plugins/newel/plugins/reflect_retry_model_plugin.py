@@ -9,7 +9,7 @@ from typing import Any
 
 from newel.plugins.base_plugin import BasePlugin
 from newel_kernel import Context, LlmRequest, LlmResponse
-from newel_kernel.errors import ConfigurationError, LlmCallsLimitExceededError
+from newel_kernel import ConfigurationError, LlmCallsLimitExceededError
 
 
 class ReflectAndRetryModelPlugin(BasePlugin):

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from newel.plugins.base_plugin import BasePlugin
 from newel_kernel import BaseTool, Context, InvocationContext
-from newel_kernel.errors import ConfigurationError
+from newel_kernel import ConfigurationError
 
 REFLECT_AND_RETRY_RESPONSE_TYPE = "ERROR_HANDLED_BY_REFLECT_AND_RETRY_PLUGIN"
 GLOBAL_SCOPE_KEY = "__global_reflect_and_retry_scope__"

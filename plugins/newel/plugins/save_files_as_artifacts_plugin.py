@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from newel.plugins.base_plugin import BasePlugin
 from newel_kernel import BaseAgent, Context, InvocationContext
-from newel_kernel.types.content import Content, Part
-from newel_kernel.types.media import Blob, FileData
+from newel_types import Content, Part
+from newel_types import Blob, FileData
 
 _log = logging.getLogger(__name__)
 #: Schemes of addresses that a model's provider can fetch itself.

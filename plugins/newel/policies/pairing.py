@@ -12,8 +12,8 @@ from asyncio import CancelledError
 from collections.abc import Sequence
 
 from newel_kernel import Epilogue, Event, InvocationContext, Prologue, Session, hookimpl
-from newel_kernel.routing import is_delegate
-from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel_kernel import is_delegate
+from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 CANCELLED = "The tool call was cancelled; whether it took effect is not known."
 WAITING = "The agent waits for an answer of the user, and has no result yet."

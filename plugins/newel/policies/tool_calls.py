@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from newel.policies.plain_data import clean_text, plain, text_of
 from newel_kernel import InvocationContext, LlmRequest, LlmResponse, ResponseProcessor, hookimpl
-from newel_kernel.types.content import FunctionCall
+from newel_types import FunctionCall
 
 MOST_NAME = 200
 

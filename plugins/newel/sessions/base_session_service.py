@@ -1,5 +1,5 @@
 """The contract of a session store."""
 
-from newel_kernel.contracts.services import BaseSessionService, GetSessionConfig, ListSessionsResponse
+from newel_kernel import BaseSessionService, GetSessionConfig, ListSessionsResponse
 
 __all__ = ["BaseSessionService", "GetSessionConfig", "ListSessionsResponse"]

@@ -9,11 +9,11 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
-from newel_kernel.contracts.services import apply_to_state, trim_temp
-from newel_kernel.errors import FencedError, SessionError, StaleSessionError
-from newel_kernel.events import Event, freeze_event
-from newel_kernel.session import Session
-from newel_kernel.types.hot import FrozenError
+from newel_kernel import apply_to_state, trim_temp
+from newel_kernel import FencedError, SessionError, StaleSessionError
+from newel_kernel import Event, freeze_event
+from newel_kernel import Session
+from newel_types import FrozenError
 
 #: App name, user id and session id.
 Key: TypeAlias = tuple[str, str, str]

@@ -6,17 +6,12 @@ from typing import Any
 
 from newel.sessions.event_log import EventLog, check_append, check_keys, committed, fenced
 from newel_kernel import seam
-from newel_kernel.contracts.services import (
-    BaseSessionService,
-    GetSessionConfig,
-    ListSessionsResponse,
-    check_pairing,
-)
-from newel_kernel.errors import AlreadyExistsError, FencedError, SessionNotFoundError
-from newel_kernel.events import Event, freeze_event
-from newel_kernel.session import Session
-from newel_kernel.state import apply_delta, merge_scopes, split_by_scope
-from newel_kernel.types.hot import deep_copy
+from newel_kernel import BaseSessionService, GetSessionConfig, ListSessionsResponse, check_pairing
+from newel_kernel import AlreadyExistsError, FencedError, SessionNotFoundError
+from newel_kernel import Event, freeze_event
+from newel_kernel import Session
+from newel_kernel import apply_delta, merge_scopes, split_by_scope
+from newel_types import deep_copy
 
 Scope = dict[str, Any]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from newel.sessions.in_memory_session_service import InMemorySessionService
-from newel_kernel import SessionBackend, hookimpl
+from newel.sessions.kinds import SessionBackend
+from newel_kernel import hookimpl
 
 
 @hookimpl

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from newel import sessions
-from newel_kernel import SessionBackend, hookimpl
+from newel.sessions.kinds import SessionBackend
+from newel_kernel import hookimpl
 
 
 @hookimpl

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from newel_kernel.contracts.services import BaseArtifactService
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.events import Event, EventActions
-from newel_kernel.invocation import new_invocation_id
-from newel_kernel.session import Session
-from newel_kernel.types.content import Part
-from newel_kernel.types.hot import deep_copy
-from newel_kernel.types.media import Blob
+from newel.artifacts.base_artifact_service import BaseArtifactService
+from newel_kernel import ConfigurationError
+from newel_kernel import Event, EventActions
+from newel_kernel import new_invocation_id
+from newel_kernel import Session
+from newel_types import Part
+from newel_types import deep_copy
+from newel_types import Blob
 
 _SHARED = ("app:", "user:", "temp:")
 

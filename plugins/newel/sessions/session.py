@@ -1,5 +1,5 @@
 """One conversation."""
 
-from newel_kernel.session import Session
+from newel_kernel import Session
 
 __all__ = ["Session"]

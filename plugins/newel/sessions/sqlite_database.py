@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from urllib.parse import unquote
 
-from newel_kernel.errors import ConfigurationError, SessionError
+from newel_kernel import ConfigurationError, SessionError
 
 MEMORY = ":memory:"
 #: Marks the file as ours ("mort"), so that another program's database is not taken for an empty one of ours.

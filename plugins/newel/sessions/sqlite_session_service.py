@@ -30,10 +30,10 @@ from newel.sessions.sqlite_statements import (
 from newel.sessions.sqlite_writer import SqliteWriter
 from newel.sessions.stored_form import encode_event
 from newel_kernel import seam
-from newel_kernel.contracts.services import BaseSessionService, GetSessionConfig, ListSessionsResponse
-from newel_kernel.errors import SessionNotFoundError, StaleSessionError
-from newel_kernel.events import Event
-from newel_kernel.session import Session
+from newel_kernel import BaseSessionService, GetSessionConfig, ListSessionsResponse
+from newel_kernel import SessionNotFoundError, StaleSessionError
+from newel_kernel import Event
+from newel_kernel import Session
 
 #: Reading this many events takes about a millisecond; more are read in a thread.
 _FEW_EVENTS = 200

@@ -11,16 +11,10 @@ from typing import Any, NamedTuple, TypeAlias
 from newel.sessions.event_log import EventLog, fenced
 from newel.sessions.sqlite_writer import Batch
 from newel.sessions.stored_form import StoredEvent, decode_event, decode_value, encode_value
-from newel_kernel.contracts.services import GetSessionConfig, check_pairing
-from newel_kernel.errors import (
-    AlreadyExistsError,
-    FencedError,
-    SessionError,
-    SessionNotFoundError,
-    StaleSessionError,
-)
-from newel_kernel.events import Event
-from newel_kernel.state import merge_scopes, split_by_scope
+from newel_kernel import GetSessionConfig, check_pairing
+from newel_kernel import AlreadyExistsError, FencedError, SessionError, SessionNotFoundError, StaleSessionError
+from newel_kernel import Event
+from newel_kernel import merge_scopes, split_by_scope
 
 State: TypeAlias = dict[str, Any]
 #: One scope's keys with their stored values.

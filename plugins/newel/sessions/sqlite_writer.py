@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 from newel.sessions.event_log import EventLog
 from newel.sessions.sqlite_database import SqliteDatabase
-from newel_kernel.errors import SessionError
-from newel_kernel.events import Event
+from newel_kernel import SessionError
+from newel_kernel import Event
 
 T = TypeVar("T")
 _MOST_PER_COMMIT = 500

@@ -1,5 +1,5 @@
 """The state of a session."""
 
-from newel_kernel.state import State
+from newel_kernel import State
 
 __all__ = ["State"]

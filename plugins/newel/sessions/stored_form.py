@@ -15,8 +15,8 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from newel_kernel.errors import SessionError
-from newel_kernel.events import Event, freeze_event
+from newel_kernel import SessionError
+from newel_kernel import Event, freeze_event
 
 # The JSON reader gives up at 200 levels; below this one the depth is not what is wrong with a value.
 _DEEP = 150

@@ -18,7 +18,7 @@ from newel.telemetry.metrics import Metrics
 from newel.telemetry.source import Source
 from newel.telemetry.spans import Begun, Spans
 from newel_kernel import Observer, Operation, Signal
-from newel_kernel.observation import current
+from newel_kernel import current_operation
 
 if TYPE_CHECKING:
     from newel.telemetry.plugin import Settings
@@ -72,7 +72,7 @@ class Recorder:
         above = self._open.get(parent.id) if parent is not None else None
         known = above.span if above is not None else None
         # Begun in a step of the parent: what is current there is the parent's span, or a span of the user's in it.
-        span = spans.begin(operation, known, here=current.get() is parent)
+        span = spans.begin(operation, known, here=current_operation.get() is parent)
         self._open[operation.id] = Begun(operation, span)
         if span.is_recording() and self._settings.captures():
             span.set_attributes(attributes.content_given(operation, self._settings.max_text))
@@ -122,7 +122,7 @@ _recorders: WeakSet[Recorder] = WeakSet()
 
 def note_failure(error: BaseException) -> None:
     """Keep the failure of the tool call that is running, which may end well because a hook answers it."""
-    operation = current.get()
+    operation = current_operation.get()
     if operation is not None and operation.kind == "tool":
         for recorder in _recorders:
             recorder.failed(operation, error)

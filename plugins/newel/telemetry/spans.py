@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 from newel.telemetry import attributes
 from newel_kernel import Operation
-from newel_kernel.observation import current
+from newel_kernel import current_operation
 
 #: The GenAI conventions whose names the attributes have.
 SCHEMA = "https://opentelemetry.io/schemas/1.37.0"
@@ -77,7 +77,7 @@ class Spans:
         try:
             yield
         finally:
-            if current.get() is begun.operation:  # not where garbage is collected that was left unfinished
+            if current_operation.get() is begun.operation:  # not where garbage is collected that was left unfinished
                 begun.around = self._context.get_current()
                 self._context.detach(token)
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from newel.models.scripted import ScriptedModel
     from newel.testing.gemini_server import GeminiServer
-    from newel_kernel.composition import Composition
-    from newel_kernel.distribution import Distribution
+    from newel_compose import Composition
+    from newel_compose import Distribution
 
 #: Variables that would lead the SDK elsewhere.
 _ELSEWHERE = (
@@ -54,7 +54,7 @@ def gemini_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[GeminiServer]:
 @pytest.fixture
 def composed() -> Compose:
     """Composes a distribution anew: ``composed("adk", plugins=[...])``."""
-    from newel_kernel.host import compose  # noqa: PLC0415 - as above
+    from newel_compose import compose  # noqa: PLC0415 - as above
 
     return compose
 

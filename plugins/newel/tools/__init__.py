@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from newel_kernel.lazy import lazy_exports
+from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel.tools.agent_tool import AgentTool as AgentTool
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from newel.tools.server_tools import url_context as url_context
     from newel.tools.transfer_to_agent_tool import TransferToAgentTool as TransferToAgentTool
     from newel.tools.transfer_to_agent_tool import transfer_to_agent as transfer_to_agent
-    from newel_kernel.context import ToolContext as ToolContext
-    from newel_kernel.contracts.tool import BaseTool as BaseTool
-    from newel_kernel.contracts.tool import BaseToolset as BaseToolset
-    from newel_kernel.events import ToolConfirmation as ToolConfirmation
+    from newel_kernel import ToolContext as ToolContext
+    from newel_kernel import BaseTool as BaseTool
+    from newel_kernel import BaseToolset as BaseToolset
+    from newel_kernel import ToolConfirmation as ToolConfirmation
 
     get_user_choice = get_user_choice_tool
     load_artifacts = load_artifacts_tool
@@ -51,8 +51,8 @@ _WHERE = {
     "AgentTool": "newel.tools.agent_tool",
     "AuthenticatedFunctionTool": "newel.tools.authenticated_function_tool",
     "BaseAuthenticatedTool": "newel.tools.base_authenticated_tool",
-    "BaseTool": "newel_kernel.contracts.tool",
-    "BaseToolset": "newel_kernel.contracts.tool",
+    "BaseTool": "newel_kernel",
+    "BaseToolset": "newel_kernel",
     "CodeExecutionTool": "newel.tools.server_tools",
     "EnterpriseWebSearchTool": "newel.tools.server_tools",
     "ExampleTool": "newel.tools.example_tool",
@@ -65,8 +65,8 @@ _WHERE = {
     "LongRunningFunctionTool": "newel.tools.long_running_tool",
     "PreloadMemoryTool": "newel.tools.preload_memory_tool",
     "ServerTool": "newel.tools.server_tools",
-    "ToolConfirmation": "newel_kernel.events",
-    "ToolContext": "newel_kernel.context",
+    "ToolConfirmation": "newel_kernel",
+    "ToolContext": "newel_kernel",
     "TransferToAgentTool": "newel.tools.transfer_to_agent_tool",
     "UrlContextTool": "newel.tools.server_tools",
     "VertexAiSearchTool": "newel.tools.server_tools",

@@ -13,13 +13,13 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from newel_kernel.context import Context
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
-from newel_kernel.runner import Runner
-from newel_kernel.session import Session
-from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
-from newel_kernel.types.hot import deep_copy
+from newel_kernel import Context
+from newel_kernel import Event
+from newel_kernel import InvocationContext
+from newel_kernel import Runner
+from newel_kernel import Session
+from newel_types import Content, FunctionCall, FunctionResponse, Part
+from newel_types import deep_copy
 
 #: Under this key, the invocation's notes hold the calls that have ended: (call id, session id).
 ENDED = "agent_calls.ended"

@@ -15,16 +15,16 @@ from newel.agents.llm_agent import validated
 from newel.tools.agent_call import AgentCall
 from newel.tools.forwarded_artifacts import ForwardedArtifacts
 from newel.tools.function_schema import without_titles
-from newel_kernel.composition import Composition
-from newel_kernel.context import Context
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.contracts.tool import BaseTool
-from newel_kernel.events import Event
-from newel_kernel.host import compose
-from newel_kernel.runner import Runner
-from newel_kernel.types.content import Content, Part
-from newel_kernel.types.hot import deep_copy
-from newel_kernel.types.tools import FunctionDeclaration
+from newel_compose import Composition
+from newel_kernel import Context
+from newel_kernel import BaseAgent
+from newel_kernel import BaseTool
+from newel_kernel import Event
+from newel_compose import compose
+from newel_kernel import Runner
+from newel_types import Content, Part
+from newel_types import deep_copy
+from newel_types import FunctionDeclaration
 
 _log = logging.getLogger(__name__)
 

@@ -14,8 +14,8 @@ from newel.tools.base_authenticated_tool import PENDING
 from newel.tools.function_arguments import Arguments
 from newel.tools.function_schema import Shape
 from newel.tools.function_tool import FunctionTool
-from newel_kernel.context import ToolContext
-from newel_kernel.types.auth import AuthConfig
+from newel_kernel import ToolContext
+from newel_types import AuthConfig
 
 CREDENTIAL = "credential"
 

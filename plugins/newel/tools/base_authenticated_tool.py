@@ -6,9 +6,9 @@ from typing import Any
 
 from newel.auth.credential_manager import CredentialManager
 from newel.auth.secrecy import guarded
-from newel_kernel.context import ToolContext
-from newel_kernel.contracts.tool import BaseTool
-from newel_kernel.types.auth import AuthConfig, AuthCredential
+from newel_kernel import ToolContext
+from newel_kernel import BaseTool
+from newel_types import AuthConfig, AuthCredential
 
 #: What the model is told while the user is asked.
 PENDING = "Pending User Authorization."

@@ -1,5 +1,5 @@
 """The base of every tool."""
 
-from newel_kernel.contracts.tool import BaseTool, Effect
+from newel_kernel import BaseTool, Effect
 
 __all__ = ["BaseTool", "Effect"]

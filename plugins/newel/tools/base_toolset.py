@@ -1,5 +1,5 @@
 """The base of a provider of tools."""
 
-from newel_kernel.contracts.tool import BaseToolset
+from newel_kernel import BaseToolset
 
 __all__ = ["BaseToolset"]

@@ -9,7 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from newel_kernel import BaseAgent, ToolAdapter, ToolFactory, hookimpl
+from newel_kernel import BaseAgent, hookimpl
+from newel.tools.kinds import ToolAdapter, ToolFactory
 
 _READY = {
     "code_execution": "newel.tools.server_tools:code_execution",

@@ -8,11 +8,11 @@ from typing import Any
 
 from newel.examples.base_example_provider import BaseExampleProvider
 from newel.examples.example import Example
-from newel_kernel.context import Context
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.contracts.tool import BaseTool
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.types.content import Content, Part
+from newel_kernel import Context
+from newel_kernel import LlmRequest
+from newel_kernel import BaseTool
+from newel_kernel import ConfigurationError
+from newel_types import Content, Part
 
 _OPENING = "<EXAMPLES>\nThese are examples of messages and of good responses to them, tool calls included."
 _CLOSING = "</EXAMPLES>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newel_kernel.context import ToolContext
+from newel_kernel import ToolContext
 
 
 def exit_loop(tool_context: ToolContext) -> None:

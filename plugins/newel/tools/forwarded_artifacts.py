@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from newel_kernel.context import Context
-from newel_kernel.contracts.services import ArtifactVersion, BaseArtifactService
-from newel_kernel.errors import FeatureUnavailableError
-from newel_kernel.types.content import Part
+from newel_kernel import Context
+from newel.artifacts.base_artifact_service import ArtifactVersion, BaseArtifactService
+from newel_kernel import FeatureUnavailableError
+from newel_types import Part
 
 
 class ForwardedArtifacts(BaseArtifactService):

@@ -11,8 +11,8 @@ import docstring_parser
 from pydantic import ConfigDict, Field, create_model
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
-from newel_kernel.context import ReadonlyContext
-from newel_kernel.errors import ConfigurationError
+from newel_kernel import ReadonlyContext
+from newel_kernel import ConfigurationError
 
 #: Injected by name where no annotation says so.
 CONTEXT_NAME = "tool_context"

@@ -8,11 +8,11 @@ from typing import Any
 
 from newel.tools.function_arguments import Arguments
 from newel.tools.function_schema import Shape, document, parameters_schema, shape_of, split_document
-from newel_kernel.context import Context
-from newel_kernel.contracts.tool import BaseTool, Effect
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.types.hot import ATOMS
-from newel_kernel.types.tools import FunctionDeclaration
+from newel_kernel import Context
+from newel_kernel import BaseTool, Effect
+from newel_kernel import ConfigurationError
+from newel_types import ATOMS
+from newel_types import FunctionDeclaration
 
 
 class FunctionTool(BaseTool):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from newel.tools.long_running_tool import LongRunningFunctionTool
-from newel_kernel.context import ToolContext
+from newel_kernel import ToolContext
 
 
 def get_user_choice(options: list[str], tool_context: ToolContext) -> str | None:

@@ -9,10 +9,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from newel.tools.function_schema import without_titles
-from newel_kernel.context import Context
-from newel_kernel.contracts.tool import BaseTool
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.types.tools import FunctionDeclaration
+from newel_kernel import Context
+from newel_kernel import BaseTool
+from newel_kernel import ConfigurationError
+from newel_types import FunctionDeclaration
 
 _TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 

@@ -6,11 +6,11 @@ import json
 import logging
 from typing import Any
 
-from newel_kernel.context import Context
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.contracts.tool import BaseTool, Effect
-from newel_kernel.types.content import Content, Part
-from newel_kernel.types.tools import FunctionDeclaration
+from newel_kernel import Context
+from newel_kernel import LlmRequest
+from newel_kernel import BaseTool, Effect
+from newel_types import Content, Part
+from newel_types import FunctionDeclaration
 
 _log = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from typing import Any
 from pydantic import BaseModel, Field, field_serializer
 
 from newel.tools.function_tool import FunctionTool
-from newel_kernel.context import Context, ToolContext
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.contracts.tool import Effect
+from newel_kernel import Context, ToolContext
+from newel_kernel import LlmRequest
+from newel_kernel import Effect
 
 _INSTRUCTION = (
     "You have a memory of earlier conversations with the user. Where a question may depend on them, call "

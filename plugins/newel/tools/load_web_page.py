@@ -6,7 +6,7 @@ from typing import Any
 
 from newel.net_guard import DEFAULT, FetchError, Policy, Reply, UrlRefusedError, fetch
 from newel.tools.page_text import decoded, text_of
-from newel_kernel.context import ToolContext
+from newel_kernel import ToolContext
 
 _PAGES = ("text/html", "application/xhtml+xml", "")
 _TEXTS = ("text/", "application/json", "application/xml", "application/rss+xml", "application/atom+xml")

@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from newel_kernel import ToolAdapter, hookimpl
+from newel.tools.kinds import ToolAdapter
+from newel_kernel import hookimpl
 
 
 class Settings(BaseModel, extra="forbid"):

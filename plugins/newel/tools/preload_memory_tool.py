@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from newel_kernel.context import Context
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.contracts.tool import BaseTool
+from newel_kernel import Context
+from newel_kernel import LlmRequest
+from newel_kernel import BaseTool
 
 _log = logging.getLogger(__name__)
 

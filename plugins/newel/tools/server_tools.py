@@ -5,19 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-from newel_kernel.context import Context, ReadonlyContext
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.contracts.tool import BaseTool
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.types.retrieval import Retrieval, VertexAISearch
-from newel_kernel.types.server_tools import (
-    EnterpriseWebSearch,
-    GoogleMaps,
-    GoogleSearch,
-    ToolCodeExecution,
-    UrlContext,
-)
-from newel_kernel.types.tools import Tool
+from newel_kernel import Context, ReadonlyContext
+from newel_kernel import LlmRequest
+from newel_kernel import BaseTool
+from newel_kernel import ConfigurationError
+from newel_types import Retrieval, VertexAISearch
+from newel_types import EnterpriseWebSearch, GoogleMaps, GoogleSearch, ToolCodeExecution, UrlContext
+from newel_types import Tool
 
 
 class ServerTool(BaseTool):

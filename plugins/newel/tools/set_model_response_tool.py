@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from newel_kernel.context import Context
-from newel_kernel.contracts.tool import BaseTool
-from newel_kernel.types.tools import FunctionDeclaration
+from newel_kernel import Context
+from newel_kernel import BaseTool
+from newel_types import FunctionDeclaration
 
 NAME = "set_model_response"
 

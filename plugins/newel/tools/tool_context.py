@@ -1,5 +1,5 @@
 """The context of a tool call."""
 
-from newel_kernel.context import ToolContext
+from newel_kernel import ToolContext
 
 __all__ = ["ToolContext"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from newel.tools.function_tool import FunctionTool
-from newel_kernel.context import ToolContext
-from newel_kernel.types.tools import FunctionDeclaration
+from newel_kernel import ToolContext
+from newel_types import FunctionDeclaration
 
 
 def transfer_to_agent(agent_name: str, tool_context: ToolContext) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from newel_kernel.contracts.services import BaseSessionService
-from newel_kernel.errors import SessionNotFoundError
-from newel_kernel.events import Event
-from newel_kernel.types.cache_metadata import CacheMetadata
+from newel_kernel import BaseSessionService
+from newel_kernel import SessionNotFoundError
+from newel_kernel import Event
+from newel_types import CacheMetadata
 
 
 class CachePerformanceAnalyzer:

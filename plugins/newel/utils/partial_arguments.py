@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
-from newel_kernel.errors import ModelError
-from newel_kernel.types.media import PartialArg
+from newel_kernel import ModelError
+from newel_types import PartialArg
 
 _STEP = re.compile(
     r"""

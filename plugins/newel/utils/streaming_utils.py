@@ -6,12 +6,12 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from newel.utils.partial_arguments import merge_pieces
-from newel_kernel.contracts.response import LlmResponse
-from newel_kernel.loop import new_call_id
-from newel_kernel.types.content import Content, FunctionCall, Part
-from newel_kernel.types.hot import deep_copy
-from newel_kernel.types.reasons import FinishReason
-from newel_kernel.types.response import GenerateContentResponse
+from newel_kernel import LlmResponse
+from newel_kernel import new_call_id
+from newel_types import Content, FunctionCall, Part
+from newel_types import deep_copy
+from newel_types import FinishReason
+from newel_types import GenerateContentResponse
 
 #: Facts about the whole answer; of each, the last one that a chunk brings counts.
 _FACTS = (

@@ -12,7 +12,7 @@ from newel.workflow._retry_config import RetryConfig
 from newel.workflow.coercion import fit_plain
 from newel.workflow.context import NodeContext, Run
 from newel.workflow.state_schema import Schema
-from newel_kernel.events import Event
+from newel_kernel import Event
 
 
 class BaseNode(BaseModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from newel.events.request_input import RequestInput
-from newel_kernel.errors import NewelError, NodeTimeoutError, StateSchemaError
+from newel_kernel import NewelError, NodeTimeoutError, StateSchemaError
 
 __all__ = ["DynamicNodeFailError", "NodeInterruptedError", "NodeTimeoutError", "StateSchemaError"]
 

@@ -15,9 +15,9 @@ from newel.workflow._retry_config import RetryConfig
 from newel.workflow.binding import Binding, Source
 from newel.workflow.coercion import plain
 from newel.workflow.context import Run
-from newel_kernel.events import Event
-from newel_kernel.types.content import Content
-from newel_kernel.types.hot import ATOMS
+from newel_kernel import Event
+from newel_types import Content
+from newel_types import ATOMS
 
 
 class FunctionNode(BaseNode):

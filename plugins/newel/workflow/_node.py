@@ -11,7 +11,7 @@ from newel.workflow._parallel_worker import ParallelWorker
 from newel.workflow._retry_config import RetryConfig
 from newel.workflow.context import NodeContext, Run
 from newel.workflow.factory import build_node
-from newel_kernel.events import Event
+from newel_kernel import Event
 
 __all__ = ["START", "Node", "node"]
 

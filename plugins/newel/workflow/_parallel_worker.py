@@ -13,7 +13,7 @@ from newel.workflow._errors import NodeInterruptedError
 from newel.workflow._retry_config import RetryConfig
 from newel.workflow.context import ChildRun, Run
 from newel.workflow.factory import build_node
-from newel_kernel.events import Event
+from newel_kernel import Event
 
 
 class ParallelWorker(BaseNode):

@@ -7,8 +7,8 @@ from typing import Any
 
 from newel.workflow._base_node import BaseNode
 from newel.workflow.context import NodeContext
-from newel_kernel.contracts.tool import BaseTool
-from newel_kernel.seam import new_id
+from newel_kernel import BaseTool
+from newel_kernel import new_id
 
 
 class ToolNode(BaseNode):

@@ -20,11 +20,11 @@ from newel.workflow.graph_run import GraphRun
 from newel.workflow.node_run import NodeRun
 from newel.workflow.root_run import run_root
 from newel.workflow.state_schema import declared
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.contracts.tool import BaseToolset
-from newel_kernel.errors import StateSchemaError
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
+from newel_kernel import BaseAgent
+from newel_kernel import BaseToolset
+from newel_kernel import StateSchemaError
+from newel_kernel import Event
+from newel_kernel import InvocationContext
 
 
 class Workflow(BaseAgent, BaseNode):

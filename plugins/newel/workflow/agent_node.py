@@ -9,9 +9,9 @@ from typing import Any
 from newel.agents.isolated import Outcome, finishes, run_isolated
 from newel.workflow._base_node import BaseNode
 from newel.workflow.context import Run
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
+from newel_kernel import BaseAgent
+from newel_kernel import Event
+from newel_kernel import InvocationContext
 
 
 class _Pausing:

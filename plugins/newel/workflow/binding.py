@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from newel.workflow.coercion import fit
 from newel.workflow.context import Run
-from newel_kernel.context import ReadonlyContext
-from newel_kernel.types.content import Content
+from newel_kernel import ReadonlyContext
+from newel_types import Content
 
 CONTEXT_NAMES = ("ctx", "tool_context")
 INPUT_NAME = "node_input"

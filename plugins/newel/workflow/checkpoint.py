@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from newel.workflow.place import Place
-from newel_kernel.events import Event, EventActions, NodeInfo
+from newel_kernel import Event, EventActions, NodeInfo
 
 
 class Checkpoint:

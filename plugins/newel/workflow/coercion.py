@@ -9,8 +9,8 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
-from newel_kernel.types.content import Content
-from newel_kernel.types.hot import ATOMS, Hot
+from newel_types import Content
+from newel_types import ATOMS, Record
 
 
 def fit(value: object, hint: object) -> object:
@@ -74,7 +74,7 @@ def plain(value: Any) -> Any:
         return tuple(plain(entry) for entry in value)
     if isinstance(value, BaseModel):
         return value.model_dump()
-    if isinstance(value, Hot):
+    if isinstance(value, Record):
         return value.model_dump(mode="json", exclude_none=True)
     return value
 

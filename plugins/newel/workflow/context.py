@@ -14,10 +14,10 @@ from newel.workflow.outcome import Outcome
 from newel.workflow.place import Place, Placement
 from newel.workflow.state_schema import CheckedState, Schema
 from newel.workflow.tree import Tree
-from newel_kernel.context import Context
-from newel_kernel.events import Event
-from newel_kernel.state import State
-from newel_kernel.types.content import Content
+from newel_kernel import Context
+from newel_kernel import Event
+from newel_kernel import State
+from newel_types import Content
 
 
 class AnyNode(Protocol):

@@ -10,8 +10,8 @@ from newel.workflow.outcome import Outcome
 from newel.workflow.place import Place
 from newel.workflow.state_schema import Schema, check_delta
 from newel.workflow.tree import Tree
-from newel_kernel.events import Event, EventActions, NodeInfo
-from newel_kernel.types.hot import ATOMS
+from newel_kernel import Event, EventActions, NodeInfo
+from newel_types import ATOMS
 
 
 class Emitter:

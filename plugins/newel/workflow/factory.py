@@ -8,8 +8,8 @@ from newel.workflow._base_node import START, START_NAME, BaseNode
 from newel.workflow._function_node import FunctionNode
 from newel.workflow._tool_node import ToolNode
 from newel.workflow.agent_node import AgentNode
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.contracts.tool import BaseTool
+from newel_kernel import BaseAgent
+from newel_kernel import BaseTool
 
 
 def build_node(node_like: object, **changes: Any) -> BaseNode:

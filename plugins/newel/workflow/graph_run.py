@@ -19,9 +19,9 @@ from newel.workflow.meeting import PRODUCED, Handover, Meeting, committed
 from newel.workflow.node_run import NodeRun, Stop
 from newel.workflow.outputs import Held, Outputs
 from newel.workflow.step import Step
-from newel_kernel.events import Event
-from newel_kernel.observation import current
-from newel_kernel.types.hot import ATOMS
+from newel_kernel import Event
+from newel_kernel import current_operation
+from newel_types import ATOMS
 
 Events = AsyncGenerator[Event, None]
 _NOTHING: list[Event] = []
@@ -40,7 +40,7 @@ class GraphRun:
         self._agenda = Agenda(run, graph, self._meeting, self._outputs)
         self._tasks: dict[asyncio.Task[object], NodeRun] = {}
         #: Whether every run is to be an operation that plugins hear of.
-        self._observed = current.get() is not None
+        self._observed = current_operation.get() is not None
 
     @property
     def outputs(self) -> Sequence[object]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from newel.workflow.answers import Schema
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
-from newel_kernel.types.content import Content
+from newel_kernel import Event
+from newel_kernel import InvocationContext
+from newel_types import Content
 
 _NOTE = "newel.workflow.journal"
 

@@ -12,7 +12,7 @@ from contextlib import aclosing
 from typing import TypeVar
 
 from newel_kernel import seam
-from newel_kernel.events import Event
+from newel_kernel import Event
 
 T = TypeVar("T")
 #: What `Meeting.produce` returns, and nothing else does.

@@ -23,8 +23,8 @@ from newel.workflow.place import Place, Placement
 from newel.workflow.recollection import recollect
 from newel.workflow.timeout import limited
 from newel.workflow.tree import Tree
-from newel_kernel.events import Event
-from newel_kernel.observation import current
+from newel_kernel import Event
+from newel_kernel import current_operation
 
 Events = AsyncGenerator[Event, None]
 
@@ -91,7 +91,7 @@ class NodeRun(Emitter):
         whatever the node's code raised.
         """
         events = self._attempts(failure)
-        if (parent := current.get()) is not None:
+        if (parent := current_operation.get()) is not None:
             ctx = self.tree.invocation
             return parent.child("node", self.node.name, ctx, subject=self.node, given=self.input).stream(events)
         return events

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from newel.workflow.node_run import NodeRun
 from newel.workflow.place import Place
-from newel_kernel.events import Event
+from newel_kernel import Event
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from newel_kernel.events import Event, NodeInfo
+from newel_kernel import Event, NodeInfo
 
 
 class Placement(TypedDict, total=False):

@@ -10,7 +10,7 @@ from newel.workflow._base_node import BaseNode
 from newel.workflow.answers import Schema, answer_value
 from newel.workflow.journal import Journal, Record
 from newel.workflow.place import Place
-from newel_kernel.events import Event
+from newel_kernel import Event
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from newel.workflow._errors import DynamicNodeFailError
 from newel.workflow.meeting import Meeting, committed
 from newel.workflow.node_run import NodeRun
 from newel.workflow.tree import Tree
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
+from newel_kernel import BaseAgent
+from newel_kernel import Event
+from newel_kernel import InvocationContext
 
 Events = AsyncGenerator[Event, None]
 _RUNS = "newel.workflow.root_runs"

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from newel_kernel.errors import StateSchemaError
-from newel_kernel.state import State
+from newel_kernel import StateSchemaError
+from newel_kernel import State
 
 Schema: TypeAlias = type[BaseModel]
 _SCOPES = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX)

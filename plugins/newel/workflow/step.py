@@ -8,7 +8,7 @@ from newel.workflow._base_node import BaseNode
 from newel.workflow._function_node import FunctionNode
 from newel.workflow.context import Run
 from newel.workflow.edges import DEFAULT_ROUTE
-from newel_kernel.events import Event
+from newel_kernel import Event
 
 
 class Step:

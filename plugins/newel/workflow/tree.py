@@ -7,8 +7,8 @@ import asyncio
 from newel.workflow.checkpoint import Checkpoint
 from newel.workflow.journal import Journal, journal_of
 from newel.workflow.place import Place
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
+from newel_kernel import Event
+from newel_kernel import InvocationContext
 
 
 class Tree:

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
-from newel_kernel.types.content import Content, FrozenContent, Part, freeze
+from newel_types import Content, FrozenContent, Part, freeze
 from newel_redact.masking import Masker, Tally
 from newel_redact.patterns import Kind
 

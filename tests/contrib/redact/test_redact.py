@@ -16,11 +16,11 @@ from newel.models.scripted import ScriptedModel
 from newel.plugins import BasePlugin
 from newel.runners import Runner
 from newel_kernel import BaseTool
-from newel_kernel.composition import Composition
-from newel_kernel.context import ToolContext
-from newel_kernel.events import Event
-from newel_kernel.host import compose
-from newel_kernel.types.content import FrozenContent, FunctionCall
+from newel_compose import Composition
+from newel_kernel import ToolContext
+from newel_kernel import Event
+from newel_compose import compose
+from newel_types import FrozenContent, FunctionCall
 from newel_redact import plugin
 
 ADDRESS = "ann@example.com"

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from newel_kernel.types import Content, Part
-from newel_kernel.types.content import FrozenContent, SharedContents, freeze
+from newel_types import Content, Part
+from newel_types import FrozenContent, SharedContents, freeze
 
 
 def content(text: str) -> Content:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from newel_kernel.types import (
+from newel_types import (
     Blob,
     Content,
     FrozenError,
@@ -25,7 +25,7 @@ from newel_kernel.types import (
     Part,
     UserContent,
 )
-from newel_kernel.types.content import freeze, thaw
+from newel_types import freeze, thaw
 
 WEATHER: dict[str, Any] = {
     "role": "model",

@@ -6,10 +6,10 @@ import pickle
 
 import pytest
 
-from newel_kernel.contracts.response import NOTHING_RARE, LlmResponse
-from newel_kernel.events import Event, freeze_event
-from newel_kernel.types.content import Content, Part
-from newel_kernel.types.hot import FrozenError
+from newel_kernel import NOTHING_RARE, LlmResponse
+from newel_kernel import Event, freeze_event
+from newel_types import Content, Part
+from newel_types import FrozenError
 
 
 def test_objects_without_rare_values_share_one_bag() -> None:

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import pytest
 from pydantic import BaseModel
 
-from newel_kernel import types
-from newel_kernel.types.hot import Hot
-from newel_kernel.types.wire import ResponseModel, WireEnum, WireModel
+import newel_types as types
+from newel_types import Record
+from newel_types import ResponseModel, WireEnum, WireModel
 
 genai = pytest.importorskip("google.genai").types
 
@@ -102,7 +102,7 @@ def wire(obj: Any) -> Any:
 
 
 def fields(cls: Any) -> list[str]:
-    return list(cls.__dataclass_fields__ if issubclass(cls, Hot) else cls.model_fields)
+    return list(cls.__dataclass_fields__ if issubclass(cls, Record) else cls.model_fields)
 
 
 @pytest.mark.parametrize(("ours", "theirs"), MODELS)
@@ -170,7 +170,7 @@ def test_json_schema_can_be_made(ours: Any, theirs: Any) -> None:
 @pytest.mark.parametrize(("ours", "theirs"), MODELS)
 def test_unknown_fields_of_responses_are_kept_and_of_requests_refused(ours: Any, theirs: Any) -> None:
     data = {"madeUpField": {"x": [1]}}
-    if issubclass(ours, (ResponseModel, Hot)):
+    if issubclass(ours, (ResponseModel, Record)):
         assert wire(ours.model_validate(data)) == data
         assert wire(ours.model_validate_json(json.dumps(data))) == data
     else:

@@ -14,8 +14,8 @@ from typing import Any, Literal
 import pytest
 from pydantic import ValidationError
 
-from newel_kernel import types
-from newel_kernel.types import (
+import newel_types as types
+from newel_types import (
     CitationMetadata,
     Content,
     File,

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from newel.agents.config_agent_utils import from_config
-from newel_kernel import BaseTool, ToolFactory, compose, hookimpl
-from newel_kernel.composition import Composition
-from newel_kernel.distribution import Distribution
-from newel_kernel.errors import AgentConfigError
+from newel_kernel import BaseTool, hookimpl
+from newel.tools.kinds import ToolFactory
+from newel_compose import compose
+from newel_compose import Composition
+from newel_compose import Distribution
+from newel_kernel import AgentConfigError
 
 
 class Clock(BaseTool):

@@ -10,8 +10,9 @@ import pytest
 
 from newel.agents import LangGraphAgent
 from newel.sessions import InMemorySessionService
-from newel_kernel import Runner, compose
-from newel_kernel.errors import ModelError
+from newel_kernel import Runner
+from newel_compose import compose
+from newel_kernel import ModelError
 
 
 class Graph:

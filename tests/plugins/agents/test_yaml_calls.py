@@ -12,8 +12,8 @@ import pytest
 from newel.agents.config_agent_utils import from_config
 from newel.tools import AgentTool, FunctionTool
 from newel.tools.tool_configs import ToolArgsConfig
-from newel_kernel import compose
-from newel_kernel.errors import AgentConfigError
+from newel_compose import compose
+from newel_kernel import AgentConfigError
 
 TOOLS = '''
     from newel.models.scripted import ScriptedModel

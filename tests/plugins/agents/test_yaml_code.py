@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from newel.agents.allow_list import AppCode
-from newel_kernel.errors import ConfigurationError
+from newel_kernel import ConfigurationError
 
 
 def tool(name: str) -> str:

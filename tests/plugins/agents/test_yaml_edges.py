@@ -13,8 +13,10 @@ from pydantic import BaseModel
 from newel.agents import yaml_edges, yaml_nodes
 from newel.agents.yaml_positions import read_document
 from newel.agents.yaml_schema import agent_schema
-from newel_kernel import AgentType, compose, hookimpl
-from newel_kernel.distribution import Distribution
+from newel.agents.kinds import AgentType
+from newel_kernel import hookimpl
+from newel_compose import compose
+from newel_compose import Distribution
 
 
 @dataclass(eq=False)

@@ -9,7 +9,7 @@ import pytest
 
 from newel.agents.config_agent_utils import from_config
 from newel.agents.yaml_environment import masked
-from newel_kernel.errors import AgentConfigError
+from newel_kernel import AgentConfigError
 
 SECRET = "sk-live-0123456789abcdef'\\ \u00e9\nsecond-line-of-it"
 

@@ -10,7 +10,7 @@ import pytest
 from newel.agents import LlmAgent
 from newel.agents.agent_config import load_agent_from_config
 from newel.agents.config_agent_utils import from_config
-from newel_kernel.errors import AgentConfigError
+from newel_kernel import AgentConfigError
 
 TOOLS = '''
     from pydantic import BaseModel

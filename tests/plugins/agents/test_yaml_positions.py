@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from newel.agents.yaml_positions import Document, read_document
-from newel_kernel.errors import AgentConfigError
+from newel_kernel import AgentConfigError
 
 
 def read(tmp_path: Path, text: str | bytes) -> Document:

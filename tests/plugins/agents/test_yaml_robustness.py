@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from newel.apps.app_file import read_app
-from newel_kernel import compose
-from newel_kernel.errors import AgentConfigError
+from newel_compose import compose
+from newel_kernel import AgentConfigError
 
 AGENT: dict[str, Any] = {
     "agent_class": "LlmAgent",

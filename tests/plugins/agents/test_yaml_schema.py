@@ -17,9 +17,9 @@ from newel.apps import App
 from newel.apps.app_schema import DESCRIPTIONS as APP_DESCRIPTIONS
 from newel.apps.app_schema import app_schema, file_schema
 from newel.cli.group import cli
-from newel_kernel import compose
-from newel_kernel.composition import Composition
-from newel_kernel.types.config import GenerateContentConfig
+from newel_compose import compose
+from newel_compose import Composition
+from newel_types import GenerateContentConfig
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = sorted((ROOT / "docs" / "examples").rglob("*.yaml"))

@@ -15,8 +15,8 @@ from newel.agents.yaml_positions import read_document
 from newel.agents.yaml_schema import agent_schema
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
-from newel_kernel import compose
-from newel_kernel.errors import AgentConfigError
+from newel_compose import compose
+from newel_kernel import AgentConfigError
 
 workflow: Any = pytest.importorskip("newel.workflow", reason="the package that runs graphs")
 

@@ -18,8 +18,8 @@ from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.utils.cache_performance_analyzer import CachePerformanceAnalyzer
 from newel_kernel import LlmResponse
-from newel_kernel.errors import AgentConfigError, SessionNotFoundError
-from newel_kernel.types.content import Content, Part
+from newel_kernel import AgentConfigError, SessionNotFoundError
+from newel_types import Content, Part
 
 
 def agent(*steps: Any) -> LlmAgent:

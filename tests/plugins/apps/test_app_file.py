@@ -14,7 +14,7 @@ from newel.apps.app_file import plugin_names, read_app
 from newel.plugins import LoggingPlugin
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
-from newel_kernel.errors import AgentConfigError
+from newel_kernel import AgentConfigError
 
 CODE = """
     from newel.agents import LlmAgent

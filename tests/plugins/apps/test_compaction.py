@@ -15,8 +15,8 @@ from newel.models.scripted import ScriptedModel
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel_kernel import Event, EventActions, LlmResponse
-from newel_kernel.events import EventCompaction
-from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel_kernel import EventCompaction
+from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 
 class Counter(BaseEventsSummarizer):

@@ -11,10 +11,10 @@ import pytest
 
 from newel.artifacts import FileArtifactService, InMemoryArtifactService
 from newel.artifacts.base_artifact_service import BaseArtifactService
-from newel_kernel import compose
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.types.content import FunctionCall, Part
-from newel_kernel.types.media import Blob, FileData
+from newel_compose import compose
+from newel_kernel import ConfigurationError
+from newel_types import FunctionCall, Part
+from newel_types import Blob, FileData
 
 WHERE: dict[str, Any] = {"app_name": "desk", "user_id": "ada", "session_id": "s1"}
 USER: dict[str, Any] = {"app_name": "desk", "user_id": "ada"}

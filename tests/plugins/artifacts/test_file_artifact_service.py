@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from newel.artifacts import FileArtifactService
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.types.content import Part
-from newel_kernel.types.media import Blob
+from newel_kernel import ConfigurationError
+from newel_types import Part
+from newel_types import Blob
 
 WHERE: dict[str, Any] = {"app_name": "desk", "user_id": "ada", "session_id": "s1"}
 

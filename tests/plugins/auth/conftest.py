@@ -16,7 +16,8 @@ from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.testing import OAuthServer, ScriptedModel
 from newel.types import Content, FunctionCall, FunctionResponse, Part
-from newel_kernel import Event, Session, compose
+from newel_kernel import Event, Session
+from newel_compose import compose
 
 ASK = "adk_request_credential"
 

@@ -15,7 +15,7 @@ from newel.testing import ScriptedModel
 from newel.tools import AgentTool, AuthenticatedFunctionTool, ToolContext
 from newel.types import FunctionCall
 from newel_kernel import Event, Session
-from newel_kernel.contracts.tool import Effect
+from newel_kernel import Effect
 
 KEY = "k-secret-123"
 CONFIG = AuthConfig(auth_scheme=APIKey(in_=APIKeyIn.header, name="X-Key"), credential_key="bank")

@@ -28,9 +28,11 @@ from newel.auth.settings import Settings
 from newel.testing import ScriptedModel
 from newel.tools import AgentTool, AuthenticatedFunctionTool
 from newel.types import FunctionCall
-from newel_kernel import AuthProvider, Context, InvocationContext, Session, compose, hookimpl
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.run_config import RunConfig
+from newel.auth.kinds import AuthProvider
+from newel_kernel import Context, InvocationContext, Session, hookimpl
+from newel_compose import compose
+from newel_kernel import ConfigurationError
+from newel_kernel import RunConfig
 
 CONFIG = AuthConfig(auth_scheme=APIKey(**{"in": "header", "name": "X-Key"}), credential_key="the-key")
 

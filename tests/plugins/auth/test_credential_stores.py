@@ -21,9 +21,10 @@ from newel.auth.auth_schemes import HTTPBearer
 from newel.auth.credential_service import EncryptedFileCredentialService, InMemoryCredentialService
 from newel.auth.credential_service.key_ring import VARIABLE
 from newel.auth.errors import CredentialStoreError
-from newel_kernel import Context, InvocationContext, Session, compose
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.run_config import RunConfig
+from newel_kernel import Context, InvocationContext, Session
+from newel_compose import compose
+from newel_kernel import ConfigurationError
+from newel_kernel import RunConfig
 
 SECRET = "canary-77aa-token"
 

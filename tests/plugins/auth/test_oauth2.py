@@ -39,7 +39,7 @@ from newel.auth.refresher.oauth2_credential_refresher import OAuth2CredentialRef
 from newel.net_guard import Policy
 from newel.tools import AuthenticatedFunctionTool, ToolContext
 from newel_kernel import seam
-from newel_kernel.errors import FeatureUnavailableError
+from newel_kernel import FeatureUnavailableError
 
 HERE = Policy(allow=("127.0.0.1",), max_redirects=0)
 
@@ -214,7 +214,7 @@ def test_calls_side_by_side_renew_a_token_once(kit: Any, server: Any, house: Any
 
 def context_of(talk: Any) -> ToolContext:
     from newel_kernel import Context, InvocationContext
-    from newel_kernel.run_config import RunConfig
+    from newel_kernel import RunConfig
 
     ctx = InvocationContext(
         talk.sessions, talk_session(talk), talk.agent, talk.runner.composition, RunConfig(),

@@ -25,10 +25,10 @@ from newel.code_executors import (
 from newel.code_executors.base_code_executor import BaseCodeExecutor
 from newel.code_executors.bounded_output import MAX_OUTPUT, Output, bounded
 from newel.code_executors.code_execution_utils import CodeExecutionUtils
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.errors import ConfigurationError, FeatureUnavailableError
-from newel_kernel.state import State
-from newel_kernel.types.content import Content, Part
+from newel_kernel import LlmRequest
+from newel_kernel import ConfigurationError, FeatureUnavailableError
+from newel_kernel import State
+from newel_types import Content, Part
 
 CTX: Any = SimpleNamespace()
 

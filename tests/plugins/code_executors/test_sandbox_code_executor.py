@@ -12,8 +12,8 @@ import pytest
 
 from newel.code_executors import CodeExecutionFile, CodeExecutionInput, CodeExecutionResult, SandboxCodeExecutor
 from newel.code_executors.bounded_output import MAX_OUTPUT
-from newel_kernel import compose
-from newel_kernel.errors import FeatureUnavailableError
+from newel_compose import compose
+from newel_kernel import FeatureUnavailableError
 
 CTX: Any = SimpleNamespace(app_name="a", user_id="u")
 

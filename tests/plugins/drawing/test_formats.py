@@ -17,7 +17,7 @@ from newel.drawing.mermaid import mermaid
 from newel.drawing.svg import svg
 from newel.tools import AgentTool
 from newel.workflow import Edge, FunctionNode, Workflow
-from newel_kernel.errors import FeatureUnavailableError
+from newel_kernel import FeatureUnavailableError
 
 SVG = "{http://www.w3.org/2000/svg}"
 

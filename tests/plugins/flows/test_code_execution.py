@@ -23,12 +23,12 @@ from newel.code_executors import (
 )
 from newel.models.scripted import ScriptedModel
 from newel_kernel import Event, LlmRequest, Runner
-from newel_kernel.contracts.response import LlmResponse
-from newel_kernel.errors import ConfigurationError, FeatureUnavailableError
-from newel_kernel.run_config import RunConfig, StreamingMode
-from newel_kernel.types.content import Content, Part
-from newel_kernel.types.media import Blob, Outcome
-from newel_kernel.types.usage import GenerateContentResponseUsageMetadata
+from newel_kernel import LlmResponse
+from newel_kernel import ConfigurationError, FeatureUnavailableError
+from newel_kernel import RunConfig, StreamingMode
+from newel_types import Content, Part
+from newel_types import Blob, Outcome
+from newel_types import GenerateContentResponseUsageMetadata
 
 BLOCK = "Let me see:\n```python\nprint(6 * 7)\n```\nand so on"
 CSV = b"city,people\nRome,3\nOslo,1\n"

@@ -15,9 +15,10 @@ from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
 from newel.tools import FunctionTool, ToolContext
-from newel_kernel import Event, compose
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel_kernel import Event
+from newel_compose import compose
+from newel_kernel import ConfigurationError
+from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 WHERE = {"user_id": "ada", "session_id": "s1"}
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from newel.memory import InMemoryMemoryService, MemoryEntry, SearchMemoryResponse
-from newel_kernel import Event, Session, compose
-from newel_kernel.contracts.services import BaseMemoryService
-from newel_kernel.types.content import Content, Part
+from newel_kernel import Event, Session
+from newel_compose import compose
+from newel.memory.base_memory_service import BaseMemoryService
+from newel_types import Content, Part
 
 USER: dict[str, Any] = {"app_name": "desk", "user_id": "ada"}
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from newel.runners import Runner
-from newel_kernel.contracts.model import BaseLlm
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.contracts.response import LlmResponse
-from newel_kernel.events import Event
-from newel_kernel.run_config import RunConfig, StreamingMode
-from newel_kernel.types.config import GenerateContentConfig
-from newel_kernel.types.content import Content, Part
-from newel_kernel.types.tools import FunctionDeclaration, Tool
+from newel_kernel import BaseLlm
+from newel_kernel import LlmRequest
+from newel_kernel import LlmResponse
+from newel_kernel import Event
+from newel_kernel import RunConfig, StreamingMode
+from newel_types import GenerateContentConfig
+from newel_types import Content, Part
+from newel_types import FunctionDeclaration, Tool
 
 
 class Talk:

@@ -15,9 +15,9 @@ from newel.models.demo.model import DemoModel, create
 from newel.models.demo.wording import sentence
 from newel.models.demo.words import stem, stems
 from newel.models.offline.conversation import Exchange
-from newel_kernel.errors import ModelError
-from newel_kernel.types.content import Content, Part
-from newel_kernel.types.tools import FunctionCallingConfig, ToolConfig
+from newel_kernel import ModelError
+from newel_types import Content, Part
+from newel_types import FunctionCallingConfig, ToolConfig
 
 STRING = {"type": "string"}
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from newel.agents import LlmAgent
 from newel.models.echo_model import EchoModel, create
-from newel_kernel.errors import ModelError
-from newel_kernel.types.content import Content, Part
+from newel_kernel import ModelError
+from newel_types import Content, Part
 
 
 def ping(host: str) -> str:

@@ -19,8 +19,8 @@ from newel.models import Gemini, LlmRequest, LlmResponse
 from newel.runners import Runner
 from newel.testing import GeminiServer
 from newel.testing.gemini_server import call, text
-from newel_kernel.errors import FeatureUnavailableError, ModelError
-from newel_kernel.types.content import SharedContents, freeze
+from newel_kernel import FeatureUnavailableError, ModelError
+from newel_types import SharedContents, freeze
 
 KEY = "test-key-0123456789"
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["unary", "streamed"])

@@ -20,7 +20,7 @@ from newel.runners import Runner
 from newel.testing import GeminiServer, ScriptedModel
 from newel.testing.gemini_server import call, text
 from newel_kernel import Event
-from newel_kernel.errors import FeatureUnavailableError
+from newel_kernel import FeatureUnavailableError
 
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["unary", "streamed"])
 

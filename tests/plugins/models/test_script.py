@@ -19,11 +19,11 @@ from newel.testing import (
     ScriptLeftoverError,
     ScriptMismatchError,
 )
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.contracts.response import LlmResponse
-from newel_kernel.errors import ConfigurationError, ModelError
-from newel_kernel.host import compose
-from newel_kernel.types.content import Content, FunctionCall, Part
+from newel_kernel import LlmRequest
+from newel_kernel import LlmResponse
+from newel_kernel import ConfigurationError, ModelError
+from newel_compose import compose
+from newel_types import Content, FunctionCall, Part
 
 
 def double(n: int) -> int:

@@ -13,8 +13,8 @@ from newel.agents import LlmAgent
 from newel.models.offline.patterns import text_matching
 from newel.models.offline.schemas import json_schema, sample
 from newel.models.test_model import create
-from newel_kernel.errors import ModelError
-from newel_kernel.types.schema import Schema, Type
+from newel_kernel import ModelError
+from newel_types import Schema, Type
 
 
 def add(a: int, b: int) -> int:

@@ -11,9 +11,10 @@ from newel.agents import LlmAgent
 from newel.models.scripted import ScriptedModel
 from newel.planners import BasePlanner, BuiltInPlanner, PlanReActPlanner
 from newel.sessions import InMemorySessionService
-from newel_kernel import Event, Runner, compose
-from newel_kernel.types.config import GenerateContentConfig, ThinkingConfig
-from newel_kernel.types.content import FunctionCall, Part
+from newel_kernel import Event, Runner
+from newel_compose import compose
+from newel_types import GenerateContentConfig, ThinkingConfig
+from newel_types import FunctionCall, Part
 
 
 def run(agent: LlmAgent, *messages: str) -> list[Event]:

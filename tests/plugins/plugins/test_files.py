@@ -9,9 +9,9 @@ import pytest
 
 from newel.artifacts import InMemoryArtifactService
 from newel.plugins import MultimodalToolResultsPlugin, SaveFilesAsArtifactsPlugin
-from newel_kernel.contracts.services import ArtifactVersion
-from newel_kernel.types.content import Content, Part
-from newel_kernel.types.media import Blob
+from newel.artifacts.base_artifact_service import ArtifactVersion
+from newel_types import Content, Part
+from newel_types import Blob
 
 WHERE: dict[str, Any] = {"app_name": "desk", "user_id": "ada", "session_id": "s1"}
 

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from newel.plugins import DebugLoggingPlugin, LoggingPlugin
-from newel_kernel.types.content import Content, Part
-from newel_kernel.types.media import Blob
+from newel_types import Content, Part
+from newel_types import Blob
 
 
 def add(a: int) -> int:

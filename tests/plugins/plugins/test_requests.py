@@ -9,8 +9,8 @@ import pytest
 
 from newel.plugins import ContextFilterPlugin, GlobalInstructionPlugin
 from newel_kernel import LlmRequest
-from newel_kernel.types.config import GenerateContentConfig
-from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel_types import GenerateContentConfig
+from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 
 async def later(context: Any) -> str:

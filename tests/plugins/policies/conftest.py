@@ -14,9 +14,10 @@ from newel.agents import LlmAgent
 from newel.runners import Runner
 from newel.sessions import SqliteSessionService
 from newel.testing import ScriptedModel
-from newel_kernel import Event, Session, compose
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.types.content import FunctionCall, Part
+from newel_kernel import Event, Session
+from newel_compose import compose
+from newel_kernel import LlmRequest
+from newel_types import FunctionCall, Part
 
 
 @dataclass

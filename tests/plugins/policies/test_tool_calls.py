@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from newel_kernel.contracts.response import LlmResponse
-from newel_kernel.types.content import Content, FunctionCall, Part
+from newel_kernel import LlmResponse
+from newel_types import Content, FunctionCall, Part
 
 
 def deep(levels: int) -> Any:

@@ -9,7 +9,7 @@ import pytest
 
 from newel.agents import LlmAgent
 from newel.tools import ToolContext
-from newel_kernel.errors import ToolAbortedError
+from newel_kernel import ToolAbortedError
 
 ENDING = [SystemExit(7), KeyboardInterrupt(), asyncio.CancelledError(), GeneratorExit()]
 names_of = [type(error).__name__ for error in ENDING]

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from newel.policies.plain_data import MOST_DEPTH, MOST_VALUES, clean_text, plain
 from newel.policies.tool_results import bounded
-from newel_kernel.types.content import Part
+from newel_types import Part
 
 MOST = 200_000
 

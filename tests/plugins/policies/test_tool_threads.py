@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from newel.tools import ToolContext
-from newel_kernel.errors import ConfigurationError
+from newel_kernel import ConfigurationError
 
 guest: ContextVar[str] = ContextVar("guest", default="nobody")
 

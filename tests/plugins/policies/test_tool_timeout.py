@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from newel.tools import FunctionTool
-from newel_kernel.errors import CompositionError, ConfigurationError
+from newel_kernel import CompositionError, ConfigurationError
 
 SOON = "settings: {tool_timeout: {seconds: 0.02}}"
 

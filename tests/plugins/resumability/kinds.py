@@ -19,8 +19,8 @@ from newel.runners import Runner
 from newel.tools import AgentTool, FunctionTool, ToolContext
 from newel.workflow import Workflow
 from newel_kernel import Event
-from newel_kernel.contracts.services import BaseSessionService
-from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel_kernel import BaseSessionService
+from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 CONFIRM = "adk_request_confirmation"
 WHERE = {"user_id": "ada"}

@@ -17,8 +17,8 @@ from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
 from newel.tools import AgentTool, FunctionTool, LongRunningFunctionTool, exit_loop
 from newel_kernel import Event, Session
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.types.content import FunctionCall, FunctionResponse, Part
+from newel_kernel import ConfigurationError
+from newel_types import FunctionCall, FunctionResponse, Part
 
 
 class Talk:

@@ -12,7 +12,7 @@ import pytest
 from newel.plugins import BasePlugin
 from newel.policies.pairing import CANCELLED, INTERRUPTED
 from newel_kernel import Event
-from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 CALL = {"call": "wait"}
 

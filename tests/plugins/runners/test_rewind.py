@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from newel_kernel import Context
-from newel_kernel.errors import SessionNotFoundError
-from newel_kernel.types.content import Part
+from newel_kernel import SessionNotFoundError
+from newel_types import Part
 
 WHERE = {"app_name": "desk", "user_id": "ada", "session_id": "s1"}
 

@@ -11,9 +11,9 @@ import pytest
 from newel.agents.run_config import RunConfig
 from newel.runners import InMemoryRunner
 from newel_kernel import Epilogue, Event, Prologue, Session, hookimpl
-from newel_kernel.contracts.services import GetSessionConfig
-from newel_kernel.types.content import Content, Part
-from newel_kernel.types.media import Blob
+from newel_kernel import GetSessionConfig
+from newel_types import Content, Part
+from newel_types import Blob
 
 
 def run(one: Any, message: str = "hello") -> Any:

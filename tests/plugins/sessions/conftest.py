@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from newel.sessions import InMemorySessionService, SqliteSessionService
-from newel_kernel.contracts.services import BaseSessionService
+from newel_kernel import BaseSessionService
 
 OpenStore = Callable[[], AbstractAsyncContextManager[BaseSessionService]]
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from newel_kernel.contracts.services import BaseSessionService, GetSessionConfig
-from newel_kernel.errors import (
+from newel_kernel import BaseSessionService, GetSessionConfig
+from newel_kernel import (
     AlreadyExistsError,
     FencedError,
     PairingError,
@@ -20,9 +20,9 @@ from newel_kernel.errors import (
     SessionNotFoundError,
     StaleSessionError,
 )
-from newel_kernel.events import Event, EventActions
-from newel_kernel.session import Session
-from newel_kernel.types import Content, FrozenError, FunctionCall, FunctionResponse, Part
+from newel_kernel import Event, EventActions
+from newel_kernel import Session
+from newel_types import Content, FrozenError, FunctionCall, FunctionResponse, Part
 
 OpenStore = Callable[[], AbstractAsyncContextManager[BaseSessionService]]
 WHERE: dict[str, Any] = {"app_name": "app", "user_id": "u"}

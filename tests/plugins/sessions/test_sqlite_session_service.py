@@ -22,17 +22,11 @@ import pytest
 
 from newel.sessions import SqliteSessionService
 from newel.sessions.sqlite_database import MIGRATIONS, locate
-from newel_kernel.contracts.services import GetSessionConfig
-from newel_kernel.errors import (
-    ConfigurationError,
-    FencedError,
-    SessionError,
-    SessionNotFoundError,
-    StaleSessionError,
-)
-from newel_kernel.events import Event, EventActions
-from newel_kernel.session import Session
-from newel_kernel.types import Content, FunctionResponse, Part
+from newel_kernel import GetSessionConfig
+from newel_kernel import ConfigurationError, FencedError, SessionError, SessionNotFoundError, StaleSessionError
+from newel_kernel import Event, EventActions
+from newel_kernel import Session
+from newel_types import Content, FunctionResponse, Part
 
 WHERE: dict[str, Any] = {"app_name": "app", "user_id": "u"}
 AT: dict[str, Any] = {**WHERE, "session_id": "s"}

@@ -16,7 +16,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from newel.sessions import InMemorySessionService
 from newel.telemetry import TelemetryPlugin
-from newel_kernel import Event, Runner, compose
+from newel_kernel import Event, Runner
+from newel_compose import compose
 
 Tree = list[Any]
 

@@ -13,8 +13,8 @@ from newel.models import Gemini, LlmResponse
 from newel.telemetry.content import without_secrets
 from newel.testing import ScriptedModel
 from newel.types import GenerateContentConfig
-from newel_kernel.types.content import Content, FunctionCall, Part
-from newel_kernel.types.usage import GenerateContentResponseUsageMetadata
+from newel_types import Content, FunctionCall, Part
+from newel_types import GenerateContentResponseUsageMetadata
 
 VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 USED = GenerateContentResponseUsageMetadata(

@@ -20,8 +20,9 @@ from newel.sessions import InMemorySessionService
 from newel.telemetry import TelemetryPlugin
 from newel.telemetry import plugin as telemetry
 from newel.testing import ScriptedModel
-from newel_kernel import Runner, compose
-from newel_kernel.errors import ConfigurationError
+from newel_kernel import Runner
+from newel_compose import compose
+from newel_kernel import ConfigurationError
 
 TURN = """
 import asyncio, sys

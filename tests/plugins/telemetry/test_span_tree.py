@@ -16,8 +16,8 @@ from newel.models import BaseLlm, LlmResponse
 from newel.testing import ScriptedModel
 from newel.tools.agent_tool import AgentTool
 from newel_kernel import BaseAgent, Event, Runner
-from newel_kernel.observation import current
-from newel_kernel.types.content import Content, FunctionCall, Part
+from newel_kernel import current_operation
+from newel_types import Content, FunctionCall, Part
 
 
 def call(name: str, **args: Any) -> FunctionCall:
@@ -190,7 +190,7 @@ def test_a_node_of_a_graph_has_a_span_where_its_runner_says_so(play: Any, record
 
     class Graph(BaseAgent):
         async def _run_async_impl(self, ctx: Any) -> Any:
-            parent = current.get()
+            parent = current_operation.get()
             assert parent is not None
             assert await parent.child("node", "double", ctx, given=2).call(double, ctx, 2) == 4
             nested = self.sub_agents[0].run_async(ctx)

@@ -12,7 +12,8 @@ import pytest
 
 from newel.artifacts import InMemoryArtifactService
 from newel.sessions import InMemorySessionService
-from newel_kernel import BaseAgent, Event, Runner, Session, compose
+from newel_kernel import BaseAgent, Event, Runner, Session
+from newel_compose import compose
 
 WHERE = {"app_name": "tearoom", "user_id": "ada", "session_id": "s1"}
 

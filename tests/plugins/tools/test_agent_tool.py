@@ -13,7 +13,7 @@ from newel.models.scripted import ScriptedModel
 from newel.plugins import BasePlugin
 from newel.tools import AgentTool, BaseToolset, ToolContext
 from newel_kernel import LlmResponse
-from newel_kernel.types.content import CodeExecutionResult, FunctionCall, Part
+from newel_types import CodeExecutionResult, FunctionCall, Part
 
 
 class Ask(BaseModel):

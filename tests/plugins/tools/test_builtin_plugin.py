@@ -11,8 +11,8 @@ import pytest
 from newel import tools
 from newel.agents.config_agent_utils import from_config
 from newel.planners import BuiltInPlanner
-from newel_kernel import compose
-from newel_kernel.errors import AgentConfigError
+from newel_compose import compose
+from newel_kernel import AgentConfigError
 
 NAMES = [
     "code_execution", "enterprise_web_search", "exit_loop", "get_user_choice", "google_maps_grounding",

@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 from newel.agents import LlmAgent
 from newel.models.scripted import ScriptedModel
 from newel.tools import LangchainTool
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.types.content import FunctionCall
+from newel_kernel import ConfigurationError
+from newel_types import FunctionCall
 
 
 class Args(BaseModel):

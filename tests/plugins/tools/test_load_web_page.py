@@ -12,8 +12,8 @@ from newel.models.scripted import ScriptedModel
 from newel.tools.load_web_page import load_web_page
 from newel.tools.page_text import decoded, text_of
 from newel_kernel import BaseLlm
-from newel_kernel.selection import select_distribution
-from newel_kernel.types.content import FunctionCall
+from newel_compose import select_distribution
+from newel_types import FunctionCall
 
 PAGE = """<!doctype html><html><head><title>Teas</title><style>p {color: red}</style>
 <script>if (1 < 2) alert("<p>no</p>")</script></head>

@@ -9,8 +9,8 @@ import pytest
 from newel.agents import LlmAgent, LoopAgent
 from newel.models.scripted import ScriptedModel
 from newel.tools import BaseToolset, FunctionTool, LongRunningFunctionTool, exit_loop, get_user_choice
-from newel_kernel.errors import ConfigurationError, DuplicateToolError
-from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
+from newel_kernel import ConfigurationError, DuplicateToolError
+from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 
 def agent(*steps: Any, **fields: Any) -> LlmAgent:

@@ -13,10 +13,10 @@ from newel.agents import LlmAgent
 from newel.examples import BaseExampleProvider, Example
 from newel.models.scripted import ScriptedModel
 from newel.tools import ExampleTool, GoogleSearchTool, VertexAiSearchTool, load_artifacts, load_memory, preload_memory
-from newel_kernel.contracts.services import BaseMemoryService
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
-from newel_kernel.types.media import Blob
+from newel.memory.base_memory_service import BaseMemoryService
+from newel_kernel import ConfigurationError
+from newel_types import Content, FunctionCall, FunctionResponse, Part
+from newel_types import Blob
 
 WHERE = {"app_name": "tearoom", "user_id": "ada", "session_id": "s1"}
 

@@ -10,7 +10,7 @@ import pytest
 from newel import types as t
 from newel.models import LlmResponse
 from newel.utils.streaming_utils import StreamingResponseAggregator
-from newel_kernel.errors import ModelError
+from newel_kernel import ModelError
 
 STOP = t.FinishReason.STOP
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from newel_kernel.lazy import lazy_exports
+from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel.auth.credential_service.encrypted_file_credential_service import (
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from newel.auth.credential_service.in_memory_credential_service import (
         InMemoryCredentialService as InMemoryCredentialService,
     )
-    from newel_kernel.contracts.services import BaseCredentialService as BaseCredentialService
+    from newel.auth.credential_service.base_credential_service import BaseCredentialService as BaseCredentialService
 
 _WHERE = {
-    "BaseCredentialService": "newel_kernel.contracts.services",
+    "BaseCredentialService": "newel.auth.credential_service.base_credential_service",
     "EncryptedFileCredentialService": "newel.auth.credential_service.encrypted_file_credential_service",
     "InMemoryCredentialService": "newel.auth.credential_service.in_memory_credential_service",
 }

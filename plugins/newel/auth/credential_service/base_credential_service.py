@@ -1,5 +1,4 @@
 """The contract of the credential stores."""
 
-from newel_kernel.contracts.services import BaseCredentialService
 
 __all__ = ["BaseCredentialService"]

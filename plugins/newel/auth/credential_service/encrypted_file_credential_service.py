@@ -22,10 +22,10 @@ from newel.auth.credential_service.key_ring import cipher_of, require_private
 from newel.auth.errors import CredentialStoreError
 from newel.auth.secrecy import remember
 from newel_kernel import seam
-from newel_kernel.context import CallbackContext
-from newel_kernel.contracts.services import BaseCredentialService
-from newel_kernel.errors import FeatureUnavailableError
-from newel_kernel.types.auth import AuthConfig, AuthCredential
+from newel_kernel import CallbackContext
+from newel.auth.credential_service.base_credential_service import BaseCredentialService
+from newel_kernel import FeatureUnavailableError
+from newel_types import AuthConfig, AuthCredential
 
 #: How long a writer waits for another one, in seconds.
 PATIENCE = 30.0

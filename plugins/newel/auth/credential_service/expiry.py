@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from newel_kernel import seam
-from newel_kernel.types.auth import AuthCredential
+from newel_types import AuthCredential
 
 #: The unknown field of an AuthCredential that says until when it is kept, in seconds since the epoch.
 UNTIL = "kept_until"

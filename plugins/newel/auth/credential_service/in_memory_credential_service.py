@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from newel.auth.credential_service.expiry import is_over
 from newel.auth.secrecy import remember
-from newel_kernel.context import CallbackContext
-from newel_kernel.contracts.services import BaseCredentialService
-from newel_kernel.types.auth import AuthConfig, AuthCredential
+from newel_kernel import CallbackContext
+from newel.auth.credential_service.base_credential_service import BaseCredentialService
+from newel_types import AuthConfig, AuthCredential
 
 
 class InMemoryCredentialService(BaseCredentialService):

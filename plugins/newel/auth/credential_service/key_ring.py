@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from newel.auth.errors import CredentialStoreError
-from newel_kernel.errors import FeatureUnavailableError
+from newel_kernel import FeatureUnavailableError
 
 #: Not one that `newel.auth.environment` could take for a credential.
 VARIABLE = "NEWEL_CREDENTIALS_KEY"

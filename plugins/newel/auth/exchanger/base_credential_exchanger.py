@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 from newel.auth.errors import CredentialExchangeError
-from newel_kernel.types.auth import AuthCredential
-from newel_kernel.types.auth_schemes import AuthScheme
+from newel_types import AuthCredential
+from newel_types import AuthScheme
 
 __all__ = ["BaseCredentialExchanger", "CredentialExchangeError", "ExchangeResult"]
 

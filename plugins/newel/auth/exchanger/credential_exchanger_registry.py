@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from newel.auth.exchanger.base_credential_exchanger import BaseCredentialExchanger
-from newel_kernel.types.auth import AuthCredentialTypes
+from newel_types import AuthCredentialTypes
 
 
 class CredentialExchangerRegistry:

@@ -19,8 +19,8 @@ from newel.auth.token_endpoint import (
     with_tokens,
 )
 from newel.net_guard import Policy
-from newel_kernel.types.auth import AuthCredential, OAuth2Auth
-from newel_kernel.types.auth_schemes import AuthScheme, OAuthGrantType
+from newel_types import AuthCredential, OAuth2Auth
+from newel_types import AuthScheme, OAuthGrantType
 
 
 class OAuth2CredentialExchanger(BaseCredentialExchanger):

@@ -10,9 +10,9 @@ from newel.auth.errors import CredentialExchangeError
 from newel.auth.exchanger.base_credential_exchanger import BaseCredentialExchanger, ExchangeResult
 from newel.auth.token_endpoint import DEFAULT_POLICY, require_encryption
 from newel.net_guard import FetchError, Policy, UrlRefusedError, fetch_blocking
-from newel_kernel.errors import FeatureUnavailableError
-from newel_kernel.types.auth import AuthCredential, AuthCredentialTypes, HttpAuth, HttpCredentials, ServiceAccount
-from newel_kernel.types.auth_schemes import AuthScheme
+from newel_kernel import FeatureUnavailableError
+from newel_types import AuthCredential, AuthCredentialTypes, HttpAuth, HttpCredentials, ServiceAccount
+from newel_types import AuthScheme
 
 _WHOLE_CLOUD = "https://www.googleapis.com/auth/cloud-platform"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from newel.auth.errors import CredentialRefresherError
-from newel_kernel.types.auth import AuthCredential
-from newel_kernel.types.auth_schemes import AuthScheme
+from newel_types import AuthCredential
+from newel_types import AuthScheme
 
 __all__ = ["BaseCredentialRefresher", "CredentialRefresherError"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from newel.auth.refresher.base_credential_refresher import BaseCredentialRefresher
-from newel_kernel.types.auth import AuthCredentialTypes
+from newel_types import AuthCredentialTypes
 
 
 class CredentialRefresherRegistry:

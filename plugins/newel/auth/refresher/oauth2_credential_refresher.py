@@ -16,8 +16,8 @@ from newel.auth.token_endpoint import (
     with_tokens,
 )
 from newel.net_guard import Policy
-from newel_kernel.types.auth import AuthCredential
-from newel_kernel.types.auth_schemes import AuthScheme
+from newel_types import AuthCredential
+from newel_types import AuthScheme
 
 
 class OAuth2CredentialRefresher(BaseCredentialRefresher):

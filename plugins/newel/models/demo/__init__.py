@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from newel_kernel import BaseLlm, ModelProvider, hookimpl
+from newel_kernel import BaseLlm, hookimpl
+from newel.models.kinds import ModelProvider
 
 
 def create(address: str) -> BaseLlm:

@@ -24,10 +24,10 @@ from newel.models.offline.declarations import (
 )
 from newel.models.offline.responses import Call, call_response, check_address, text_responses
 from newel.models.offline.schemas import Schema
-from newel_kernel.contracts.model import BaseLlm, ModelCapabilities
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.contracts.response import LlmResponse
-from newel_kernel.types.tools import FunctionCallingConfigMode
+from newel_kernel import BaseLlm, ModelCapabilities
+from newel_kernel import LlmRequest
+from newel_kernel import LlmResponse
+from newel_types import FunctionCallingConfigMode
 
 #: Properties of a structured answer that take the answer in words.
 _IN_WORDS = ("answer", "response", "reply", "result", "summary", "text", "message", "output", "explanation", "content")

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.types.content import Content, FunctionResponse, Part
+from newel_kernel import LlmRequest
+from newel_types import Content, FunctionResponse, Part
 
 #: What stands before the words of another agent in the contents of a request; a distribution may fence each of them.
 CONTEXT_MARK = "For context:"

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from newel.models.offline.schemas import Schema, json_schema
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.types.content import Content
-from newel_kernel.types.tools import FunctionCallingConfigMode
+from newel_kernel import LlmRequest
+from newel_types import Content
+from newel_types import FunctionCallingConfigMode
 
 TRANSFER = "transfer_to_agent"
 EXIT_LOOP = "exit_loop"

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from newel_kernel.contracts.response import LlmResponse
-from newel_kernel.errors import ModelError
-from newel_kernel.types.content import Content, FunctionCall, Part
-from newel_kernel.types.reasons import FinishReason
+from newel_kernel import LlmResponse
+from newel_kernel import ModelError
+from newel_types import Content, FunctionCall, Part
+from newel_types import FinishReason
 
 Call = tuple[str, dict[str, Any]]
 _CHUNKS = 6

@@ -7,11 +7,11 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
-from newel_kernel.rendezvous import Meeting, merge
-from newel_kernel.routing import backwards
-from newel_kernel.types.content import FunctionCall
+from newel_kernel import Event
+from newel_kernel import InvocationContext
+from newel_kernel import Meeting, merge_streams
+from newel_kernel import backwards
+from newel_types import FunctionCall
 
 if TYPE_CHECKING:
     from newel.agents.llm.task._delegation_tools import DelegationTool
@@ -39,7 +39,7 @@ async def coordinate(
     """
     desk = Desk()
     view = ctx.model_copy(update={"meeting": desk})
-    async with aclosing(merge([_work(view, tools, run)], desk)) as events:
+    async with aclosing(merge_streams([_work(view, tools, run)], desk)) as events:
         async for event in events:
             yield event
     ctx.end_invocation = ctx.end_invocation or view.end_invocation

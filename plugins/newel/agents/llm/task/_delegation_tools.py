@@ -13,14 +13,14 @@ from newel.agents.isolated import Outcome, run_isolated
 from newel.agents.llm.task._coordination import Desk
 from newel.agents.llm.task._finish_task_tool import finishing_response
 from newel.agents.llm.task._task_models import TaskRequest, _DefaultTaskInput
-from newel_kernel.context import Context
-from newel_kernel.contracts.agent import BaseAgent
-from newel_kernel.contracts.tool import BaseTool
-from newel_kernel.errors import ConfigurationError
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
-from newel_kernel.types.content import Content, FunctionCall, FunctionResponse, Part
-from newel_kernel.types.tools import FunctionDeclaration
+from newel_kernel import Context
+from newel_kernel import BaseAgent
+from newel_kernel import BaseTool
+from newel_kernel import ConfigurationError
+from newel_kernel import Event
+from newel_kernel import InvocationContext
+from newel_types import Content, FunctionCall, FunctionResponse, Part
+from newel_types import FunctionDeclaration
 
 Events = AsyncGenerator[Event, None]
 

@@ -9,14 +9,14 @@ from typing import Any, Protocol
 from pydantic import TypeAdapter, ValidationError
 
 from newel.agents.llm.task._task_models import _DefaultTaskOutput
-from newel_kernel.context import Context
-from newel_kernel.contracts.request import LlmRequest
-from newel_kernel.contracts.tool import BaseTool
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
-from newel_kernel.routing import find_call_event
-from newel_kernel.types.content import FunctionResponse
-from newel_kernel.types.tools import FunctionDeclaration
+from newel_kernel import Context
+from newel_kernel import LlmRequest
+from newel_kernel import BaseTool
+from newel_kernel import Event
+from newel_kernel import InvocationContext
+from newel_kernel import find_call_event
+from newel_types import FunctionResponse
+from newel_types import FunctionDeclaration
 
 FINISH_TASK_TOOL_NAME = "finish_task"
 FINISH_TASK_SUCCESS_RESULT = "The task is finished."

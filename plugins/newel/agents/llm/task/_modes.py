@@ -8,9 +8,9 @@ from typing import Any
 from newel.agents.llm.task._coordination import coordinate
 from newel.agents.llm.task._delegation_tools import DelegationTool, RequestTaskTool, SingleTurnTool
 from newel.agents.llm.task._finish_task_tool import FinishTaskTool, until_finished
-from newel_kernel.events import Event
-from newel_kernel.invocation import InvocationContext
-from newel_kernel.loop import reason_and_act
+from newel_kernel import Event
+from newel_kernel import InvocationContext
+from newel_kernel import reason_and_act
 
 
 def tools_of(agent: Any) -> list[Any]:

@@ -18,7 +18,7 @@ from newel.sessions import InMemorySessionService, SqliteSessionService
 from newel.testing import ScriptedModel
 from newel.tools import LongRunningFunctionTool
 from newel.types import Content, FunctionCall, FunctionResponse, Part
-from newel_kernel.errors import ConfigurationError, DuplicateToolError
+from newel_kernel import ConfigurationError, DuplicateToolError
 
 
 class Ask(BaseModel):

@@ -11,7 +11,7 @@ from newel.agents.run_config import StreamingMode
 from newel.apps import BaseEventsSummarizer, EventsCompactionConfig
 from newel.testing import ScriptedModel
 from newel.types import Content, FunctionCall, Part
-from newel_kernel.events import Event, EventActions, EventCompaction
+from newel_kernel import Event, EventActions, EventCompaction
 
 
 class Summarizer(BaseEventsSummarizer):
