@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from functools import cache
+from importlib.metadata import Distribution, EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,9 @@ def installed() -> dict[str, Found]:
     """Every installed plugin by name, sorted; two of one name are refused."""
     found: dict[str, Found] = {}
     problems = []
+    identity = cache(_identity)  # within one call, so that it is never stale
     for point in sorted(entry_points(group=PLUGIN_GROUP), key=lambda p: (p.name, p.value)):
-        plugin = Found(point.name, point.value, point.dist.name if point.dist else "?", _version(point))
+        plugin = Found(point.name, point.value, *identity(point.dist))
         other = found.get(point.name)
         if other is not None and other != plugin:
             problems.append(
@@ -50,8 +52,9 @@ def installed() -> dict[str, Found]:
     return found
 
 
-def _version(point: EntryPoint) -> str:
-    return point.dist.version if point.dist else ""
+def _identity(package: Distribution | None) -> tuple[str, str]:
+    """Name and version of what brought a plugin; each of them parses the package's metadata anew."""
+    return (package.name, package.version) if package is not None else ("?", "")
 
 
 def distribution_files() -> dict[str, Path]:

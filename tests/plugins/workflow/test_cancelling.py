@@ -73,7 +73,8 @@ async def ended(chat: Any, cancel: bool) -> asyncio.Task[Any]:
 
     task = asyncio.create_task(turn())
     if cancel:
-        await asyncio.sleep(0.05)
+        for _ in range(200):  # rounds of the loop, in which every node has begun, however slow the machine
+            await asyncio.sleep(0)
         task.cancel()
     done, _ = await asyncio.wait([task], timeout=5)
     assert done, "the run hangs"
