@@ -24,7 +24,8 @@ _NAMES = {
     "errors": (
         "AgentConfigError AlreadyExistsError CompositionError ConfigurationError DuplicateToolError "
         "FeatureUnavailableError FencedError HookSignatureError LlmCallsLimitExceededError LockError "
-        "ModelError NewelError NodeTimeoutError PairingError PluginError PluginHookError PluginLoadError ServiceMissingError "
+        "ModelError NewelError NodeTimeoutError PairingError PluginError PluginHookError PluginLoadError "
+        "ServiceMissingError "
         "SessionError SessionNotFoundError StaleSessionError StateSchemaError ToolAbortedError did_you_mean"
     ),
     "events": "Event EventActions EventCompaction NodeInfo ToolConfirmation as_message freeze_event",
