@@ -6,19 +6,17 @@ import asyncio
 import logging
 from weakref import WeakValueDictionary
 
+from newel.auth import providers
 from newel.auth.auth_handler import AuthHandler
 from newel.auth.base_auth_provider import BaseAuthProvider
 from newel.auth.environment import from_environment
 from newel.auth.errors import CredentialExchangeError, CredentialRefresherError
 from newel.auth.exchanger.base_credential_exchanger import BaseCredentialExchanger
 from newel.auth.exchanger.credential_exchanger_registry import CredentialExchangerRegistry
-from newel.auth.exchanger.oauth2_credential_exchanger import OAuth2CredentialExchanger
-from newel.auth.exchanger.service_account_credential_exchanger import ServiceAccountCredentialExchanger
+from newel.auth.kinds import exchanger_of, refresher_of
 from newel.auth.oauth2_discovery import with_end_points
-from newel.auth.providing import provided, shared
 from newel.auth.refresher.base_credential_refresher import BaseCredentialRefresher
 from newel.auth.refresher.credential_refresher_registry import CredentialRefresherRegistry
-from newel.auth.refresher.oauth2_credential_refresher import OAuth2CredentialRefresher
 from newel.auth.secrecy import remember
 from newel.auth.settings import settings_of
 from newel.auth.token_endpoint import grant_of, policy_of, seconds_left
@@ -47,18 +45,18 @@ class CredentialManager:
     @classmethod
     def register_auth_provider(cls, provider: BaseAuthProvider) -> None:
         """Register a provider, for its `supported_auth_schemes`, for the whole process."""
-        shared.register(provider)
+        providers.shared.register(provider)
 
     def register_credential_exchanger(
         self, credential_type: AuthCredentialTypes, exchanger_instance: BaseCredentialExchanger
     ) -> None:
-        """Exchange credentials of a type with `exchanger_instance`."""
+        """Let `exchanger_instance` exchange this manager's credentials of a type, instead of the plugins' exchanger."""
         self._exchangers.register(credential_type, exchanger_instance)
 
     def register_credential_refresher(
         self, credential_type: AuthCredentialTypes, refresher_instance: BaseCredentialRefresher
     ) -> None:
-        """Renew credentials of a type with `refresher_instance`."""
+        """Let `refresher_instance` renew this manager's credentials of a type, instead of the plugins' refresher."""
         self._refreshers.register(credential_type, refresher_instance)
 
     async def get_or_request(self, context: CallbackContext) -> AuthCredential | None:
@@ -81,7 +79,7 @@ class CredentialManager:
 
     async def get_auth_credential(self, context: CallbackContext) -> AuthCredential | None:
         """The credential, ready to be used, or None: then the user has to be asked."""
-        found = await provided(self._auth_config, context)
+        found = await providers.provided(self._auth_config, context)
         if found is not None and _needs_consent(found):
             context.get_invocation_context().notes["consent", self._auth_config.credential_key] = found
             found = None
@@ -162,20 +160,18 @@ class CredentialManager:
         self, credential: AuthCredential, scheme: AuthScheme, context: CallbackContext
     ) -> AuthCredential | None:
         """The credential with a token that lasts; None where only the user can give a new one."""
-        policy = policy_of(settings_of(context))
-        kind = credential.auth_type
-        exchanger = self._exchangers.get_exchanger(kind)
-        refresher = self._refreshers.get_refresher(kind)
-        if kind in _CONSENTED:
-            exchanger = exchanger or OAuth2CredentialExchanger(policy)
-            refresher = refresher or OAuth2CredentialRefresher(policy)
-        elif kind is AuthCredentialTypes.SERVICE_ACCOUNT:
-            exchanger = exchanger or ServiceAccountCredentialExchanger(policy)
+        kind, chains = credential.auth_type, context.get_invocation_context().composition
         try:
+            exchanger = self._exchangers.get_exchanger(kind) or exchanger_of(
+                chains, kind, required=_needs_exchange(credential)
+            )
             if exchanger is not None:
                 credential, exchanged = await exchanger.exchange(credential, scheme)
                 if exchanged:
                     return credential
+            refresher = self._refreshers.get_refresher(kind) or refresher_of(
+                chains, kind, required=_is_expired(credential)
+            )
             if refresher is not None and await refresher.is_refresh_needed(credential, scheme):
                 credential = await _renewed(refresher, credential, scheme)
         except CredentialExchangeError as error:
@@ -210,6 +206,17 @@ def _is_ready(credential: AuthCredential | None) -> bool:
 
 def _has_token(credential: AuthCredential) -> bool:
     return credential.oauth2 is not None and bool(credential.oauth2.access_token)
+
+
+def _needs_exchange(credential: AuthCredential) -> bool:
+    """Whether a credential is of no use before it is exchanged."""
+    kind = credential.auth_type
+    return kind is AuthCredentialTypes.SERVICE_ACCOUNT or (kind in _CONSENTED and not _has_token(credential))
+
+
+def _is_expired(credential: AuthCredential) -> bool:
+    left = seconds_left(credential.oauth2) if credential.oauth2 is not None else None
+    return left is not None and left <= 0
 
 
 def _needs_consent(credential: AuthCredential) -> bool:

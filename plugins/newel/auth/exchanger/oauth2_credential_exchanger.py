@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from typing import Any
+from typing import Self
 
 from newel.auth.errors import AuthConfigError, CredentialExchangeError
 from newel.auth.exchanger.base_credential_exchanger import BaseCredentialExchanger, ExchangeResult
+from newel.auth.settings import Settings
 from newel.auth.token_endpoint import (
     DEFAULT_POLICY,
     client_of,
     grant_of,
     place_of,
+    policy_of,
     request_token,
     token_url,
     with_tokens,
@@ -27,6 +29,11 @@ class OAuth2CredentialExchanger(BaseCredentialExchanger):
 
     def __init__(self, policy: Policy = DEFAULT_POLICY) -> None:
         self._policy = policy
+
+    @classmethod
+    def for_settings(cls, settings: Settings) -> Self:
+        """One that may reach what a distribution's settings allow."""
+        return cls(policy_of(settings))
 
     async def exchange(self, auth_credential: AuthCredential, auth_scheme: AuthScheme | None = None) -> ExchangeResult:
         """The credential with a token; as it is where it has one, or nothing to get one for."""
@@ -44,7 +51,7 @@ class OAuth2CredentialExchanger(BaseCredentialExchanger):
         return ExchangeResult(auth_credential, False)
 
     async def _ask(
-        self, credential: AuthCredential, oauth2: OAuth2Auth, scheme: AuthScheme, **values: Any
+        self, credential: AuthCredential, oauth2: OAuth2Auth, scheme: AuthScheme, **values: str | None
     ) -> ExchangeResult:
         if not oauth2.client_id:
             raise AuthConfigError("an OAuth2 credential needs a client_id to get a token")
