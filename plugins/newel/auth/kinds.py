@@ -11,7 +11,7 @@ from newel.auth.credential_service.base_credential_service import BaseCredential
 from newel.auth.exchanger.base_credential_exchanger import BaseCredentialExchanger
 from newel.auth.refresher.base_credential_refresher import BaseCredentialRefresher
 from newel_compose import Backend, Factory
-from newel_kernel import Chains, Key, Settings, hookspec
+from newel_kernel import Chains, ConfigurationError, Key, Settings, hookspec
 from newel_types import AuthCredentialTypes
 
 T = TypeVar("T")
@@ -65,21 +65,29 @@ def exchanger_of(
     chains: Chains, credential_type: AuthCredentialTypes, *, required: bool = False
 ) -> BaseCredentialExchanger | None:
     """The exchanger of a type, or None; where one is `required`, a ConfigurationError says why there is none."""
-    return _instance(chains, CredentialExchanger, f"{credential_type.name.lower()}_exchanger", required)
+    return _instance(chains, CredentialExchanger, "exchanger", credential_type, required)
 
 
 def refresher_of(
     chains: Chains, credential_type: AuthCredentialTypes, *, required: bool = False
 ) -> BaseCredentialRefresher | None:
     """The refresher of a type, or None; where one is `required`, a ConfigurationError says why there is none."""
-    return _instance(chains, CredentialRefresher, f"{credential_type.name.lower()}_refresher", required)
+    return _instance(chains, CredentialRefresher, "refresher", credential_type, required)
 
 
-def _instance(chains: Chains, kind: type[Maker[T]], name: str, required: bool) -> T | None:
-    makers = {maker.name: maker for maker in chains.registry.all(kind)}
-    if name not in makers and not required:
-        return None
-    return (makers.get(name) or chains.registry.find(kind, name)).instance(chains)
+def _instance(
+    chains: Chains, kind: type[Maker[T]], role: str, credential_type: AuthCredentialTypes, required: bool
+) -> T | None:
+    name = f"{credential_type.name.lower()}_{role}"
+    for maker in chains.registry.all(kind):
+        if maker.name == name:
+            return maker.instance(chains)
+    if required:
+        raise ConfigurationError(
+            f"a credential of the type {credential_type.value} needs the credential {role} {name!r}, which no enabled "
+            f"plugin provides{chains.registry.why_missing(kind)}"
+        )
+    return None
 
 
 @hookspec
