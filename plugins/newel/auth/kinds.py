@@ -20,7 +20,6 @@ T = TypeVar("T")
 _INSTANCES = Key[dict[tuple[type, str], object]]("what the makers of credentials have made")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CredentialBackend(Backend[BaseCredentialService]):
     """Opens a credential store from a URI of the scheme `name`."""
 
@@ -42,12 +41,10 @@ class Maker(Factory, Generic[T]):
         return cast("T", instances[key])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AuthProvider(Maker[BaseAuthProvider]):
     """`create` gives a provider of credentials for its `supported_auth_schemes`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CredentialExchanger(Maker[BaseCredentialExchanger]):
     """`create` gives the exchanger of one type of credential.
 
@@ -56,7 +53,6 @@ class CredentialExchanger(Maker[BaseCredentialExchanger]):
     """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CredentialRefresher(Maker[BaseCredentialRefresher]):
     """`create` gives the refresher of one type of credential; `name` says which: ``oauth2_refresher``, and so on."""
 
