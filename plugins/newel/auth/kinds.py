@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar, cast
+from typing import ClassVar, Generic, Literal, TypeVar, cast, overload
 
 from newel.auth.base_auth_provider import BaseAuthProvider
 from newel.auth.credential_service.base_credential_service import BaseCredentialService
@@ -57,6 +57,14 @@ class CredentialRefresher(Maker[BaseCredentialRefresher]):
     """`create` gives the refresher of one type of credential; `name` says which: ``oauth2_refresher``, and so on."""
 
 
+@overload
+def exchanger_of(
+    chains: Chains, credential_type: AuthCredentialTypes, *, required: Literal[True]
+) -> BaseCredentialExchanger: ...
+@overload
+def exchanger_of(
+    chains: Chains, credential_type: AuthCredentialTypes, *, required: bool = False
+) -> BaseCredentialExchanger | None: ...
 def exchanger_of(
     chains: Chains, credential_type: AuthCredentialTypes, *, required: bool = False
 ) -> BaseCredentialExchanger | None:
