@@ -16,13 +16,13 @@ shared = AuthProviderRegistry()
 _OF_PLUGINS = Key[AuthProviderRegistry]("the auth providers of plugins")
 
 
-async def provided(auth_config: AuthConfig, context: Context) -> AuthCredential | None:
+async def ask(auth_config: AuthConfig, context: Context) -> AuthCredential | None:
     """The credential of the first provider that has one."""
     for provider in providers_of(auth_config.auth_scheme, context.get_invocation_context()):
         problem = ""
         try:
             credential = await provider.get_auth_credential(auth_config, context)
-        except Exception as error:  # noqa: BLE001 - a plugin boundary; its text may hold a secret, so only its type is told
+        except Exception as error:  # noqa: BLE001 - a plugin boundary; its text may hold a secret, so only its type is shown
             problem = type(error).__name__
         if problem:
             raise CredentialError(

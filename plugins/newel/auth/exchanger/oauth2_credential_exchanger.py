@@ -36,7 +36,7 @@ class OAuth2CredentialExchanger(BaseCredentialExchanger):
         return cls(policy_of(settings))
 
     async def exchange(self, auth_credential: AuthCredential, auth_scheme: AuthScheme | None = None) -> ExchangeResult:
-        """The credential with a token; as it is where it has one, or nothing to get one for."""
+        """The credential with a token; as it is where it has one, or has nothing that a token could be asked for."""
         oauth2 = auth_credential.oauth2
         if auth_scheme is None:
             raise CredentialExchangeError("an OAuth2 credential is exchanged for a scheme: give auth_scheme")
@@ -58,9 +58,9 @@ class OAuth2CredentialExchanger(BaseCredentialExchanger):
         url = token_url(scheme)
         client = client_of(oauth2, self._policy, url)
         grant = "authorization_code" if "code" in values else "client_credentials"
-        sent = {name: value for name, value in values.items() if value}
+        fields = {name: value for name, value in values.items() if value}
         tokens = await asyncio.to_thread(
-            request_token, url, lambda: client.fetch_token(url, grant_type=grant, **sent)
+            request_token, url, lambda: client.fetch_token(url, grant_type=grant, **fields)
         )
         exchanged = with_tokens(oauth2, tokens)
         check_id_token(exchanged, url)
