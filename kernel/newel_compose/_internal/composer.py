@@ -175,12 +175,15 @@ def _provide(
     by_kind: dict[type[Descriptor], list[Owned]] = {}
     vain = dict(chosen.replace)
     for hook, kind in manager.kinds.items():
-        for plugin, item in manager.collect(hook, settings):
-            owned = Owned(item, plugin, sources[plugin])
-            wanted = chosen.replace.get(item.name)
-            if wanted is None or wanted == plugin:
-                vain.pop(item.name, None)
-                by_kind.setdefault(kind.descriptor, []).append(owned)
+        items = [Owned(item, plugin, sources[plugin]) for plugin, item in manager.collect(hook, settings)]
+        # A replacement counts in the kinds in which its plugin provides that name; other kinds may have the name, too.
+        replaced = {one.item.name for one in items if chosen.replace.get(one.item.name) == one.plugin}
+        for one in items:
+            name = one.item.name
+            if name not in replaced or chosen.replace[name] == one.plugin:
+                by_kind.setdefault(kind.descriptor, []).append(one)
+        for name in replaced:
+            vain.pop(name, None)
     disabled = _disabled_stages(chosen, installed)
     problems = [
         f"{chosen.source or chosen.name}: `replace` takes {name!r} from {plugin!r}, a plugin that does not provide it"
