@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import newel_compose
 from newel.artifacts.in_memory_artifact_service import InMemoryArtifactService
-from newel.artifacts.kinds import ArtifactBackend
-from newel.auth.kinds import CredentialBackend
 from newel.memory.in_memory_memory_service import InMemoryMemoryService
-from newel.memory.kinds import MemoryBackend
 from newel.runs.abort import AbortSignal, abortable
 from newel.runs.thread import iterate
 from newel.runs.transcript import print_event
 from newel.sessions.in_memory_session_service import InMemorySessionService
-from newel.sessions.kinds import SessionBackend
 from newel.sessions.rewind import rewind_event
 from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Event, RunConfig
 from newel_kernel import Runner as KernelRunner
@@ -27,11 +23,10 @@ if TYPE_CHECKING:
     from newel.artifacts.base_artifact_service import BaseArtifactService
     from newel.auth.credential_service.base_credential_service import BaseCredentialService
     from newel.memory.base_memory_service import BaseMemoryService
-    from newel_compose import Backend, Composition
+    from newel.runs.services import Services
+    from newel_compose import Composition
 
 __all__ = ["InMemoryRunner", "Runner"]
-
-S = TypeVar("S")
 
 
 def as_root(node: Any) -> BaseAgent:
@@ -79,20 +74,20 @@ class Runner(KernelRunner):
         base = composition if composition is not None else newel_compose.compose_once(distribution)
         composed = newel_compose.extend(base, objects)
 
-        def store(kind: type[Backend[S]]) -> S | None:
-            own: S | None = getattr(app, f"{kind.service}_service", None)
-            return own or composed.open_service(kind)
-
+        # What opens stores loads with the first runner, not with its class.
+        services: Services = import_module("newel.runs.services").open_services(
+            composed, app, session_service, artifact_service, memory_service, credential_service
+        )
         super().__init__(
             app=app,
             app_name=app_name,
             agent=root,
             composition=composed,
             plugins=objects,
-            session_service=session_service or _needed(store(SessionBackend), composed),
-            artifact_service=artifact_service or store(ArtifactBackend),
-            memory_service=memory_service or store(MemoryBackend),
-            credential_service=credential_service or store(CredentialBackend),
+            session_service=services.session,
+            artifact_service=services.artifact,
+            memory_service=services.memory,
+            credential_service=services.credential,
             # An app that brings its own store stands for itself: its sessions may have been made under another name.
             auto_create_session=auto_create_session or getattr(app, "session_service", None) is not None,
         )
@@ -172,15 +167,6 @@ class Runner(KernelRunner):
         session = await self._open(user_id, session_id, RunConfig())
         event = await rewind_event(session, rewind_before_invocation_id, self.artifact_service)
         await self.session_service.append_event(session, event)
-
-
-def _needed(service: BaseSessionService | None, composition: Composition) -> BaseSessionService:
-    if service is None:
-        raise ConfigurationError(
-            f"no session store: pass session_service=, or set services.session in the distribution "
-            f"{composition.distribution.name!r}"
-        )
-    return service
 
 
 class InMemoryRunner(Runner):

@@ -6,7 +6,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from newel.agents import kinds
+from newel.agents import hookspecs, kinds
 from newel.agents.kinds import AgentType
 from newel_kernel import Kind, hookimpl
 
@@ -28,7 +28,7 @@ def _load(name: str) -> object:
 @hookimpl
 def register_kinds() -> list[Kind[Any]]:
     """The types of agents."""
-    return [Kind(kinds.AgentType, kinds.register_agent_types)]
+    return [Kind(kinds.AgentType, hookspecs.register_agent_types)]
 
 
 @hookimpl

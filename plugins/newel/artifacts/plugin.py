@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from newel.artifacts import kinds
+from newel.artifacts import hookspecs, kinds
 from newel_kernel import Kind, hookimpl
 
 
 @hookimpl
 def register_kinds() -> list[Kind[Any]]:
     """The stores of artifacts."""
-    return [Kind(kinds.ArtifactBackend, kinds.register_artifact_backends)]
+    return [Kind(kinds.ArtifactBackend, hookspecs.register_artifact_backends)]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from newel.cli import kinds
+from newel.cli import hookspecs, kinds
 from newel.cli.kinds import Command
 from newel_kernel import Kind, hookimpl
 
@@ -29,7 +29,7 @@ COMMANDS = [
 @hookimpl
 def register_kinds() -> list[Kind[Any]]:
     """The commands."""
-    return [Kind(kinds.Command, kinds.register_commands)]
+    return [Kind(kinds.Command, hookspecs.register_commands)]
 
 
 @hookimpl

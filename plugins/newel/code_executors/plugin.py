@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from newel import code_executors
-from newel.code_executors import kinds
+from newel.code_executors import hookspecs, kinds
 from newel.code_executors.kinds import CodeExecutor
 from newel_kernel import Kind, hookimpl
 
@@ -18,7 +18,7 @@ def _create(class_name: str) -> Callable[..., object]:
 @hookimpl
 def register_kinds() -> list[Kind[Any]]:
     """The executors of code."""
-    return [Kind(kinds.CodeExecutor, kinds.register_code_executors)]
+    return [Kind(kinds.CodeExecutor, hookspecs.register_code_executors)]
 
 
 @hookimpl

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from newel_compose import Factory
-from newel_kernel import Settings, hookspec
 
 
 class Display(Factory):
@@ -13,20 +10,3 @@ class Display(Factory):
 
     Its keywords `include` and `exclude` are the types that are asked for, or not wanted; None or empty: as it likes.
     """
-
-
-@hookspec
-def register_displays(settings: Settings) -> Sequence[Display]:
-    """How a notebook shows an agent: what it may show, by MIME type.
-
-    >>> def in_bold(agent, **asked):
-    ...     return {"text/markdown": f"**{agent.name}**"}
-    >>> class Plugin:
-    ...     @hookimpl
-    ...     def register_displays(self):
-    ...         return [Display(name="bold", create=in_bold)]
-    >>> composed = compose("adk", plugins=[Plugin()])
-    >>> composed.registry.find(Display, "bold").create(BaseAgent(name="weather"), include=None, exclude=None)
-    {'text/markdown': '**weather**'}
-    """
-    return ()

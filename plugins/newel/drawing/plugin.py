@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from newel.drawing import kinds
+from newel.drawing import hookspecs, kinds
 from newel.drawing.kinds import Display
 from newel_kernel import BaseAgent, Kind, hookimpl
 
@@ -17,7 +17,7 @@ def _show(agent: BaseAgent, **options: object) -> object:
 @hookimpl
 def register_kinds() -> list[Kind[Any]]:
     """How notebooks show agents."""
-    return [Kind(kinds.Display, kinds.register_displays)]
+    return [Kind(kinds.Display, hookspecs.register_displays)]
 
 
 @hookimpl

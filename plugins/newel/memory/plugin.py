@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from newel.memory import kinds
+from newel.memory import hookspecs, kinds
 from newel_kernel import Kind, hookimpl
 
 
 @hookimpl
 def register_kinds() -> list[Kind[Any]]:
     """The stores of memories."""
-    return [Kind(kinds.MemoryBackend, kinds.register_memory_backends)]
+    return [Kind(kinds.MemoryBackend, hookspecs.register_memory_backends)]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from newel_kernel import BaseLlm, Chains, Descriptor, Key, ModelError, Settings, did_you_mean, hookspec
+from newel_kernel import BaseLlm, Chains, Descriptor, Key, ModelError, did_you_mean
 
 _MODELS = Key[dict[str, BaseLlm]]("models by address")
 
@@ -22,25 +22,6 @@ class ModelProvider(Descriptor):
     description: str = ""
     #: Asked for a default only after every provider that is none.
     fallback: bool = False
-
-
-@hookspec
-def register_model_providers(settings: Settings) -> Sequence[ModelProvider]:
-    """Providers of models. Makes a model from an address such as ``parrot:loud``.
-
-    The SDK is imported in `create`, never in the plugin.
-
-    >>> def parrot(address):
-    ...     return ScriptedModel([address])
-    >>> class Plugin:
-    ...     @hookimpl
-    ...     def register_model_providers(self):
-    ...         return [ModelProvider(name="parrot", create=parrot, patterns=("parrot-.*",))]
-    >>> composed = compose("adk", plugins=[Plugin()])
-    >>> composed.registry.find(ModelProvider, "parrot").name
-    'parrot'
-    """
-    return ()
 
 
 def model_of(chains: Chains, address: str) -> BaseLlm:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from newel.models import kinds
+from newel.models import hookspecs, kinds
 from newel_kernel import Kind, hookimpl
 
 
 @hookimpl
 def register_kinds() -> list[Kind[Any]]:
     """The providers of models."""
-    return [Kind(kinds.ModelProvider, kinds.register_model_providers)]
+    return [Kind(kinds.ModelProvider, hookspecs.register_model_providers)]

@@ -6,7 +6,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from newel.planners import kinds
+from newel.planners import hookspecs, kinds
 from newel.planners.kinds import Planner
 from newel_kernel import Kind, hookimpl
 
@@ -23,7 +23,7 @@ def _create(name: str, /, **settings: object) -> object:
 @hookimpl
 def register_kinds() -> list[Kind[Any]]:
     """The planners."""
-    return [Kind(kinds.Planner, kinds.register_planners)]
+    return [Kind(kinds.Planner, hookspecs.register_planners)]
 
 
 @hookimpl

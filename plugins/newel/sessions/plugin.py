@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from newel.sessions import kinds
+from newel.sessions import hookspecs, kinds
 from newel_kernel import Kind, hookimpl
 
 
 @hookimpl
 def register_kinds() -> list[Kind[Any]]:
     """The stores of sessions."""
-    return [Kind(kinds.SessionBackend, kinds.register_session_backends)]
+    return [Kind(kinds.SessionBackend, hookspecs.register_session_backends)]

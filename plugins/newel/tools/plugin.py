@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from newel.tools import kinds
+from newel.tools import hookspecs, kinds
 from newel_kernel import Kind, hookimpl
 
 
@@ -12,6 +12,6 @@ from newel_kernel import Kind, hookimpl
 def register_kinds() -> list[Kind[Any]]:
     """The tools that files can name, and the adapters."""
     return [
-        Kind(kinds.ToolFactory, kinds.register_tool_factories),
-        Kind(kinds.ToolAdapter, kinds.register_tool_adapters),
+        Kind(kinds.ToolFactory, hookspecs.register_tool_factories),
+        Kind(kinds.ToolAdapter, hookspecs.register_tool_adapters),
     ]

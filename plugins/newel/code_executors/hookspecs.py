@@ -1,0 +1,25 @@
+"""How plugins provide what this room declares in `kinds`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from newel.code_executors.kinds import CodeExecutor
+from newel_kernel import Settings, hookspec
+
+
+@hookspec
+def register_code_executors(settings: Settings) -> Sequence[CodeExecutor]:
+    """Code executors. Makes an executor of code that a model wrote.
+
+    >>> def jail(**settings):
+    ...     raise NotImplementedError
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_code_executors(self):
+    ...         return [CodeExecutor(name="jail", create=jail)]
+    >>> composed = compose("adk", plugins=[Plugin()])
+    >>> composed.registry.find(CodeExecutor, "jail").name
+    'jail'
+    """
+    return ()

@@ -1,0 +1,25 @@
+"""How plugins provide what this room declares in `kinds`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from newel.sessions.kinds import SessionBackend
+from newel_kernel import Settings, hookspec
+
+
+@hookspec
+def register_session_backends(settings: Settings) -> Sequence[SessionBackend]:
+    """Session stores. Opens a session store from a URI of its scheme.
+
+    >>> def open_store(uri):
+    ...     return InMemorySessionService()
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_session_backends(self):
+    ...         return [SessionBackend(name="volatile", open=open_store)]
+    >>> composed = compose("adk", plugins=[Plugin()])
+    >>> composed.registry.find(SessionBackend, "volatile").name
+    'volatile'
+    """
+    return ()
