@@ -9,7 +9,8 @@ from typing import Any
 from newel.agents.llm.task._finish_task_tool import finishing_response
 from newel.agents.opening import Opening, as_opening
 from newel.agents.structured_output import validated
-from newel_kernel import BaseAgent, Event, InvocationContext, restore
+from newel.turns.resumption import restore
+from newel_kernel import BaseAgent, Event, InvocationContext
 
 
 async def run_isolated(

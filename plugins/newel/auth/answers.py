@@ -16,7 +16,7 @@ from newel.auth.oauth2_discovery import with_end_points
 from newel.auth.secrecy import note
 from newel.auth.settings import settings_of
 from newel.auth.token_endpoint import policy_of
-from newel_kernel import Event, FeatureUnavailableError, InvocationContext
+from newel_kernel import Event, FeatureUnavailableError, InvocationContext, Log
 from newel_types import (
     APIKey,
     AuthConfig,
@@ -127,16 +127,12 @@ async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionRespo
 
 def _is_done(ctx: InvocationContext, request_id: str, call_id: str) -> bool:
     """Whether an answer to the request has come before, and a result of the call that asks for nothing after it."""
-    answered = asked = False
-    for event in ctx.session.events:
-        if event.long_running_tool_ids and request_id in event.long_running_tool_ids:
-            answered, asked = False, True
-        if not asked:
-            continue
+    log = Log(ctx.session.events)
+    position, _, _ = next(log.requests({request_id}), (len(log.events), None, None))
+    answers = log.answers(request_id, position)
+    for event in log.events[answers[0] + 1 :] if answers else ():
         ids = {response.id for response in event.get_function_responses()}
-        if event.author == "user":
-            answered = answered or request_id in ids
-        elif answered and call_id in ids and not (event.custom_metadata or {}).get("provisional"):
+        if event.author != "user" and call_id in ids and not (event.custom_metadata or {}).get("provisional"):
             actions = event.touched_actions
             if actions is None or call_id not in actions.requested_auth_configs:
                 return True
@@ -146,15 +142,12 @@ def _is_done(ctx: InvocationContext, request_id: str, call_id: str) -> bool:
 def _requests(ctx: InvocationContext, call_ids: set[str | None], *, own: bool = False) -> dict[str, AuthToolArguments]:
     """What was asked by the requests of these ids; with `own`, only by those of the agent that runs."""
     found: dict[str, AuthToolArguments] = {}
-    for event in reversed(ctx.session.events):
-        waiting = event.long_running_tool_ids
-        if not waiting or event.author == "user" or (own and not _is_own(ctx, event)):
-            continue  # a model can name any call; only the runtime marks one as a call that waits
-        calls = event.get_function_calls()
-        for call_id in call_ids.intersection(waiting) - found.keys():
-            same = [call for call in calls if call.id == call_id]
-            if call_id is not None and same and all(call.name == CALL for call in same):
-                found[call_id] = AuthToolArguments.model_validate(same[0].args)
+    for _, event, call in Log(ctx.session.events).requests(call_ids - {None}):
+        if call.id in found or event.author == "user" or (own and not _is_own(ctx, event)):
+            continue
+        same = [one for one in event.get_function_calls() if one.id == call.id]
+        if call.id is not None and all(one.name == CALL for one in same):
+            found[call.id] = AuthToolArguments.model_validate(call.args)
     return found
 
 

@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import Any
 
 from newel.cli.conversation import Conversation
-from newel.flows.visibility import CONFIRMATION_CALL, CREDENTIAL_CALL, INPUT_CALL, rewound
-from newel_kernel import Event
+from newel.flows.visibility import CONFIRMATION_CALL, CREDENTIAL_CALL, INPUT_CALL
+from newel_kernel import Event, Log
 from newel_types import as_plain
 
 _BEHIND = {CONFIRMATION_CALL: "originalFunctionCall", CREDENTIAL_CALL: "functionCallId"}
@@ -55,19 +55,12 @@ class Question:
 
 def open_questions(events: Sequence[Event]) -> list[Question]:
     """What waits in a session's log, the oldest first; a call about which the user is asked is not told beside it."""
-    found: dict[str, Question] = {}
-    for event in rewound(events):
-        if event.author == "user":
-            for response in event.get_function_responses():
-                found.pop(response.id or "", None)
-            continue
-        for call in event.get_function_calls() if event.long_running_tool_ids else ():
-            if call.id and call.id in (event.long_running_tool_ids or ()):
-                args = as_plain(call.args or {})
-                asked = Question(call.id, call.name or "", args, event.author, event.id, event.invocation_id)
-                found[call.id] = asked
-    behind = {question.behind for question in found.values()}
-    return [question for question in found.values() if question.id not in behind]
+    found = [
+        Question(call.id or "", call.name or "", as_plain(call.args or {}), event.author, event.id, event.invocation_id)
+        for event, call in Log(events).open_requests()
+    ]
+    behind = {question.behind for question in found}
+    return [question for question in found if question.id not in behind]
 
 
 async def questions_of(conversation: Conversation) -> list[Question] | None:

@@ -16,8 +16,8 @@ from newel_kernel import (
     Event,
     InvocationContext,
     LlmRequest,
+    Log,
     ToolConfirmation,
-    backwards,
     declare_tools,
     response_ids,
     run_tools,
@@ -56,7 +56,7 @@ def brings_results(content: Content | None) -> bool:
 
 def open_answers(ctx: InvocationContext, name: str, call_of: CallOf) -> list[Answer]:
     """The user's answers, in this invocation, to this agent's requests named `name`, that nobody has acted on yet."""
-    events = ctx.session.events
+    log = Log(ctx.session.events)
     new = response_ids(ctx.user_content)
     found: list[Answer] = []
     for event in ctx.get_events(current_invocation=True):
@@ -65,53 +65,39 @@ def open_answers(ctx: InvocationContext, name: str, call_of: CallOf) -> list[Ans
         for response in event.get_function_responses():
             if response.name and response.name != name:
                 continue
-            asked = _request(ctx, events, name, response.id)
+            asked = _request(ctx, log, name, response.id)
             if asked is None:
                 continue
             position, request = asked
             call_id = call_of(request)
-            first, only, acted = _history(events, position, request.id, call_id)
-            if acted and (events[first] is event or event is not events[-1]):
+            answers = log.answers(request.id, position + 1)
+            acted = bool(answers) and _was_acted_on(log, answers[0], request.id, call_id)
+            if acted and (log.events[answers[0]] is event or event is not log.events[-1]):
                 continue  # done; or refused before, when it came
+            only = len(answers) == 1
             found.append(Answer(request, response, call_id, repeated=acted, new=only and response.id in new))
     return found
 
 
-def _request(
-    ctx: InvocationContext, events: Sequence[Event], name: str, request_id: str | None
-) -> tuple[int, FunctionCall] | None:
-    """This agent's request of that id and where it stands; none that a rewind took back.
-
-    Only the runtime marks a call as one that waits.
-    """
-    if not request_id:
+def _request(ctx: InvocationContext, log: Log, name: str, request_id: str | None) -> tuple[int, FunctionCall] | None:
+    """This agent's request of that id and where it stands."""
+    position, event, call = next(log.requests({request_id}), (0, None, None))
+    if event is None or call is None or call.name != name:
         return None
-    for position, event in backwards(events):
-        if request_id not in (event.long_running_tool_ids or ()):
-            continue
-        if event.author != ctx.agent.name or event.branch != ctx.branch or event.isolation_scope != ctx.isolation_scope:
-            return None
-        return next(
-            ((position, call) for call in event.get_function_calls() if call.id == request_id and call.name == name),
-            None,
-        )
-    return None
+    own = (ctx.agent.name, ctx.branch, ctx.isolation_scope)
+    return (position, call) if (event.author, event.branch, event.isolation_scope) == own else None
 
 
-def _history(
-    events: Sequence[Event], position: int, request_id: str | None, call_id: str | None
-) -> tuple[int, bool, bool]:
-    """Where the first answer to the request stands, whether it is the only one, and whether it was acted on."""
-    first, only = len(events), True
-    for index in range(position + 1, len(events)):
-        event = events[index]
-        ids = {response.id for response in event.get_function_responses()}
-        if event.author == "user":
-            if request_id in ids:
-                first, only = min(index, first), index < first
-        elif index > first and (call_id in ids or request_id in ((event.custom_metadata or {}).get(TAKEN_UP) or ())):
-            return first, only, True
-    return first, only, False
+def _was_acted_on(log: Log, first: int, request_id: str | None, call_id: str | None) -> bool:
+    """Whether, after the first answer, the call has a result, or a note tells that it runs."""
+    for position, event in log.backwards():
+        if position <= first:
+            return False
+        if event.author != "user":
+            ids = {response.id for response in event.get_function_responses()}
+            if call_id in ids or request_id in ((event.custom_metadata or {}).get(TAKEN_UP) or ()):
+                return True
+    return False
 
 
 async def tools_of(ctx: InvocationContext) -> Mapping[str, BaseTool]:

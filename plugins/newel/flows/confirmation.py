@@ -13,8 +13,9 @@ from typing import Any
 from newel.flows import answered_calls as answered
 from newel.flows.answered_calls import Answer
 from newel.flows.confirmation_answer import ConfirmationAnswer, UnusableAnswerError, read_answer
-from newel.flows.interrupted_calls import NOT_REPEATED, first_results, happens_once, interrupted, repeat_request
+from newel.flows.interrupted_calls import NOT_REPEATED, first_results, interrupted, repeat_request
 from newel.flows.visibility import CONFIRMATION_CALL
+from newel.turns.interruption import happens_once
 from newel_kernel import (
     BaseTool,
     Event,

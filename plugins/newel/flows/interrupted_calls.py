@@ -6,12 +6,13 @@ user is asked first. A call that had asked for something keeps its request; only
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from newel.flows.answered_calls import result_event, tools_of
 from newel.flows.visibility import HIDDEN
-from newel_kernel import BaseTool, Effect, Event, InvocationContext, ToolConfirmation, open_calls
+from newel.turns.interruption import happens_once, interrupted_calls
+from newel_kernel import Event, InvocationContext, ToolConfirmation
 from newel_types import FunctionCall
 
 _WAITS = "This tool call waits for the user's answer."
@@ -24,22 +25,15 @@ NOT_REPEATED = "The call was interrupted and, as the user decided, not repeated.
 
 async def interrupted(ctx: InvocationContext) -> tuple[list[FunctionCall], list[FunctionCall]]:
     """Of this agent's calls without a result: those that have asked the user, and those that must not happen twice."""
-    found = open_calls(ctx)
-    if found is None:
+    calls = interrupted_calls(ctx)
+    if calls is None:
         return [], []
-    _, calls = found
     ids = _asked_for(ctx)
     tools = await tools_of(ctx)
     return (
-        [call for call in calls if call.id in ids],
-        [call for call in calls if call.id not in ids and happens_once(call, tools)],
+        [call for call in calls.open if call.id in ids],
+        [call for call in calls.open if call.id not in ids and happens_once(call, tools)],
     )
-
-
-def happens_once(call: FunctionCall, tools: Mapping[str, BaseTool]) -> bool:
-    """Whether the call's tool must not run twice."""
-    tool = tools.get(call.name or "")
-    return tool is not None and tool.effect is Effect.AT_MOST_ONCE
 
 
 def _asked_for(ctx: InvocationContext) -> set[str | None]:

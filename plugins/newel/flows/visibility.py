@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from newel_kernel import Event, backwards
+from newel_kernel import Event
 from newel_types import Content, Part, freeze
 
 CREDENTIAL_CALL = "adk_request_credential"
@@ -118,8 +117,3 @@ def _fenced(text: str) -> str:
     longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
     mark = "`" * max(longest + 1, 3)
     return f"{mark}\n{text}\n{mark}\n"
-
-
-def rewound(events: Sequence[Event]) -> list[Event]:
-    """The events without those that a rewind took back."""
-    return [event for _, event in backwards(events)][::-1]
