@@ -54,11 +54,12 @@ def compose(
 
     Raises CompositionError with every problem that was found, each naming the distributions it comes from.
     """
-    chosen, found_lock = select_distribution(distribution)
-    found = discovery.installed()
+    points = discovery.scan()
+    chosen, found_lock = select_distribution(distribution, points)
+    found = discovery.installed(points)
     objects = [_object(plugin, index) for index, plugin in enumerate(plugins)]
     _check_mentions(chosen, found, [one.name for one in objects])
-    loaded, records = _load(chosen, found)
+    loaded, records = _load(chosen, found, points)
     manager = Manager()
     for one in (*objects, *loaded):
         manager.add(one.name, one.plugin)
@@ -127,12 +128,14 @@ def _check_mentions(chosen: Distribution, found: dict[str, discovery.Found], obj
         raise CompositionError(problems)
 
 
-def _load(chosen: Distribution, found: dict[str, discovery.Found]) -> tuple[list[_Loaded], list[PluginRecord]]:
+def _load(
+    chosen: Distribution, found: dict[str, discovery.Found], points: discovery.Points
+) -> tuple[list[_Loaded], list[PluginRecord]]:
     """Load what the distribution names, and with `autoload` whatever else is installed."""
     named = [name for name in chosen.plugins if name not in chosen.disable]
     discovery.check_named(named, found, chosen.source or chosen.name)
     others = [name for name in found if name not in named and name not in chosen.disable] if chosen.autoload else []
-    objects, failures = discovery.load([*named, *others])
+    objects, failures = discovery.load([*named, *others], points)
     for name in named:
         if name in failures:
             raise discovery.load_error(found[name], failures[name])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from functools import cache
+from importlib.metadata import Distribution, EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -32,12 +33,24 @@ class Found:
         return f"{self.distribution} {self.version}".strip()
 
 
-def installed() -> dict[str, Found]:
+#: The entry points of a group.
+Points = Callable[[str], Iterable[EntryPoint]]
+
+
+def scan() -> Points:
+    """What is installed now, read once for all groups: reading it is the most of what composing again costs."""
+    points = entry_points()
+    return lambda group: points.select(group=group)
+
+
+def installed(points: Points | None = None) -> dict[str, Found]:
     """Every installed plugin by name, sorted; two of one name are refused."""
+    points = points or scan()
     found: dict[str, Found] = {}
     problems = []
-    for point in sorted(entry_points(group=PLUGIN_GROUP), key=lambda p: (p.name, p.value)):
-        plugin = Found(point.name, point.value, point.dist.name if point.dist else "?", _version(point))
+    identity = cache(_identity)  # within one call, so that it is never stale
+    for point in sorted(points(PLUGIN_GROUP), key=lambda p: (p.name, p.value)):
+        plugin = Found(point.name, point.value, *identity(point.dist))
         other = found.get(point.name)
         if other is not None and other != plugin:
             problems.append(
@@ -50,15 +63,17 @@ def installed() -> dict[str, Found]:
     return found
 
 
-def _version(point: EntryPoint) -> str:
-    return point.dist.version if point.dist else ""
+def _identity(package: Distribution | None) -> tuple[str, str]:
+    """Name and version of what brought a plugin; each of them parses the package's metadata anew."""
+    return (package.name, package.version) if package is not None else ("?", "")
 
 
-def distribution_files() -> dict[str, Path]:
+def distribution_files(points: Points | None = None) -> dict[str, Path]:
     """The distributions that installed packages ship: name -> file."""
+    points = points or scan()
     files: dict[str, Path] = {}
     problems = []
-    for point in sorted(entry_points(group=DISTRIBUTION_GROUP), key=lambda p: (p.name, p.value)):
+    for point in sorted(points(DISTRIBUTION_GROUP), key=lambda p: (p.name, p.value)):
         for file in _files(point):
             other = files.setdefault(point.name, file)
             if other != file:
@@ -91,12 +106,16 @@ class _Guarded(EntryPoint):
 class FreshManager(NamedExtensionManager):  # type: ignore[type-arg] # older releases are not generic
     """Stevedore without its disk cache, which hides a plugin installed in the last two minutes."""
 
+    def __init__(self, points: Points, *args: Any, **options: Any) -> None:
+        self._points = points
+        super().__init__(*args, **options)
+
     def list_entry_points(self) -> list[EntryPoint]:
-        """The entry points of the group, as they are installed now."""
-        return [_Guarded(p.name, p.value, p.group) for p in entry_points(group=self.namespace)]
+        """The entry points of the group, as the scan found them."""
+        return [_Guarded(p.name, p.value, p.group) for p in self._points(self.namespace)]
 
 
-def load(names: Sequence[str]) -> tuple[dict[str, Any], dict[str, BaseException]]:
+def load(names: Sequence[str], points: Points | None = None) -> tuple[dict[str, Any], dict[str, BaseException]]:
     """Import the named plugins: what loaded, and what failed with its error."""
     failures: dict[str, BaseException] = {}
 
@@ -104,6 +123,7 @@ def load(names: Sequence[str]) -> tuple[dict[str, Any], dict[str, BaseException]
         failures[point.name] = error
 
     manager = FreshManager(
+        points or scan(),
         PLUGIN_GROUP,
         names=list(names),
         name_order=True,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from newel.auth.credential_service.base_credential_service import BaseCredentialService
@@ -11,14 +10,12 @@ from newel_compose import Backend, Factory
 from newel_kernel import Settings, hookspec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CredentialBackend(Backend[BaseCredentialService]):
     """Opens a credential store from a URI of the scheme `name`."""
 
     service: ClassVar[str] = "credential"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AuthProvider(Factory):
     """`create` gives a provider of credentials for one kind of auth scheme."""
 
