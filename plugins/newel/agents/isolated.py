@@ -47,13 +47,17 @@ async def run_isolated(
         restore(view, earlier)
     async with aclosing(agent.run_async(view)) as events:
         async for event in events:
-            if event.isolation_scope is None:
-                event.isolation_scope = scope
-            if event.branch is None:
-                event.branch = branch
+            _place(event, branch, scope)
             if own is not None:
                 own.add(event.id)
             yield event
+
+
+def _place(event: Event, branch: str | None, scope: str | None) -> None:
+    if event.isolation_scope is None:
+        event.isolation_scope = scope
+    if event.branch is None:
+        event.branch = branch
 
 
 def _first_message(ctx: InvocationContext) -> Any:

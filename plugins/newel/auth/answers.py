@@ -16,6 +16,7 @@ from newel.auth.oauth2_discovery import with_end_points
 from newel.auth.secrecy import note
 from newel.auth.settings import settings_of
 from newel.auth.token_endpoint import policy_of
+from newel.questions.names import CREDENTIAL_CALL
 from newel_kernel import Event, FeatureUnavailableError, InvocationContext, Log
 from newel_types import (
     APIKey,
@@ -32,7 +33,6 @@ from newel_types import (
     Part,
 )
 
-CALL = "adk_request_credential"
 #: The function_call_id of a request that comes from a toolset starts so; no call waits for it.
 TOOLSET = "_adk_toolset_auth_"
 
@@ -50,7 +50,7 @@ def seal_answers(ctx: InvocationContext, content: Content) -> Content:
 
 def _sealed(ctx: InvocationContext, part: Part, asked: Mapping[str, AuthToolArguments]) -> Part:
     response = part.function_response
-    if response is None or (response.name != CALL and response.id not in asked):
+    if response is None or (response.name != CREDENTIAL_CALL and response.id not in asked):
         return part
     request = asked.get(response.id or "")
     shown: dict[str, Any] = {}
@@ -63,7 +63,7 @@ def _sealed(ctx: InvocationContext, part: Part, asked: Mapping[str, AuthToolArgu
             ctx.notes["answer", response.id] = answer
             note(ctx, answer)
             shown["exchangedAuthCredential"] = {"authType": answer.auth_type.value}
-    return Part(function_response=FunctionResponse(id=response.id, name=CALL, response=shown))
+    return Part(function_response=FunctionResponse(id=response.id, name=CREDENTIAL_CALL, response=shown))
 
 
 def read(value: Any, request: AuthConfig, call_id: str | None) -> AuthCredential | None:
@@ -77,8 +77,9 @@ def read(value: Any, request: AuthConfig, call_id: str | None) -> AuthCredential
         return AuthConfig.model_validate(value).exchanged_auth_credential
     except ValidationError as error:
         fields = ", ".join(".".join(map(str, one["loc"])) for one in error.errors(include_input=False))
+    wanted = "AuthCredential" if is_credential else "AuthConfig"
     raise AuthConfigError(
-        f"the answer to the call {call_id} of {CALL} is no {'AuthCredential' if is_credential else 'AuthConfig'}: "
+        f"the answer to the call {call_id} of {CREDENTIAL_CALL} is no {wanted}: "
         f"wrong or missing is {fields}; send the authConfig of the call with its exchangedAuthCredential filled in"
     )
 
@@ -107,7 +108,7 @@ async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionRespo
 
     What an answer is for is told by the request that the session holds, never by the answer.
     """
-    answered = {r.id: r for r in responses if r.name == CALL and r.id}
+    answered = {r.id: r for r in responses if r.name == CREDENTIAL_CALL and r.id}
     if not answered:
         return set()
     waiting = set()
@@ -146,7 +147,7 @@ def _requests(ctx: InvocationContext, call_ids: set[str | None], *, own: bool = 
         if call.id in found or event.author == "user" or (own and not _is_own(ctx, event)):
             continue
         same = [one for one in event.get_function_calls() if one.id == call.id]
-        if call.id is not None and all(one.name == CALL for one in same):
+        if call.id is not None and all(one.name == CREDENTIAL_CALL for one in same):
             found[call.id] = AuthToolArguments.model_validate(call.args)
     return found
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from newel.flows import rearrangement
-from newel.flows.visibility import HIDDEN, as_quotation, is_from_other_agent, is_visible
+from newel.flows.visibility import as_quotation, is_from_other_agent, is_visible
+from newel.questions.names import HIDDEN
 from newel_kernel import Event, EventCompaction, Log
 from newel_types import Content, FrozenContent, FunctionCall, FunctionResponse, Part, freeze, thaw
 

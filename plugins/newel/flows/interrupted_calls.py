@@ -7,10 +7,9 @@ user is asked first. A call that had asked for something keeps its request; only
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from newel.flows.answered_calls import result_event, tools_of
-from newel.flows.visibility import HIDDEN
+from newel.questions.answers import result_event, tools_of
+from newel.questions.question import Question
 from newel.turns.interruption import happens_once, interrupted_calls
 from newel_kernel import Event, InvocationContext, ToolConfirmation
 from newel_types import FunctionCall
@@ -38,15 +37,13 @@ async def interrupted(ctx: InvocationContext) -> tuple[list[FunctionCall], list[
 
 def _asked_for(ctx: InvocationContext) -> set[str | None]:
     """The ids of the calls on whose behalf this agent has asked for something, in this invocation."""
-    found: set[str | None] = set()
-    for event in ctx.get_events(current_invocation=True):
-        if event.author == ctx.agent.name and event.long_running_tool_ids:
-            for request in event.get_function_calls():
-                args: dict[str, Any] = (request.args or {}) if request.name in HIDDEN else {}
-                original = args.get("originalFunctionCall")
-                found.add(original.get("id") if isinstance(original, dict) else None)
-                found.add(args.get("functionCallId") or args.get("function_call_id"))
-    return found - {None}
+    questions = (
+        Question.of(event, call)
+        for event in ctx.get_events(current_invocation=True)
+        if event.author == ctx.agent.name and event.long_running_tool_ids
+        for call in event.get_function_calls()
+    )
+    return {question.behind for question in questions} - {None}
 
 
 def repeat_request(call: FunctionCall) -> ToolConfirmation:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import re
 
+from newel.questions.names import HIDDEN
 from newel_kernel import Event
 from newel_types import Content, Part, freeze
 
-CREDENTIAL_CALL = "adk_request_credential"
-CONFIRMATION_CALL = "adk_request_confirmation"
-INPUT_CALL = "adk_request_input"
-FRAMEWORK_CALL = "adk_framework"
-HIDDEN = frozenset({CREDENTIAL_CALL, CONFIRMATION_CALL, INPUT_CALL, FRAMEWORK_CALL})
 _BACKTICKS = re.compile("`+")
 #: How a quotation begins, without fences and with them; every quotation has the same parts.
 _CONTEXT = [Part(text="For context:")]

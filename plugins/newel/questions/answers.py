@@ -1,4 +1,4 @@
-"""Answered calls: the user answered what a tool call asked for, so the call runs again and its result is told.
+"""Answers: the user answered what a tool call asked for, so the call runs again and has its result.
 
 A tool that needs something of the user (an approval, a credential) leaves a first result, and its agent asks with a
 call of the framework's own (`adk_request_confirmation`, `adk_request_credential`). The user answers that call; what
@@ -7,10 +7,11 @@ its answer lets go ahead is the call that the log holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from newel.questions.question import Question, find_question
 from newel_kernel import (
     BaseTool,
     Event,
@@ -27,18 +28,13 @@ from newel_types import Content, FunctionCall, FunctionResponse, Part
 #: In an event's `custom_metadata`: the ids of the requests whose calls ran and have no result yet.
 TAKEN_UP = "taken_up"
 
-#: The id of the call on whose behalf a request was made, from the request; None where it names none.
-CallOf = Callable[[FunctionCall], str | None]
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A user's answer to a request of this agent."""
+    """A user's answer to a question of this agent."""
 
-    request: FunctionCall
+    question: Question
     response: FunctionResponse
-    #: The id of the tool call on whose behalf it was asked.
-    call_id: str | None
     #: An earlier answer to the same request was acted on already: this one must change nothing.
     repeated: bool
     #: It came with the message of this very run, and is the only one: an earlier one may have run the call.
@@ -54,48 +50,39 @@ def brings_results(content: Content | None) -> bool:
     return False
 
 
-def open_answers(ctx: InvocationContext, name: str, call_of: CallOf) -> list[Answer]:
-    """The user's answers, in this invocation, to this agent's requests named `name`, that nobody has acted on yet."""
+def open_answers(ctx: InvocationContext, name: str) -> list[Answer]:
+    """The user's answers, in this invocation, to this agent's questions named `name`, that nobody has acted on yet."""
     log = Log(ctx.session.events)
     new = response_ids(ctx.user_content)
     found: list[Answer] = []
     for event in ctx.get_events(current_invocation=True):
-        if event.author != "user":
-            continue
-        for response in event.get_function_responses():
+        for response in event.get_function_responses() if event.author == "user" else ():
             if response.name and response.name != name:
                 continue
-            asked = _request(ctx, log, name, response.id)
-            if asked is None:
+            if (place := find_question(log, response.id)) is None:
                 continue
-            position, request = asked
-            call_id = call_of(request)
-            answers = log.answers(request.id, position + 1)
-            acted = bool(answers) and _was_acted_on(log, answers[0], request.id, call_id)
+            position, question = place
+            if question.name != name or not question.is_of(ctx):
+                continue
+            answers = log.answers(question.id, position + 1)
+            if not answers:
+                continue  # this one was for an earlier question of the same id, or a rewind took it back
+            acted = _was_acted_on(log, answers[0], question)
             if acted and (log.events[answers[0]] is event or event is not log.events[-1]):
                 continue  # done; or refused before, when it came
             only = len(answers) == 1
-            found.append(Answer(request, response, call_id, repeated=acted, new=only and response.id in new))
+            found.append(Answer(question, response, repeated=acted, new=only and response.id in new))
     return found
 
 
-def _request(ctx: InvocationContext, log: Log, name: str, request_id: str | None) -> tuple[int, FunctionCall] | None:
-    """This agent's request of that id and where it stands."""
-    position, event, call = next(log.requests({request_id}), (0, None, None))
-    if event is None or call is None or call.name != name:
-        return None
-    own = (ctx.agent.name, ctx.branch, ctx.isolation_scope)
-    return (position, call) if (event.author, event.branch, event.isolation_scope) == own else None
-
-
-def _was_acted_on(log: Log, first: int, request_id: str | None, call_id: str | None) -> bool:
+def _was_acted_on(log: Log, first: int, question: Question) -> bool:
     """Whether, after the first answer, the call has a result, or a note tells that it runs."""
     for position, event in log.backwards():
         if position <= first:
             return False
         if event.author != "user":
             ids = {response.id for response in event.get_function_responses()}
-            if call_id in ids or request_id in ((event.custom_metadata or {}).get(TAKEN_UP) or ()):
+            if question.behind in ids or question.id in ((event.custom_metadata or {}).get(TAKEN_UP) or ()):
                 return True
     return False
 
