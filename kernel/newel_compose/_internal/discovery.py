@@ -19,7 +19,7 @@ DISTRIBUTION_GROUP = "newel.distributions"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class InstalledPlugin:
     """A plugin that is installed: its name, where it points, and the distribution that brought it."""
 
     name: str
@@ -43,24 +43,24 @@ def scan() -> Points:
     return lambda group: points.select(group=group)
 
 
-def installed(points: Points | None = None) -> dict[str, Found]:
+def installed(points: Points | None = None) -> dict[str, InstalledPlugin]:
     """Every installed plugin by name, sorted; two of one name are refused."""
     points = points or scan()
-    found: dict[str, Found] = {}
+    plugins: dict[str, InstalledPlugin] = {}
     problems = []
     identity = cache(_identity)  # within one call, so that it is never stale
     for point in sorted(points(PLUGIN_GROUP), key=lambda p: (p.name, p.value)):
-        plugin = Found(point.name, point.value, *identity(point.dist))
-        other = found.get(point.name)
+        plugin = InstalledPlugin(point.name, point.value, *identity(point.dist))
+        other = plugins.get(point.name)
         if other is not None and other != plugin:
             problems.append(
                 f"the plugin {point.name!r} is installed twice, by {other.source} and by {plugin.source}; "
                 f"uninstall one of them"
             )
-        found.setdefault(point.name, plugin)
+        plugins.setdefault(point.name, plugin)
     if problems:
         raise CompositionError(problems)
-    return found
+    return plugins
 
 
 def _identity(package: Distribution | None) -> tuple[str, str]:
@@ -136,18 +136,18 @@ def load(names: Sequence[str], points: Points | None = None) -> tuple[dict[str, 
     return {extension.name: extension.plugin for extension in manager}, failures
 
 
-def check_named(named: Iterable[str], found: Mapping[str, Found], source: str) -> None:
+def check_named(named: Iterable[str], plugins: Mapping[str, InstalledPlugin], source: str) -> None:
     """Refuse a distribution that names plugins which are not installed."""
     problems = [
-        f"{source} names the plugin {name!r}, which is not installed{did_you_mean(name, found)}"
+        f"{source} names the plugin {name!r}, which is not installed{did_you_mean(name, plugins)}"
         for name in named
-        if name not in found
+        if name not in plugins
     ]
     if problems:
         raise CompositionError(problems)
 
 
-def load_error(plugin: Found, error: BaseException) -> PluginLoadError:
+def load_error(plugin: InstalledPlugin, error: BaseException) -> PluginLoadError:
     """The error of a plugin that a distribution needs and that does not load."""
     failure = PluginLoadError(
         f"the plugin {plugin.name!r} ({plugin.source}, {plugin.target}) failed to load: "

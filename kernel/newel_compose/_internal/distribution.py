@@ -155,8 +155,8 @@ def describe(error: ValidationError, text: str, source: str, known: Any) -> str:
 
 def _merge(base: Distribution, child: Distribution) -> Distribution:
     """`child` over `base`: chains and scalars replace, lists of plugins and mappings add up."""
-    given = child.model_fields_set
-    update: dict[str, Any] = {name: getattr(child, name) for name in given if name != "extends"}
+    fields = child.model_fields_set
+    update: dict[str, Any] = {name: getattr(child, name) for name in fields if name != "extends"}
     update["plugins"] = tuple(dict.fromkeys((*base.plugins, *child.plugins)))
     update["disable"] = tuple(dict.fromkeys((*base.disable, *child.disable)))
     for name in ("replace", "services"):
