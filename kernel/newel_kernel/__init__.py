@@ -20,6 +20,7 @@ _NAMES = {
         "BaseSessionService GetSessionConfig ListSessionsResponse apply_to_state check_pairing trim_temp"
     ),
     "contracts.tool": "BaseTool BaseToolset Effect",
+    "contracts.turns": "Turns",
     "dispatch": "dispatch",
     "errors": (
         "AgentConfigError AlreadyExistsError CompositionError ConfigurationError DuplicateToolError "
@@ -34,15 +35,13 @@ _NAMES = {
     "invocation": "InvocationContext new_invocation_id",
     "kinds": (
         "Descriptor Epilogue Kind Observer Prologue Registry RequestProcessor ResponseProcessor "
-        "ResultProcessor Stage ToolPolicy ToolPreparation"
+        "ResultProcessor Stage ToolPolicy ToolPreparation TurnPolicy"
     ),
+    "log": "Calls Log Turn response_ids",
     "loop": "new_call_id reason_and_act run_tools",
     "observation": "Operation Signal current_operation",
     "preparation": "declare_tools",
-    "reception": "response_ids",
     "rendezvous": "Meeting merge_streams",
-    "resumption": "open_calls restore waits",
-    "routing": "backwards choose_agent conversing_node find_call_event is_delegate open_scope",
     "run_config": "RunConfig StreamingMode ToolThreadPoolConfig",
     "runner": "Runner",
     "session": "Session",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pydantic import BaseModel
 
+from newel_kernel._internal.contracts.turns import Turns
 from newel_kernel._internal.hooks import Callbacks
 from newel_kernel._internal.kinds import (
     Epilogue,
@@ -19,6 +20,7 @@ from newel_kernel._internal.kinds import (
     ResultProcessor,
     ToolPolicy,
     ToolPreparation,
+    TurnPolicy,
 )
 from newel_kernel._internal.stash import Stash
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 #: Hook -> (plugins' implementations, fallbacks), of the hooks that have any.
 Hooks = Mapping[str, tuple[Callbacks, Callbacks]]
 _NONE: tuple[Callbacks, Callbacks] = ((), ())
+_DEFAULT_TURNS = Turns()
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -54,6 +57,8 @@ class Chains:
     #: Whether a plugin has hooks around agents, and around their models: each run and each call looks at these.
     agents_hooked: bool = field(init=False)
     models_hooked: bool = field(init=False)
+    #: Whose turn it is.
+    turns: Turns = field(init=False)
     prologues: tuple[Prologue, ...] = field(init=False)
     epilogues: tuple[Epilogue, ...] = field(init=False)
     observers: tuple[Observer, ...] = field(init=False)
@@ -69,6 +74,7 @@ class Chains:
             "call_tool": call,
             "agents_hooked": any("_agent_" in hook for hook in self.hooks),
             "models_hooked": any("_model_" in hook for hook in self.hooks),
+            "turns": next((p.turns for p in self.registry.all(TurnPolicy) if p.name == "turns"), _DEFAULT_TURNS),
             "prologues": tuple(self.registry.all(Prologue)),
             "epilogues": tuple(self.registry.all(Epilogue)),
             "observers": tuple(self.registry.all(Observer)),

@@ -102,11 +102,6 @@ def _failure(tool: BaseTool, raised: BaseException) -> Exception:
     return error
 
 
-def error_result(ctx: InvocationContext, tool: BaseTool, call: FunctionCall, error: str) -> Event:
-    """The event of a call that was not run."""
-    return _result_event(ctx, tool, call, {"error": error}, None)
-
-
 def _result_event(
     ctx: InvocationContext, tool: BaseTool, call: FunctionCall, result: Any, actions: EventActions | None
 ) -> Event:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from newel_kernel._internal.contracts.request import LlmRequest
     from newel_kernel._internal.contracts.response import LlmResponse
     from newel_kernel._internal.contracts.tool import BaseTool
+    from newel_kernel._internal.contracts.turns import Turns
     from newel_kernel._internal.events import Event
     from newel_kernel._internal.invocation import InvocationContext
     from newel_kernel._internal.observation import Operation, Signal
@@ -158,3 +159,11 @@ class Observer(Descriptor):
     within: Callable[[Operation], AbstractContextManager[Any]] | None = None
     #: Whether to watch an invocation that begins; None: always. It must be quick and not raise.
     wanted: Callable[[], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnPolicy(Descriptor):
+    """Decides whose turn it is. The one that is named ``turns`` counts; a distribution's `replace` chooses it."""
+
+    name: str = "turns"
+    turns: Turns

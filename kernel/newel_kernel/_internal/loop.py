@@ -11,26 +11,23 @@ from newel_kernel._internal import seam
 from newel_kernel._internal.contracts.agent import Handover
 from newel_kernel._internal.contracts.request import LlmRequest
 from newel_kernel._internal.contracts.response import LlmResponse
-from newel_kernel._internal.contracts.tool import Effect
-from newel_kernel._internal.dispatch import Confirmations, Tools, dispatch, error_result
+from newel_kernel._internal.dispatch import Confirmations, Tools, dispatch
 from newel_kernel._internal.events import Event
 from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import Draft, implemented, model_round, on_model_error
 from newel_kernel._internal.observation import current_operation
 from newel_kernel._internal.preparation import DONE, Plan, prepare
-from newel_kernel._internal.resumption import open_calls, waits
 from newel_kernel._internal.run_config import StreamingMode
 from newel_kernel._internal.tree import transfer_target
 from newel_types import FrozenContent, FunctionCall, deep_copy, thaw
 
 Events = AsyncGenerator[Event, None]
 Responses = AsyncGenerator[LlmResponse, None]
-_INTERRUPTED = "The call was interrupted; it must not happen twice and is not repeated. Its effect is not known."
 
 
 async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the whole loop, on one screen
     """Steps of one model call each, until an event is final, nothing was said, or the invocation ends (S0 §2.3)."""
-    resuming = ctx.resumed
+    turns, resuming = ctx.composition.turns, ctx.resumed
     while True:
         last: Event | None = None
         plan, request, draft, position = Plan.of(ctx), LlmRequest(), Draft(), 0
@@ -42,12 +39,12 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
         if ctx.end_invocation:
             return
         settled = last is not None and last.actions.skip_summarization
-        finished = await _finish_calls(ctx, request.tools_dict) if resuming else ()
+        finished = await turns.interrupted(ctx, request.tools_dict) if resuming else ()
         resuming = False
         for event in finished:
             yield event
             last = _latest(event, last)
-        if settled or (ctx.is_resumable and waits(ctx)):
+        if settled or turns.waits(ctx):
             return
         if not finished:
             responses = await _call_model(ctx, request, draft)
@@ -91,17 +88,6 @@ async def _react(
     if calls:
         calls = _identify(event, calls, request)
     return events, () if event.partial else calls
-
-
-async def _finish_calls(ctx: InvocationContext, tools: Tools) -> Iterable[Event]:
-    """The results of the calls that an interrupted run left open; what must not happen twice is not repeated."""
-    if (found := open_calls(ctx)) is None:
-        return ()
-    asked, calls = found
-    once = [call for call in calls if (tool := tools.get(call.name or "")) and tool.effect is Effect.AT_MOST_ONCE]
-    refused = [error_result(ctx, tools[call.name or ""], call, _INTERRUPTED) for call in once]
-    again = [call for call in calls if call not in once]
-    return [*refused, *(await run_tools(ctx, tools, asked, again) if again else ())]
 
 
 async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft) -> Responses:

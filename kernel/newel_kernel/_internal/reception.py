@@ -9,7 +9,7 @@ from newel_kernel._internal.errors import ConfigurationError
 from newel_kernel._internal.events import Event, EventActions, as_message
 from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import ask
-from newel_kernel._internal.routing import find_call_event, open_scope
+from newel_kernel._internal.log import Log, Turn
 from newel_types import Content, Part, deep_copy
 
 
@@ -39,13 +39,7 @@ def _own(part: Part) -> Part:
     return Part.model_validate(part.model_dump())
 
 
-def response_ids(content: Content | None) -> set[str | None]:
-    """The call ids that the function responses in `content` answer."""
-    parts = content.parts if content is not None else None
-    return {p.function_response.id for p in parts or () if p.function_response is not None}
-
-
-async def receive(ctx: InvocationContext, state_delta: dict[str, Any] | None) -> list[Event]:
+async def receive(ctx: InvocationContext, turn: Turn, state_delta: dict[str, Any] | None) -> list[Event]:
     """Let plugins see the message, then append it to the session with `state_delta` (S0 §1.2)."""
     assert ctx.user_content is not None
     for prologue in ctx.composition.prologues:
@@ -58,42 +52,14 @@ async def receive(ctx: InvocationContext, state_delta: dict[str, Any] | None) ->
             ctx.user_content = changed
     if ctx.run_config.save_input_blobs_as_artifacts and ctx.artifact_service is not None:
         ctx.user_content = await _without_blobs(ctx, ctx.user_content)
-    told = _by_asker(ctx, ctx.user_content)
+    if ctx.user_content is not turn.content:
+        turn = Log(ctx.session.events).turn(ctx.user_content)
+    messages = ctx.composition.turns.messages(ctx, turn)
     if state_delta:
-        told[0].actions = EventActions(state_delta=deep_copy(state_delta))
-    for event in told:
+        messages[0].actions = EventActions(state_delta=deep_copy(state_delta))
+    for event in messages:
         await ctx.session_service.append_event(ctx.session, event)
-    return told
-
-
-def _by_asker(ctx: InvocationContext, content: Content) -> list[Event]:
-    """The event of the message; of answers to several askers that pause, one for each, on its branch."""
-    if not (ids := response_ids(content)):
-        scope = open_scope(ctx.session.events)
-        return [Event(invocation_id=ctx.invocation_id, author="user", content=content, isolation_scope=scope)]
-    events = ctx.session.events
-    asked = {id_: find_call_event(events, {id_}) for id_ in ids}
-    if unknown := sorted(str(id_) for id_, event in asked.items() if event is None):
-        raise ConfigurationError(f"the message answers tool call(s) {unknown} that the session does not have")
-    latest: Any = find_call_event(events, ids)
-    groups: dict[tuple[str | None, str | None], list[Part]] = {}
-    where = _conversation(latest)
-    for part in content.parts or ():
-        asker = asked.get(part.function_response.id) if part.function_response is not None else None
-        if asker is not None and ctx.is_resumable:
-            where = _conversation(asker)
-        groups.setdefault(where, []).append(part)
-    told: dict[str, Any] = {"invocation_id": ctx.invocation_id, "author": "user"}
-    if len(groups) == 1:
-        return [Event(**told, content=content, branch=where[0], isolation_scope=where[1])]
-    contents = [(key, Content(role=content.role, parts=parts)) for key, parts in groups.items()]
-    return [Event(**told, content=one, branch=branch, isolation_scope=scope) for (branch, scope), one in contents]
-
-
-def _conversation(asker: Event) -> tuple[str | None, str | None]:
-    """The branch and the scope of an answer: the asker's. The question of a graph's own code is on no branch."""
-    spoken = asker.content is not None and asker.content.role is not None
-    return (asker.branch if spoken else None), asker.isolation_scope
+    return messages
 
 
 async def _without_blobs(ctx: InvocationContext, content: Content) -> Content:

@@ -15,10 +15,9 @@ from newel_kernel._internal.errors import ConfigurationError, SessionNotFoundErr
 from newel_kernel._internal.events import Event
 from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import ask
+from newel_kernel._internal.log import Log, Turn
 from newel_kernel._internal.observation import Operation
-from newel_kernel._internal.reception import receive, received, response_ids
-from newel_kernel._internal.resumption import continued, take_up
-from newel_kernel._internal.routing import choose_agent, is_delegate
+from newel_kernel._internal.reception import receive, received
 from newel_kernel._internal.run_config import RunConfig
 from newel_kernel._internal.session import Session
 from newel_kernel._internal.tree import check_tree
@@ -56,7 +55,6 @@ class Runner:
         check_tree(root)
         self.app = app
         self.agent: BaseAgent = root
-        self._is_delegate = is_delegate(root)
         self.app_name: str = app_name or (app.name if app is not None else root.name)
         self.auto_create_session = auto_create_session
         self.plugins: list[Any] = list(plugins)
@@ -98,15 +96,16 @@ class Runner:
             raise ConfigurationError("run_async needs a `new_message` or the `invocation_id` of a run to resume")
         config = config if config is not None else _DEFAULTS.__copy__()
         session = await self._open(user_id, session_id, config)
-        ctx = self._context(session, new_message, invocation_id, config)
+        turn = Log(session.events).turn(received(new_message) if new_message is not None else None)
+        ctx = self._context(session, turn, invocation_id, config)
         if new_message is not None:
-            told = await receive(ctx, state_delta)
+            told = await receive(ctx, turn, state_delta)
             for said in told if yield_user_message else ():
                 yield said
         if ctx.end_of_agents.get(ctx.agent.name):  # of a resumed invocation, whose epilogues a crash may have left out
             await epilogues(ctx, None)
             return
-        ctx.agent = ctx.agent if ctx.resumed else choose_agent(self.agent, session.events)
+        ctx.agent = ctx.agent if ctx.resumed else self.composition.turns.agent(self.agent, Log(session.events))
         plain = not config.custom_metadata and "on_event_callback" not in self.composition.hooks
         append = ctx.session_service.append_event
         failure: BaseException | None = None
@@ -163,31 +162,26 @@ class Runner:
         return await self.session_service.open(**{**where, "session_id": created.id}) or created
 
     def _context(
-        self, session: Session, new_message: Any, invocation_id: str | None, config: RunConfig
+        self, session: Session, turn: Turn, invocation_id: str | None, config: RunConfig
     ) -> InvocationContext:
-        content = received(new_message) if new_message is not None else None
         resumable = self.resumability_config is not None and self.resumability_config.is_resumable
         if invocation_id is not None and not resumable:
             raise ConfigurationError(
                 f"invocation_id: {invocation_id} is provided but the app is not resumable; "
                 f"use App(resumability_config=ResumabilityConfig(is_resumable=True))"
             )
-        ids, root = response_ids(content), self.agent
-        if invocation_id is None and (ids or root.sub_agents or not root.transfers):  # else it has no graph either
-            invocation_id = continued(self.agent, session.events, ids, resumable)
-        if self._is_delegate:
-            raise ConfigurationError(
-                f"the root agent {self.agent.name!r} has a mode in which it works for another agent; "
-                f"give it mode='chat', or make it a sub-agent of one that chats"
-            )
+        turns = self.composition.turns
+        turns.check(self.agent)
+        if invocation_id is None:
+            invocation_id = turns.continued(self.agent, turn, resumable)
         ctx = InvocationContext(
             session_service=self.session_service, session=session, agent=self.agent, composition=self.composition,
-            run_config=config, invocation_id=invocation_id, user_content=content, app=self.app,
+            run_config=config, invocation_id=invocation_id, user_content=turn.content, app=self.app,
             artifact_service=self.artifact_service, memory_service=self.memory_service,
             credential_service=self.credential_service, resumability_config=self.resumability_config,
         )  # fmt: skip
         if invocation_id is not None:
-            take_up(ctx)
+            turns.resume(ctx)
         return ctx
 
     async def close(self, seconds: float = 10.0) -> None:

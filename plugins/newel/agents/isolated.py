@@ -9,7 +9,8 @@ from typing import Any
 from newel.agents.llm.task._finish_task_tool import finishing_response
 from newel.agents.opening import Opening, as_opening
 from newel.agents.structured_output import validated
-from newel_kernel import BaseAgent, Event, InvocationContext, restore
+from newel.turns.resumption import restore
+from newel_kernel import BaseAgent, Event, InvocationContext
 
 
 async def run_isolated(
@@ -46,13 +47,17 @@ async def run_isolated(
         restore(view, earlier)
     async with aclosing(agent.run_async(view)) as events:
         async for event in events:
-            if event.isolation_scope is None:
-                event.isolation_scope = scope
-            if event.branch is None:
-                event.branch = branch
+            _place(event, branch, scope)
             if own is not None:
                 own.add(event.id)
             yield event
+
+
+def _place(event: Event, branch: str | None, scope: str | None) -> None:
+    if event.isolation_scope is None:
+        event.isolation_scope = scope
+    if event.branch is None:
+        event.branch = branch
 
 
 def _first_message(ctx: InvocationContext) -> Any:

@@ -12,10 +12,12 @@ from pydantic import Field, field_validator
 import newel_compose
 from newel.agents import base_agent
 from newel.agents.llm import task
-from newel.agents.resuming import handed_over, has_finished, pauses, transferred_to
 from newel.agents.structured_output import validated as validated
 from newel.models.kinds import model_of
 from newel.tools.kinds import adapt_tool
+from newel.turns.delegates import is_delegate
+from newel.turns.handovers import handed_over, has_finished, transferred_to
+from newel.turns.pauses import pauses, waits
 from newel_kernel import (
     LIFECYCLE,
     BaseAgent,
@@ -26,9 +28,7 @@ from newel_kernel import (
     Event,
     Handover,
     InvocationContext,
-    is_delegate,
     reason_and_act,
-    waits,
 )
 from newel_types import GenerateContentConfig, as_plain
 

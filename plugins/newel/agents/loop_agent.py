@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import Any
 
 from newel.agents import base_agent
-from newel.agents.resuming import pauses
+from newel.turns.pauses import pauses
 from newel_kernel import BaseAgent, BaseAgentState, Event, InvocationContext
 
 #: The events whose escalation a loop has answered, so that a loop around it goes on.

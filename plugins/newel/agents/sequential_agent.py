@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from newel.agents import base_agent
-from newel.agents.resuming import pauses
+from newel.turns.pauses import pauses
 from newel_kernel import BaseAgentState, Event, InvocationContext
 
 

@@ -16,7 +16,8 @@ from newel.auth.oauth2_discovery import with_end_points
 from newel.auth.secrecy import note
 from newel.auth.settings import settings_of
 from newel.auth.token_endpoint import policy_of
-from newel_kernel import Event, FeatureUnavailableError, InvocationContext
+from newel.questions.names import CREDENTIAL_CALL
+from newel_kernel import Event, FeatureUnavailableError, InvocationContext, Log
 from newel_types import (
     APIKey,
     AuthConfig,
@@ -32,7 +33,6 @@ from newel_types import (
     Part,
 )
 
-CALL = "adk_request_credential"
 #: The function_call_id of a request that comes from a toolset starts so; no call waits for it.
 TOOLSET = "_adk_toolset_auth_"
 
@@ -50,7 +50,7 @@ def seal_answers(ctx: InvocationContext, content: Content) -> Content:
 
 def _sealed(ctx: InvocationContext, part: Part, asked: Mapping[str, AuthToolArguments]) -> Part:
     response = part.function_response
-    if response is None or (response.name != CALL and response.id not in asked):
+    if response is None or (response.name != CREDENTIAL_CALL and response.id not in asked):
         return part
     request = asked.get(response.id or "")
     shown: dict[str, Any] = {}
@@ -63,7 +63,7 @@ def _sealed(ctx: InvocationContext, part: Part, asked: Mapping[str, AuthToolArgu
             ctx.notes["answer", response.id] = answer
             note(ctx, answer)
             shown["exchangedAuthCredential"] = {"authType": answer.auth_type.value}
-    return Part(function_response=FunctionResponse(id=response.id, name=CALL, response=shown))
+    return Part(function_response=FunctionResponse(id=response.id, name=CREDENTIAL_CALL, response=shown))
 
 
 def read(value: Any, request: AuthConfig, call_id: str | None) -> AuthCredential | None:
@@ -77,8 +77,9 @@ def read(value: Any, request: AuthConfig, call_id: str | None) -> AuthCredential
         return AuthConfig.model_validate(value).exchanged_auth_credential
     except ValidationError as error:
         fields = ", ".join(".".join(map(str, one["loc"])) for one in error.errors(include_input=False))
+    wanted = "AuthCredential" if is_credential else "AuthConfig"
     raise AuthConfigError(
-        f"the answer to the call {call_id} of {CALL} is no {'AuthCredential' if is_credential else 'AuthConfig'}: "
+        f"the answer to the call {call_id} of {CREDENTIAL_CALL} is no {wanted}: "
         f"wrong or missing is {fields}; send the authConfig of the call with its exchangedAuthCredential filled in"
     )
 
@@ -107,7 +108,7 @@ async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionRespo
 
     What an answer is for is told by the request that the session holds, never by the answer.
     """
-    answered = {r.id: r for r in responses if r.name == CALL and r.id}
+    answered = {r.id: r for r in responses if r.name == CREDENTIAL_CALL and r.id}
     if not answered:
         return set()
     waiting = set()
@@ -127,16 +128,12 @@ async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionRespo
 
 def _is_done(ctx: InvocationContext, request_id: str, call_id: str) -> bool:
     """Whether an answer to the request has come before, and a result of the call that asks for nothing after it."""
-    answered = asked = False
-    for event in ctx.session.events:
-        if event.long_running_tool_ids and request_id in event.long_running_tool_ids:
-            answered, asked = False, True
-        if not asked:
-            continue
+    log = Log(ctx.session.events)
+    position, _, _ = next(log.requests({request_id}), (len(log.events), None, None))
+    answers = log.answers(request_id, position)
+    for event in log.events[answers[0] + 1 :] if answers else ():
         ids = {response.id for response in event.get_function_responses()}
-        if event.author == "user":
-            answered = answered or request_id in ids
-        elif answered and call_id in ids and not (event.custom_metadata or {}).get("provisional"):
+        if event.author != "user" and call_id in ids and not (event.custom_metadata or {}).get("provisional"):
             actions = event.touched_actions
             if actions is None or call_id not in actions.requested_auth_configs:
                 return True
@@ -146,15 +143,12 @@ def _is_done(ctx: InvocationContext, request_id: str, call_id: str) -> bool:
 def _requests(ctx: InvocationContext, call_ids: set[str | None], *, own: bool = False) -> dict[str, AuthToolArguments]:
     """What was asked by the requests of these ids; with `own`, only by those of the agent that runs."""
     found: dict[str, AuthToolArguments] = {}
-    for event in reversed(ctx.session.events):
-        waiting = event.long_running_tool_ids
-        if not waiting or event.author == "user" or (own and not _is_own(ctx, event)):
-            continue  # a model can name any call; only the runtime marks one as a call that waits
-        calls = event.get_function_calls()
-        for call_id in call_ids.intersection(waiting) - found.keys():
-            same = [call for call in calls if call.id == call_id]
-            if call_id is not None and same and all(call.name == CALL for call in same):
-                found[call_id] = AuthToolArguments.model_validate(same[0].args)
+    for _, event, call in Log(ctx.session.events).requests(call_ids - {None}):
+        if call.id in found or event.author == "user" or (own and not _is_own(ctx, event)):
+            continue
+        same = [one for one in event.get_function_calls() if one.id == call.id]
+        if call.id is not None and all(one.name == CREDENTIAL_CALL for one in same):
+            found[call.id] = AuthToolArguments.model_validate(call.args)
     return found
 
 

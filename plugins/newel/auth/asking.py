@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from newel.auth import pending
-from newel.auth.answers import CALL
 from newel.auth.auth_handler import AuthHandler
 from newel.auth.oauth2_discovery import with_end_points
 from newel.auth.secrecy import Secrets
 from newel.auth.settings import settings_of
 from newel.auth.token_endpoint import policy_of
-from newel_kernel import BaseTool, BaseToolset, Context, Event, InvocationContext, dispatch, new_call_id
-from newel_types import AuthConfig, AuthToolArguments, Content, FunctionCall, Part
+from newel.questions.names import CREDENTIAL_CALL
+from newel.questions.question import new_request
+from newel.questions.question import request_event as question_event
+from newel_kernel import BaseTool, BaseToolset, Context, Event, InvocationContext, dispatch
+from newel_types import AuthConfig, AuthToolArguments, FunctionCall
 
 
 async def request_event(
@@ -23,24 +25,17 @@ async def request_event(
 
     Raises AuthConfigError where a config lacks what the question needs.
     """
-    parts, ids = [], set()
+    calls: list[FunctionCall] = []
     for waiting, shown in requests.items():
         own = ctx.notes.pop(("auth_config", waiting), None) or shown
         scheme = await with_end_points(own.auth_scheme, policy_of(settings_of(ctx)))
         full = AuthHandler(own.model_copy(update={"auth_scheme": scheme})).generate_auth_request()
-        call_id = new_call_id()
-        await pending.keep(ctx, call_id, full)
         requests[waiting] = asked = _shown(ctx, full)
         args = AuthToolArguments(function_call_id=waiting, auth_config=asked)
-        call = FunctionCall(id=call_id, name=CALL, args=args.model_dump(mode="json", by_alias=True, exclude_none=True))
-        parts.append(Part(function_call=call))
-        ids.add(call_id)
-    event = Event(
-        invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch,
-        content=Content(role=role, parts=parts), long_running_tool_ids=ids,
-    )  # fmt: skip
-    event.isolation_scope = ctx.isolation_scope
-    return event
+        call = new_request(CREDENTIAL_CALL, args.model_dump(mode="json", by_alias=True, exclude_none=True))
+        await pending.keep(ctx, str(call.id), full)
+        calls.append(call)
+    return question_event(ctx, calls, role=role)
 
 
 def _shown(ctx: InvocationContext, full: AuthConfig) -> AuthConfig:

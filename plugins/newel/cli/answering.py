@@ -9,10 +9,10 @@ from typing import Any
 
 from newel.cli.conversation import Conversation
 from newel.cli.terminal import one_line
-from newel.cli.waiting import Question, questions_of
+from newel.cli.waiting import questions_of
 from newel.flows.confirmation import check_fit
-from newel.flows.confirmation_answer import UnusableAnswerError, read_answer
-from newel.flows.visibility import CONFIRMATION_CALL, CREDENTIAL_CALL, INPUT_CALL
+from newel.questions.confirmation import UnusableAnswerError, read_answer
+from newel.questions.question import Kind, Question
 from newel.workflow.answers import answer_value
 from newel_kernel import BaseTool, BaseToolset, ConfigurationError
 from newel_types import Content, FunctionCall, FunctionResponse, Part
@@ -48,7 +48,7 @@ async def answers_to(conversation: Conversation, texts: Mapping[str, str]) -> Co
         if question is None:
             there = f"; open are: {', '.join(known)}" if known else "; nothing waits in this session"
             raise ConfigurationError(f"--answer: nothing waits for {call_id!r}{there}")
-        if question.name == CREDENTIAL_CALL:
+        if question.kind is Kind.CREDENTIAL:
             raise ConfigurationError(_no_credential(question, conversation))
         try:
             responses.append((question, response_for(question, text, conversation)))
@@ -78,11 +78,11 @@ def message_of(responses: Responses) -> Content:
 def response_for(question: Question, text: str, conversation: Conversation) -> dict[str, Any]:
     """The response that `text` stands for; a ConfigurationError says what is wrong with it, on one line."""
     text = text.strip()
-    if question.name == CONFIRMATION_CALL:
+    if question.kind is Kind.APPROVAL:
         return _verdict(question, text, conversation)
-    if question.name == INPUT_CALL:
+    if question.kind is Kind.INPUT:
         try:
-            answer_value(question.id, {"result": text}, question.args.get("response_schema"))
+            answer_value(question.id, {"result": text}, question.schema)
         except ValueError as error:
             raise ConfigurationError(one_line(error)) from None
         return {"result": text}

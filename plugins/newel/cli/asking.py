@@ -10,8 +10,8 @@ from typing import Any
 from newel.cli.answering import message_of, parsed_object, response_for
 from newel.cli.conversation import Conversation
 from newel.cli.terminal import one_line, say
-from newel.cli.waiting import Question, questions_of, told, waiting_line
-from newel.flows.visibility import CONFIRMATION_CALL, CREDENTIAL_CALL
+from newel.cli.waiting import questions_of, told, waiting_line
+from newel.questions.question import Kind, Question
 from newel_kernel import ConfigurationError
 from newel_types import Content
 
@@ -58,12 +58,12 @@ class Desk:
         return message_of(responses) if responses else None
 
     async def _answer(self, question: Question) -> dict[str, Any] | None:
-        if question.name == CREDENTIAL_CALL:
+        if question.kind is Kind.CREDENTIAL:
             given: dict[str, Any] | None = await import_module("newel.cli.credential_answers").ask(
                 question, self._read
             )
             return given
-        approval = question.name == CONFIRMATION_CALL
+        approval = question.kind is Kind.APPROVAL
         label = "  [y]es / [n]o / [e]dit> " if approval else "  answer> "
         while text := (await self._read(label)).strip():
             if approval and text.lower() in ("e", "edit"):

@@ -11,7 +11,7 @@ from newel.auth.environment import variable_of
 from newel.auth.settings import settings_of
 from newel.cli.conversation import Conversation
 from newel.cli.terminal import say
-from newel.cli.waiting import Question
+from newel.questions.question import Question
 from newel_types import (
     APIKey,
     AuthConfig,

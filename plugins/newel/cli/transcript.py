@@ -9,7 +9,7 @@ import click
 from pydantic_core import to_jsonable_python
 
 from newel.cli.terminal import one_line, say, shortened
-from newel.flows.visibility import HIDDEN
+from newel.questions.names import HIDDEN
 from newel_kernel import Event
 
 _WIDTH = 100

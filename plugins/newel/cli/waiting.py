@@ -4,70 +4,16 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 from newel.cli.conversation import Conversation
-from newel.flows.visibility import CONFIRMATION_CALL, CREDENTIAL_CALL, INPUT_CALL, rewound
-from newel_kernel import Event
-from newel_types import as_plain
-
-_BEHIND = {CONFIRMATION_CALL: "originalFunctionCall", CREDENTIAL_CALL: "functionCallId"}
+from newel.questions.question import Kind, Question, open_questions
+from newel_kernel import Log
 
 #: Stands in the hint of a tool that gives none of its own: how a program answers, which is no help to a person.
 _FOR_PROGRAMS = "by responding with a FunctionResponse"
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A call that waits for the user: one of the runtime's own requests, or a long-running tool's."""
-
-    id: str
-    name: str
-    args: Mapping[str, Any]
-    #: The agent that asks.
-    author: str
-    event_id: str
-    invocation_id: str
-
-    @property
-    def behind(self) -> str | None:
-        """The id of the tool call on whose behalf it is asked."""
-        value = self.args.get(_BEHIND.get(self.name, ""))
-        found: str | None = value.get("id") if isinstance(value, Mapping) else value
-        return found
-
-    @property
-    def original(self) -> Mapping[str, Any]:
-        """The tool call (id, name, args) that a request for approval is about."""
-        found: Mapping[str, Any] = self.args.get("originalFunctionCall") or {}
-        return found
-
-    @property
-    def options(self) -> list[str]:
-        """What a tool such as get_user_choice lets the user choose from."""
-        options = self.args.get("options")
-        named = isinstance(options, list) and self.name not in (CONFIRMATION_CALL, CREDENTIAL_CALL, INPUT_CALL)
-        return [str(option) for option in options or ()] if named else []
-
-
-def open_questions(events: Sequence[Event]) -> list[Question]:
-    """What waits in a session's log, the oldest first; a call about which the user is asked is not told beside it."""
-    found: dict[str, Question] = {}
-    for event in rewound(events):
-        if event.author == "user":
-            for response in event.get_function_responses():
-                found.pop(response.id or "", None)
-            continue
-        for call in event.get_function_calls() if event.long_running_tool_ids else ():
-            if call.id and call.id in (event.long_running_tool_ids or ()):
-                args = as_plain(call.args or {})
-                asked = Question(call.id, call.name or "", args, event.author, event.id, event.invocation_id)
-                found[call.id] = asked
-    behind = {question.behind for question in found.values()}
-    return [question for question in found.values() if question.id not in behind]
 
 
 async def questions_of(conversation: Conversation) -> list[Question] | None:
@@ -76,32 +22,29 @@ async def questions_of(conversation: Conversation) -> list[Question] | None:
     session = await runner.session_service.get_session(
         app_name=runner.app_name, user_id=conversation.user, session_id=conversation.session
     )
-    return open_questions(session.events) if session is not None else None
+    return open_questions(Log(session.events)) if session is not None else None
 
 
 def told(question: Question) -> list[str]:
     """The question in lines for a person: nothing of what is to be approved is left out, and nothing is hidden."""
-    args = question.args
-    if question.name == CONFIRMATION_CALL:
-        asked = args.get("toolConfirmation") or {}
-        hint = asked.get("hint") or ""
-        more = {"hint": "" if _FOR_PROGRAMS in hint else hint, "payload": asked.get("payload")}
+    if question.kind is Kind.APPROVAL:
+        more = {"hint": "" if _FOR_PROGRAMS in question.hint else question.hint, "payload": question.payload}
         return [f"approve {_call(question.original)}?", *_more(more)]
-    if question.name == INPUT_CALL:
-        more = {"payload": args.get("payload"), "as JSON schema": args.get("response_schema")}
-        return [_shown(args.get("message") or "input is asked for"), *_more(more)]
-    if question.name == CREDENTIAL_CALL:
+    if question.kind is Kind.INPUT:
+        more = {"payload": question.payload, "as JSON schema": question.schema}
+        return [_shown(question.hint or "input is asked for"), *_more(more)]
+    if question.kind is Kind.CREDENTIAL:
         lines: list[str] = import_module("newel.cli.credential_answers").told(question)
         return [_visible(line) for line in lines]
     if question.options:
         return [f"{question.name}:", *(f"{n}) {_shown(option)}" for n, option in enumerate(question.options, 1))]
-    return [f"{_call({'name': question.name, 'args': args})} waits for its result"]
+    return [f"{_call({'name': question.name, 'args': question.args})} waits for its result"]
 
 
 def waiting_line(question: Question, conversation: Conversation) -> str:
     """The question on one line, with its id and the command that answers it."""
     what = "; ".join(told(question))
-    if question.name == CREDENTIAL_CALL:
+    if question.kind is Kind.CREDENTIAL:
         variable = import_module("newel.cli.credential_answers").variable(question, conversation)
         command = f"{conversation.command('chat')} (or set {variable} and send the message again)"
     else:
@@ -110,14 +53,13 @@ def waiting_line(question: Question, conversation: Conversation) -> str:
 
 
 def _example(question: Question) -> str:
-    if question.name == CONFIRMATION_CALL:
+    if question.kind is Kind.APPROVAL:
         return "yes"
-    schema = question.args.get("response_schema") if question.name == INPUT_CALL else None
-    return "JSON" if schema and schema.get("type") != "string" else "TEXT"
+    return "JSON" if question.schema and question.schema.get("type") != "string" else "TEXT"
 
 
 def _or(question: Question) -> str:
-    return """ (or =no, or ='{"confirmed": true, "editedArgs": {...}}')""" if question.name == CONFIRMATION_CALL else ""
+    return """ (or =no, or ='{"confirmed": true, "editedArgs": {...}}')""" if question.kind is Kind.APPROVAL else ""
 
 
 def _call(call: Mapping[str, Any]) -> str:

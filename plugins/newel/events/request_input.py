@@ -8,11 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic.alias_generators import to_camel
 from pydantic_core import to_jsonable_python
 
+from newel.questions.names import INPUT_CALL
 from newel_kernel import Event, seam
 from newel_types import Content, FunctionCall, Part
 
 #: The name of the call that asks; an answer is its function response.
-REQUEST_INPUT = "adk_request_input"
+REQUEST_INPUT = INPUT_CALL
 
 
 class RequestInput(BaseModel):

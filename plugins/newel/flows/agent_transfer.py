@@ -8,7 +8,8 @@ from typing import Any
 
 from newel.agents.opening import mode_of
 from newel.tools.transfer_to_agent_tool import TransferToAgentTool
-from newel_kernel import BaseAgent, InvocationContext, LlmRequest, RequestProcessor, hookimpl, is_delegate
+from newel.turns.delegates import is_delegate
+from newel_kernel import BaseAgent, InvocationContext, LlmRequest, RequestProcessor, hookimpl
 
 
 def transfer_targets(agent: Any) -> list[BaseAgent]:

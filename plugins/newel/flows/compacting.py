@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from newel.apps.configs import EventsCompactionConfig
 from newel.flows.history import assemble
-from newel.flows.visibility import rewound
-from newel_kernel import Event, EventCompaction
+from newel_kernel import Event, EventCompaction, Log
 
 _CHARACTERS_PER_TOKEN = 4
 
@@ -77,7 +76,7 @@ def surplus(
 
 def _common(events: Sequence[Event]) -> list[Event]:
     """The events that count, without those of isolation scopes: nobody outside of them would see these."""
-    return [event for event in rewound(events) if event.isolation_scope is None]
+    return [event for event in Log(events).standing() if event.isolation_scope is None]
 
 
 def _settled(events: list[Event]) -> list[Event]:

@@ -10,11 +10,12 @@ from collections.abc import Awaitable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from newel.flows import answered_calls as answered
-from newel.flows.answered_calls import Answer
-from newel.flows.confirmation_answer import ConfirmationAnswer, UnusableAnswerError, read_answer
-from newel.flows.interrupted_calls import NOT_REPEATED, first_results, happens_once, interrupted, repeat_request
-from newel.flows.visibility import CONFIRMATION_CALL
+from newel.flows.interrupted_calls import NOT_REPEATED, first_results, interrupted, repeat_request
+from newel.questions.answers import TAKEN_UP, Answer, brings_results, open_answers, result_event, run_again, tools_of
+from newel.questions.confirmation import ConfirmationAnswer, UnusableAnswerError, read_answer
+from newel.questions.names import CONFIRMATION_CALL
+from newel.questions.question import new_request, request_event
+from newel.turns.interruption import happens_once
 from newel_kernel import (
     BaseTool,
     Event,
@@ -24,18 +25,17 @@ from newel_kernel import (
     ResultProcessor,
     ToolConfirmation,
     hookimpl,
-    new_call_id,
 )
-from newel_types import Content, FunctionCall, Part, as_plain
+from newel_types import FunctionCall, as_plain
 
 _CALL, _CONFIRMATION = "originalFunctionCall", "toolConfirmation"
 #: Marks a request to repeat a call that was interrupted.
 _REPEATS = "repeats"
 
 
-async def after(ctx: InvocationContext, call_event: Event, result_event: Event) -> list[Event] | None:
+async def after(ctx: InvocationContext, call_event: Event, results: Event) -> list[Event] | None:
     """Ask the user about the calls whose tools ask for it: one event, before the results."""
-    actions = result_event.touched_actions
+    actions = results.touched_actions
     if actions is None or not actions.requested_tool_confirmations:
         return None
     calls = {call.id: call for call in call_event.get_function_calls()}
@@ -51,38 +51,25 @@ def _request(call: FunctionCall, confirmation: ToolConfirmation, *, repeats: boo
     named = {"id": call.id, "name": call.name, "args": as_plain(call.args or {})}
     told = confirmation.model_dump(mode="json", by_alias=True, exclude_none=True)
     args = {_CALL: named, _CONFIRMATION: told, **({_REPEATS: True} if repeats else {})}
-    return FunctionCall(id=new_call_id(), name=CONFIRMATION_CALL, args=args)
-
-
-def request_event(ctx: InvocationContext, requests: list[FunctionCall]) -> Event:
-    """The event that asks the user."""
-    event = Event(
-        invocation_id=ctx.invocation_id,
-        author=ctx.agent.name,
-        branch=ctx.branch,
-        content=Content(role="user", parts=[Part(function_call=request) for request in requests]),
-        long_running_tool_ids={str(request.id) for request in requests},
-    )
-    event.isolation_scope = ctx.isolation_scope
-    return event
+    return new_request(CONFIRMATION_CALL, args)
 
 
 def before(ctx: InvocationContext, request: LlmRequest) -> Awaitable[list[Event]] | None:
     """Run what the user has approved, and refuse what does not fit; before the model is asked again."""
     agent: Any = ctx.agent
-    if not agent.tools or not (ctx.resumed or answered.brings_results(ctx.user_content)):
+    if not agent.tools or not (ctx.resumed or brings_results(ctx.user_content)):
         return None
     return _act(ctx)
 
 
 async def _act(ctx: InvocationContext) -> list[Event]:
     events = await _mended(ctx) if ctx.resumed else []
-    answers = answered.open_answers(ctx, CONFIRMATION_CALL, _call_id)
+    answers = open_answers(ctx, CONFIRMATION_CALL)
     if answers and all(answer.repeated for answer in answers):
         ctx.end_invocation = True
         events.append(_refusal(ctx, answers[0]))
     elif answers:
-        tools = await answered.tools_of(ctx)
+        tools = await tools_of(ctx)
         verdicts = _Verdicts(tools)
         for answer in answers:
             if not answer.repeated:
@@ -117,7 +104,7 @@ class _Verdicts:
 
     def add(self, answer: Answer) -> None:
         """Judge one answer."""
-        call = _original(answer.request)
+        call = FunctionCall.model_validate(answer.question.original)  # with the arguments that the user was shown
         call_id = str(call.id)
         if call_id in self._doubtful:
             return  # the user is asked anew: another answer to the old request changes nothing
@@ -133,23 +120,23 @@ class _Verdicts:
             text = f"This tool call is not approved and was not run. The answer to the request is refused: {error}"
             self._refused.append((call, {"error": text}))
             return
-        if (answer.request.args or {}).get(_REPEATS) and not said.confirmed:
+        if answer.question.args.get(_REPEATS) and not said.confirmed:
             self._refused.append((call, {"error": NOT_REPEATED}))
         elif said.confirmed and not answer.new and happens_once(call, self._tools):
             self._doubtful[call_id] = call  # approved before, by a run that may have crashed or still goes on
         else:
             self._calls[call_id] = call
-            self._requests[call_id] = str(answer.request.id)
+            self._requests[call_id] = answer.question.id
             self._confirmations[call_id] = ToolConfirmation(
                 hint=said.hint or "", confirmed=said.confirmed, payload=said.payload
             )
 
     async def carry_out(self, ctx: InvocationContext) -> list[Event]:
         """Run what is approved (or rejected by the tool itself); the events of all that has a result now."""
-        events = [answered.result_event(ctx, self._refused)] if self._refused else []
+        events = [result_event(ctx, self._refused)] if self._refused else []
         if self._doubtful:
             events += _ask_to_repeat(ctx, list(self._doubtful.values()))
-        again = await answered.run_again(ctx, list(self._calls.values()), self._tools, self._confirmations)
+        again = await run_again(ctx, list(self._calls.values()), self._tools, self._confirmations)
         for event in again:
             self._note_edits(event)
         return events + again + self._taken_up(ctx, again)
@@ -168,7 +155,7 @@ class _Verdicts:
             invocation_id=ctx.invocation_id,
             author=ctx.agent.name,
             branch=ctx.branch,
-            custom_metadata={answered.TAKEN_UP: left},
+            custom_metadata={TAKEN_UP: left},
         )
         note.isolation_scope = ctx.isolation_scope
         return [note]
@@ -206,17 +193,8 @@ def _refusal(ctx: InvocationContext, answer: Answer) -> Event:
         author=ctx.agent.name,
         branch=ctx.branch,
         error_code="ANSWERED_BEFORE",
-        error_message=f"The request {answer.request.id} was answered before; the tool call was not run again.",
+        error_message=f"The request {answer.question.id} was answered before; the tool call was not run again.",
     )
-
-
-def _original(request: FunctionCall) -> FunctionCall:
-    """The call that a request is about, as the user was shown it."""
-    return FunctionCall.model_validate((request.args or {}).get(_CALL) or {})
-
-
-def _call_id(request: FunctionCall) -> str | None:
-    return _original(request).id
 
 
 @hookimpl

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from newel.flows.visibility import on_branch
-from newel_kernel import InvocationContext, LlmRequest, RequestProcessor, backwards, hookimpl
+from newel_kernel import InvocationContext, LlmRequest, Log, RequestProcessor, hookimpl
 from newel_types import CacheMetadata
 
 
@@ -28,7 +28,7 @@ def _latest(ctx: InvocationContext) -> tuple[CacheMetadata | None, int | None]:
     """
     metadata: CacheMetadata | None = None
     tokens: int | None = None
-    for _, event in backwards(ctx.session.events):
+    for _, event in Log(ctx.session.events).backwards():
         if event.author != ctx.agent.name or event.isolation_scope != ctx.isolation_scope:
             continue
         if not on_branch(event.branch, ctx.branch):

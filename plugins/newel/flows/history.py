@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from newel.flows import rearrangement
-from newel.flows.visibility import HIDDEN, as_quotation, is_from_other_agent, is_visible, rewound
-from newel_kernel import Event, EventCompaction
+from newel.flows.visibility import as_quotation, is_from_other_agent, is_visible
+from newel.questions.names import HIDDEN
+from newel_kernel import Event, EventCompaction, Log
 from newel_types import Content, FrozenContent, FunctionCall, FunctionResponse, Part, freeze, thaw
 
 _OURS = "adk-"
@@ -147,7 +148,7 @@ def assemble(
     events: Sequence[Event], agent_name: str, branch: str | None, scope: str | None = None, *, fence: bool = False
 ) -> list[Event]:
     """The events of S0 §4.1, steps 1 to 6: rewound, filtered, compacted, transcribed, quoted, rearranged."""
-    visible = [event for event in rewound(events) if is_visible(event, branch, scope)]
+    visible = [event for event in Log(events).standing() if is_visible(event, branch, scope)]
     if any((a := event.touched_actions) is not None and a.compaction is not None for event in visible):
         visible = compacted(visible)
     told: list[Event] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from newel_kernel import InvocationContext, LlmRequest, RequestProcessor, backwards, hookimpl
+from newel_kernel import InvocationContext, LlmRequest, Log, RequestProcessor, hookimpl
 
 
 def run(ctx: InvocationContext, request: LlmRequest) -> None:
@@ -19,7 +19,7 @@ def _previous(ctx: InvocationContext) -> str | None:
     which hold what came before, are not.
     """
     agent: Any = ctx.agent
-    for _, event in backwards(ctx.session.events):
+    for _, event in Log(ctx.session.events).backwards():
         if agent.include_contents == "none" and event.invocation_id != ctx.invocation_id:
             return None
         if (

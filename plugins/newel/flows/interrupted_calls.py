@@ -6,12 +6,12 @@ user is asked first. A call that had asked for something keeps its request; only
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from newel.flows.answered_calls import result_event, tools_of
-from newel.flows.visibility import HIDDEN
-from newel_kernel import BaseTool, Effect, Event, InvocationContext, ToolConfirmation, open_calls
+from newel.questions.answers import result_event, tools_of
+from newel.questions.question import Question
+from newel.turns.interruption import happens_once, interrupted_calls
+from newel_kernel import Event, InvocationContext, ToolConfirmation
 from newel_types import FunctionCall
 
 _WAITS = "This tool call waits for the user's answer."
@@ -24,35 +24,26 @@ NOT_REPEATED = "The call was interrupted and, as the user decided, not repeated.
 
 async def interrupted(ctx: InvocationContext) -> tuple[list[FunctionCall], list[FunctionCall]]:
     """Of this agent's calls without a result: those that have asked the user, and those that must not happen twice."""
-    found = open_calls(ctx)
-    if found is None:
+    calls = interrupted_calls(ctx)
+    if calls is None:
         return [], []
-    _, calls = found
     ids = _asked_for(ctx)
     tools = await tools_of(ctx)
     return (
-        [call for call in calls if call.id in ids],
-        [call for call in calls if call.id not in ids and happens_once(call, tools)],
+        [call for call in calls.open if call.id in ids],
+        [call for call in calls.open if call.id not in ids and happens_once(call, tools)],
     )
-
-
-def happens_once(call: FunctionCall, tools: Mapping[str, BaseTool]) -> bool:
-    """Whether the call's tool must not run twice."""
-    tool = tools.get(call.name or "")
-    return tool is not None and tool.effect is Effect.AT_MOST_ONCE
 
 
 def _asked_for(ctx: InvocationContext) -> set[str | None]:
     """The ids of the calls on whose behalf this agent has asked for something, in this invocation."""
-    found: set[str | None] = set()
-    for event in ctx.get_events(current_invocation=True):
-        if event.author == ctx.agent.name and event.long_running_tool_ids:
-            for request in event.get_function_calls():
-                args: dict[str, Any] = (request.args or {}) if request.name in HIDDEN else {}
-                original = args.get("originalFunctionCall")
-                found.add(original.get("id") if isinstance(original, dict) else None)
-                found.add(args.get("functionCallId") or args.get("function_call_id"))
-    return found - {None}
+    questions = (
+        Question.of(event, call)
+        for event in ctx.get_events(current_invocation=True)
+        if event.author == ctx.agent.name and event.long_running_tool_ids
+        for call in event.get_function_calls()
+    )
+    return {question.behind for question in questions} - {None}
 
 
 def repeat_request(call: FunctionCall) -> ToolConfirmation:

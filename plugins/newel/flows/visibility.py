@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from newel_kernel import Event, backwards
+from newel.questions.names import HIDDEN
+from newel_kernel import Event
 from newel_types import Content, Part, freeze
 
-CREDENTIAL_CALL = "adk_request_credential"
-CONFIRMATION_CALL = "adk_request_confirmation"
-INPUT_CALL = "adk_request_input"
-FRAMEWORK_CALL = "adk_framework"
-HIDDEN = frozenset({CREDENTIAL_CALL, CONFIRMATION_CALL, INPUT_CALL, FRAMEWORK_CALL})
 _BACKTICKS = re.compile("`+")
 #: How a quotation begins, without fences and with them; every quotation has the same parts.
 _CONTEXT = [Part(text="For context:")]
@@ -118,8 +113,3 @@ def _fenced(text: str) -> str:
     longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
     mark = "`" * max(longest + 1, 3)
     return f"{mark}\n{text}\n{mark}\n"
-
-
-def rewound(events: Sequence[Event]) -> list[Event]:
-    """The events without those that a rewind took back."""
-    return [event for _, event in backwards(events)][::-1]

@@ -11,7 +11,8 @@ from __future__ import annotations
 from asyncio import CancelledError
 from collections.abc import Sequence
 
-from newel_kernel import Epilogue, Event, InvocationContext, Prologue, Session, hookimpl, is_delegate
+from newel.turns.delegates import is_delegate
+from newel_kernel import Epilogue, Event, InvocationContext, Log, Prologue, Session, hookimpl, response_ids
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 CANCELLED = "The tool call was cancelled; whether it took effect is not known."
@@ -51,7 +52,8 @@ class _Open:
                 self.waiting[event.isolation_scope] = taken
         actions = event.touched_actions
         if actions is not None and (target := actions.rewind_before_invocation_id):
-            first = next((i for i in range(position) if events[i].invocation_id == target), position)
+            begin = Log(events).beginning(target)
+            first = position if begin is None else begin  # of an unknown invocation nothing is taken back
             self.calls = {id_: call for id_, call in self.calls.items() if call[0] < first}
             self.waiting = {id_: call for id_, call in self.waiting.items() if call[0] < first}
         for part in (event.content.parts or ()) if event.content is not None else ():
@@ -102,11 +104,7 @@ async def open_(ctx: InvocationContext) -> list[Event] | None:
     known = _known(ctx.session)
     if not known.calls and not known.waiting:
         return None
-    answered = {
-        part.function_response.id
-        for part in (ctx.user_content.parts or () if ctx.user_content is not None else ())
-        if part.function_response is not None
-    }
+    answered = response_ids(ctx.user_content)
     left = [
         (event, call)
         for _, event, call in known.calls.values()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from newel.artifacts.base_artifact_service import BaseArtifactService
-from newel_kernel import ConfigurationError, Event, EventActions, Session, new_invocation_id
+from newel_kernel import ConfigurationError, Event, EventActions, Log, Session, new_invocation_id
 from newel_types import Blob, Part, deep_copy
 
 State: TypeAlias = dict[str, Any]
@@ -20,7 +20,7 @@ async def rewind_event(session: Session, invocation_id: str, artifacts: BaseArti
     What other sessions share (``app:``, ``user:``) stays as it is. Artifacts are restored by saving a new version.
     """
     events = session.events
-    first = next((i for i, event in enumerate(events) if event.invocation_id == invocation_id), None)
+    first = Log(events).beginning(invocation_id)
     if first is None:
         raise ConfigurationError(f"Invocation ID not found: {invocation_id} (session {session.id!r})")
     return Event(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from newel.telemetry.content import CREDENTIALS, WITHHELD, as_json, as_messages, parts_of, without_secrets
+from newel.questions.names import CREDENTIAL_CALL
+from newel.telemetry.content import WITHHELD, as_json, as_messages, parts_of, without_secrets
 from newel_kernel import Operation, Signal
 
 Attributes = dict[str, Any]
@@ -168,7 +169,7 @@ def error_type(signal: Signal, error: BaseException | None) -> str | None:
 def content_given(operation: Operation, most: int) -> Attributes:
     """What went in; only where content is captured."""
     if operation.kind == "tool":
-        args = WITHHELD if operation.name == CREDENTIALS else without_secrets(operation.given.args or {}, most)
+        args = WITHHELD if operation.name == CREDENTIAL_CALL else without_secrets(operation.given.args or {}, most)
         return {"gen_ai.tool.call.arguments": as_json(args)}
     if operation.kind != "model":
         return {}
@@ -187,7 +188,7 @@ def content_got(signal: Signal, most: int) -> Attributes:
         return {}
     if signal.operation.kind == "tool":
         results = [one.response for one in got.get_function_responses()]
-        result = results[0] if results and signal.operation.name != CREDENTIALS else WITHHELD
+        result = results[0] if results and signal.operation.name != CREDENTIAL_CALL else WITHHELD
         return {"gen_ai.tool.call.result": as_json(without_secrets(result, most))}
     if signal.operation.kind != "model" or getattr(got, "content", None) is None:
         return {}

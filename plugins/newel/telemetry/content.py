@@ -8,13 +8,13 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from newel.questions.names import CREDENTIAL_CALL
+
 _SECRET = re.compile(
     r"(^|_)(api_?key|access_?key|private_?key|token|secret|pass|password|passwd|pwd|authorization|bearer|credentials?"
     r"|cookies?|auth_code|auth_response_uri|code_verifier|client_secret)$"
 )
 WITHHELD = "(withheld)"
-#: The tool whose arguments and answers are credentials.
-CREDENTIALS = "adk_request_credential"
 _ROLES = {"model": "assistant", None: "user"}
 
 
@@ -63,10 +63,10 @@ def parts_of(content: Any, most: int) -> list[dict[str, Any]]:
 
 def _part(part: Any, most: int) -> dict[str, Any]:
     if (call := part.function_call) is not None:
-        args = WITHHELD if call.name == CREDENTIALS else without_secrets(call.args or {}, most)
+        args = WITHHELD if call.name == CREDENTIAL_CALL else without_secrets(call.args or {}, most)
         return {"type": "tool_call", "id": call.id, "name": call.name, "arguments": args}
     if (answer := part.function_response) is not None:
-        response = WITHHELD if answer.name == CREDENTIALS else without_secrets(answer.response, most)
+        response = WITHHELD if answer.name == CREDENTIAL_CALL else without_secrets(answer.response, most)
         return {"type": "tool_call_response", "id": answer.id, "response": response}
     if (blob := part.inline_data) is not None:
         return {"type": "blob", "mime_type": blob.mime_type, "size": len(blob.data or b"")}

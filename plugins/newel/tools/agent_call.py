@@ -13,7 +13,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from newel_kernel import Context, Event, InvocationContext, Runner, Session
+from newel_kernel import Context, Event, InvocationContext, Log, Runner, Session
 from newel_types import Content, FunctionCall, FunctionResponse, Part, deep_copy
 
 #: Under this key, the invocation's notes hold the calls that have ended: (call id, session id).
@@ -155,12 +155,4 @@ class AgentCall:
 
 def _waiting(events: Sequence[Event]) -> dict[str, FunctionCall]:
     """The calls that wait for the user, by id."""
-    found: dict[str, FunctionCall] = {}
-    for event in events:
-        if event.author == "user":
-            for response in event.get_function_responses():
-                found.pop(response.id or "", None)
-        for call in event.get_function_calls() if event.long_running_tool_ids else ():
-            if call.id in (event.long_running_tool_ids or ()):
-                found[str(call.id)] = call
-    return found
+    return {str(call.id): call for _, call in Log(events).open_requests()}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from newel.agents import LlmAgent
-from newel.flows.visibility import CONFIRMATION_CALL
+from newel.questions.names import CONFIRMATION_CALL
 from newel.testing import Conversation, ScriptedModel
 from newel.tools import FunctionTool, ToolContext
 from newel_kernel import ConfigurationError, Event

@@ -1,4 +1,4 @@
-"""Registration hooks of what the kernel runs: processors, policies, prologues, epilogues, observers.
+"""Registration hooks of what the kernel runs: processors, policies, prologues, epilogues, observers, turns.
 
 They are synchronous and called once, when a distribution is composed. Each returns a list of frozen
 descriptors (`kinds`). An implementation may take `settings`, a mapping from a plugin's name
@@ -21,6 +21,7 @@ from newel_kernel._internal.kinds import (
     ResultProcessor,
     ToolPolicy,
     ToolPreparation,
+    TurnPolicy,
 )
 
 
@@ -172,6 +173,26 @@ def register_tool_preparations(settings: Settings) -> Sequence[ToolPreparation]:
     return ()
 
 
+@hookspec
+def register_turn_policies(settings: Settings) -> Sequence[TurnPolicy]:
+    """The policy of turns. Decides which agent answers a message, and which invocation it goes on with.
+
+    The one that is named ``turns`` decides; a distribution that wants another plugin's names it under `replace`.
+
+    >>> class FirstChild(Turns):
+    ...     def agent(self, root, log):
+    ...         return root.sub_agents[0]
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_turn_policies(self):
+    ...         return [TurnPolicy(turns=FirstChild())]
+    >>> composed = compose(Distribution(name="mine"), plugins=[Plugin()])
+    >>> type(composed.turns).__name__
+    'FirstChild'
+    """
+    return ()
+
+
 #: What the kernel runs. Every other kind is declared by the plugin that consumes it.
 KERNEL_KINDS: tuple[Kind[Any], ...] = (
     Kind(RequestProcessor, register_request_processors),
@@ -182,4 +203,5 @@ KERNEL_KINDS: tuple[Kind[Any], ...] = (
     Kind(Prologue, register_prologues),
     Kind(Epilogue, register_epilogues),
     Kind(Observer, register_observers),
+    Kind(TurnPolicy, register_turn_policies),
 )

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from newel_kernel import Event, InvocationContext, Meeting, backwards, merge_streams
+from newel_kernel import Event, InvocationContext, Log, Meeting, merge_streams
 from newel_types import FunctionCall
 
 if TYPE_CHECKING:
@@ -58,14 +58,18 @@ async def _work(
 
 def unfinished(ctx: InvocationContext, tools: Mapping[str, DelegationTool]) -> list[tuple[FunctionCall, int]]:
     """The calls of sub-agents, in the agent's latest event, that have no result; with the index after that event."""
-    answered: set[str | None] = set()
+    log, name, scope = Log(ctx.session.events), ctx.agent.name, ctx.isolation_scope
     own: set[str] | None = ctx.opening.own if ctx.opening is not None else None
-    for index, event in backwards(ctx.session.events):
-        if event.isolation_scope != ctx.isolation_scope or (own is not None and event.id not in own):
-            continue
-        answered.update(response.id for response in event.get_function_responses())
-        if event.author == ctx.agent.name and (calls := event.get_function_calls()):
-            return [(call, index + 1) for call in calls if call.name in tools and call.id not in answered]
-        if event.author == ctx.agent.name and event.content is not None and not event.get_function_responses():
-            break  # it has spoken since
-    return []
+    calls = log.calls(name, scope, own=own)
+    if calls is None:
+        return []
+    for position, event in log.backwards():
+        if position == calls.position:
+            break
+        if event.isolation_scope == scope and (own is None or event.id in own) and _speaks(event, name):
+            return []
+    return [(call, calls.position + 1) for call in calls.open if call.name in tools]
+
+
+def _speaks(event: Event, name: str) -> bool:
+    return event.author == name and event.content is not None and not event.get_function_responses()

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from pydantic import TypeAdapter, ValidationError
 
 from newel.agents.llm.task._task_models import _DefaultTaskOutput
-from newel_kernel import BaseTool, Context, Event, InvocationContext, LlmRequest, find_call_event
+from newel_kernel import BaseTool, Context, Event, InvocationContext, LlmRequest, Log
 from newel_types import FunctionDeclaration, FunctionResponse
 
 FINISH_TASK_TOOL_NAME = "finish_task"
@@ -102,8 +102,8 @@ async def until_finished(
                 continue
             done = finishing_response(event)
             if done is not None:  # its call is committed, perhaps by a process that is gone
-                called = find_call_event(ctx.session.events, {done.id})
-                offered = [call for call in called.get_function_calls() if call.id == done.id] if called else []
+                asker = Log(ctx.session.events).asker({done.id})
+                offered = [call for call in asker.get_function_calls() if call.id == done.id] if asker else []
                 if offered:
                     event.output = tool.output(offered[0].args or {})
                     yield event

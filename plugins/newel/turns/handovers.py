@@ -1,31 +1,18 @@
-"""Where a resumed agent goes on: with an agent that it transferred to, with itself, or nowhere (S0 §10.2)."""
+"""Handovers: whether a resumed agent goes on itself, with an agent that it transferred to, or not (S0 §10.2)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from newel_kernel import BaseAgent, Event, InvocationContext, conversing_node, find_call_event, waits
-
-
-def pauses(ctx: InvocationContext) -> bool:
-    """Whether something in this agent's run waits: for an answer, or, a graph's node, for what the user says to it.
-
-    Nothing does in an app that is not resumable.
-    """
-    if waits(ctx) or not ctx.is_resumable or ctx.isolation_scope is not None:
-        return bool(waits(ctx))
-    talks = conversing_node(ctx.session.events)
-    if talks is None or talks.invocation_id != ctx.invocation_id:
-        return False
-    return not ctx.branch or f"{talks.branch}.".startswith(f"{ctx.branch}.")
+from newel_kernel import BaseAgent, Event, InvocationContext, Log
 
 
 def handed_over(agent: BaseAgent, ctx: InvocationContext) -> BaseAgent | None:
-    """The agent that has the word where an invocation is taken up, once, by the one that it began with.
+    """The agent whose turn it is where an invocation is resumed, told once, to the agent with which it began.
 
     So it is in an app that is not resumable, too, where a graph below that agent waits.
     """
-    key = ("newel.agents.resuming", agent.name)
+    key = ("newel.turns.handovers", agent.name)
     if ctx.node_path is not None or ctx.opening is not None or key in ctx.notes:
         return None
     ctx.notes[key] = True
@@ -41,8 +28,8 @@ def transferred_to(agent: BaseAgent, ctx: InvocationContext) -> BaseAgent | None
     if latest.author == agent.name:
         return _target(agent, latest)
     if latest.author == "user" and (responses := latest.get_function_responses()):
-        asked = find_call_event(events, {response.id for response in responses})
-        if asked is not None and asked.author == agent.name:
+        asker = Log(events).asker({response.id for response in responses})
+        if asker is not None and asker.author == agent.name:
             return None
     return next((to for e in reversed(events) if e.author == agent.name and (to := _target(agent, e))), None)
 

@@ -1,4 +1,4 @@
-"""Answered calls: the user answered what a tool call asked for, so the call runs again and its result is told.
+"""Answers: the user answered what a tool call asked for, so the call runs again and has its result.
 
 A tool that needs something of the user (an approval, a credential) leaves a first result, and its agent asks with a
 call of the framework's own (`adk_request_confirmation`, `adk_request_credential`). The user answers that call; what
@@ -7,17 +7,18 @@ its answer lets go ahead is the call that the log holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from newel.questions.question import Question, find_question
 from newel_kernel import (
     BaseTool,
     Event,
     InvocationContext,
     LlmRequest,
+    Log,
     ToolConfirmation,
-    backwards,
     declare_tools,
     response_ids,
     run_tools,
@@ -27,18 +28,13 @@ from newel_types import Content, FunctionCall, FunctionResponse, Part
 #: In an event's `custom_metadata`: the ids of the requests whose calls ran and have no result yet.
 TAKEN_UP = "taken_up"
 
-#: The id of the call on whose behalf a request was made, from the request; None where it names none.
-CallOf = Callable[[FunctionCall], str | None]
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A user's answer to a request of this agent."""
+    """A user's answer to a question of this agent."""
 
-    request: FunctionCall
+    question: Question
     response: FunctionResponse
-    #: The id of the tool call on whose behalf it was asked.
-    call_id: str | None
     #: An earlier answer to the same request was acted on already: this one must change nothing.
     repeated: bool
     #: It came with the message of this very run, and is the only one: an earlier one may have run the call.
@@ -54,64 +50,41 @@ def brings_results(content: Content | None) -> bool:
     return False
 
 
-def open_answers(ctx: InvocationContext, name: str, call_of: CallOf) -> list[Answer]:
-    """The user's answers, in this invocation, to this agent's requests named `name`, that nobody has acted on yet."""
-    events = ctx.session.events
+def open_answers(ctx: InvocationContext, name: str) -> list[Answer]:
+    """The user's answers, in this invocation, to this agent's questions named `name`, that nobody has acted on yet."""
+    log = Log(ctx.session.events)
     new = response_ids(ctx.user_content)
     found: list[Answer] = []
     for event in ctx.get_events(current_invocation=True):
-        if event.author != "user":
-            continue
-        for response in event.get_function_responses():
+        for response in event.get_function_responses() if event.author == "user" else ():
             if response.name and response.name != name:
                 continue
-            asked = _request(ctx, events, name, response.id)
-            if asked is None:
+            if (place := find_question(log, response.id)) is None:
                 continue
-            position, request = asked
-            call_id = call_of(request)
-            first, only, acted = _history(events, position, request.id, call_id)
-            if acted and (events[first] is event or event is not events[-1]):
+            position, question = place
+            if question.name != name or not question.is_of(ctx):
+                continue
+            answers = log.answers(question.id, position + 1)
+            if not answers:
+                continue  # this one was for an earlier question of the same id, or a rewind took it back
+            acted = _was_acted_on(log, answers[0], question)
+            if acted and (log.events[answers[0]] is event or event is not log.events[-1]):
                 continue  # done; or refused before, when it came
-            found.append(Answer(request, response, call_id, repeated=acted, new=only and response.id in new))
+            only = len(answers) == 1
+            found.append(Answer(question, response, repeated=acted, new=only and response.id in new))
     return found
 
 
-def _request(
-    ctx: InvocationContext, events: Sequence[Event], name: str, request_id: str | None
-) -> tuple[int, FunctionCall] | None:
-    """This agent's request of that id and where it stands; none that a rewind took back.
-
-    Only the runtime marks a call as one that waits.
-    """
-    if not request_id:
-        return None
-    for position, event in backwards(events):
-        if request_id not in (event.long_running_tool_ids or ()):
-            continue
-        if event.author != ctx.agent.name or event.branch != ctx.branch or event.isolation_scope != ctx.isolation_scope:
-            return None
-        return next(
-            ((position, call) for call in event.get_function_calls() if call.id == request_id and call.name == name),
-            None,
-        )
-    return None
-
-
-def _history(
-    events: Sequence[Event], position: int, request_id: str | None, call_id: str | None
-) -> tuple[int, bool, bool]:
-    """Where the first answer to the request stands, whether it is the only one, and whether it was acted on."""
-    first, only = len(events), True
-    for index in range(position + 1, len(events)):
-        event = events[index]
-        ids = {response.id for response in event.get_function_responses()}
-        if event.author == "user":
-            if request_id in ids:
-                first, only = min(index, first), index < first
-        elif index > first and (call_id in ids or request_id in ((event.custom_metadata or {}).get(TAKEN_UP) or ())):
-            return first, only, True
-    return first, only, False
+def _was_acted_on(log: Log, first: int, question: Question) -> bool:
+    """Whether, after the first answer, the call has a result, or a note tells that it runs."""
+    for position, event in log.backwards():
+        if position <= first:
+            return False
+        if event.author != "user":
+            ids = {response.id for response in event.get_function_responses()}
+            if question.behind in ids or question.id in ((event.custom_metadata or {}).get(TAKEN_UP) or ()):
+                return True
+    return False
 
 
 async def tools_of(ctx: InvocationContext) -> Mapping[str, BaseTool]:

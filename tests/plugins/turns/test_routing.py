@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from newel import Agent
-from newel_kernel import Event, EventActions, backwards, choose_agent, open_scope
+from newel.turns.conversations import open_scope
+from newel.turns.routing import choose_agent
+from newel_kernel import Event, EventActions, Log
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 
@@ -59,13 +61,7 @@ def test_the_open_scope(events: list[Event], scope: str | None) -> None:
     for event in events:
         if event.get_function_responses() and any(e.invocation_id == "e-2" for e in events):
             event.invocation_id = "e-2"
-    assert open_scope(events) == scope
-
-
-def test_backwards_leaves_out_what_was_rewound() -> None:
-    events = [said("user", None, "e-0"), said("user", None, "e-1"), said("root", None, "e-1"), rewind("e-1")]
-    events.append(said("user", None, "e-2"))
-    assert [index for index, _ in backwards(events)] == [4, 0]
+    assert open_scope(Log(events)) == scope
 
 
 def tree() -> Agent:
@@ -90,4 +86,4 @@ def tree() -> Agent:
     ],
 )
 def test_a_delegate_s_turns_go_to_the_agent_that_it_works_for(events: list[Event], name: str) -> None:
-    assert choose_agent(tree(), events).name == name
+    assert choose_agent(tree(), Log(events)).name == name

@@ -1,0 +1,165 @@
+"""Log: one reader over a session's events. What counts, who asked, what is open, and what a message answers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from newel_kernel._internal.events import Event
+from newel_types import Content, FunctionCall
+
+#: A call and where it stands: the position of its event in the log, the event, the call.
+Place = tuple[int, Event, FunctionCall]
+#: Anything: what a filter that is not asked for lets through.
+_ANY = "*"
+
+
+class Log:
+    """The events of a session, in the order in which they were committed.
+
+    A rewind takes back everything from an invocation on; what it took back does not count for any question here.
+    Reading is lazy and copies nothing: make a Log where you need one.
+    """
+
+    __slots__ = ("events",)
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self.events = events
+
+    def backwards(self) -> Iterator[tuple[int, Event]]:
+        """The events that count from the last one back, each with its position."""
+        events = self.events
+        index = len(events) - 1
+        while index >= 0:
+            actions = events[index].touched_actions
+            target = actions.rewind_before_invocation_id if actions is not None else None
+            if target:
+                first = self.beginning(target)
+                index = index if first is None or first > index else first
+            else:
+                yield index, events[index]
+            index -= 1
+
+    def standing(self) -> list[Event]:
+        """The events that count, oldest first."""
+        return [event for _, event in self.backwards()][::-1]
+
+    def beginning(self, invocation_id: str) -> int | None:
+        """The position of the invocation's first event, or None where the log does not have the invocation."""
+        return next((i for i, event in enumerate(self.events) if event.invocation_id == invocation_id), None)
+
+    def asker(self, ids: Collection[str | None]) -> Event | None:
+        """The latest event that holds a call of one of these ids."""
+        for _, event in self.backwards():
+            if any(call.id in ids for call in event.get_function_calls()):
+                return event
+        return None
+
+    def requests(self, ids: Collection[str | None]) -> Iterator[Place]:
+        """The calls of these ids that wait for the outside, newest first.
+
+        Only the runtime marks a call as one that waits, whatever ids a model gives to calls of its own.
+        """
+        for position, event in self.backwards():
+            if (waiting := event.long_running_tool_ids) and not waiting.isdisjoint(ids):
+                for call in event.get_function_calls():
+                    if call.id in waiting and call.id in ids:
+                        yield position, event, call
+
+    def answers(self, call_id: str | None, since: int = 0) -> list[int]:
+        """The positions of the user's events from `since` on that answer the call, oldest first: the first one wins."""
+        found = []
+        for position, event in self.backwards():
+            if position < since:
+                break
+            if event.author == "user" and any(one.id == call_id for one in event.get_function_responses()):
+                found.append(position)
+        return found[::-1]
+
+    def open_requests(self) -> list[tuple[Event, FunctionCall]]:
+        """The calls that wait for the outside and that the user has not answered, the oldest first."""
+        found: dict[str, tuple[Event, FunctionCall]] = {}
+        for event in self.standing():
+            if event.author == "user":
+                for response in event.get_function_responses():
+                    found.pop(response.id or "", None)
+            elif waiting := event.long_running_tool_ids:
+                found.update((call.id, (event, call)) for call in event.get_function_calls() if call.id in waiting)
+        return list(found.values())
+
+    def calls(
+        self, author: str, scope: str | None, *, branch: str | None = _ANY, invocation_id: str = _ANY,
+        own: Collection[str] | None = None,
+    ) -> Calls | None:  # fmt: skip
+        """The latest event of calls that `author` made in the isolation scope, and which of them have no result.
+
+        It is looked for on the `branch`, in the invocation and among the events with the ids `own`, where these are
+        named. A long-running call has begun
+        with its event and counts as no call here, a result that only stands in for one which is to come as no result:
+        it is marked as ``provisional`` in its event's `custom_metadata`.
+        """
+        answered: set[str | None] = set()
+        for position, event in self.backwards():
+            if invocation_id not in (_ANY, event.invocation_id):
+                continue
+            if event.isolation_scope != scope or (own is not None and event.id not in own):
+                continue
+            if not (event.custom_metadata or {}).get("provisional"):
+                answered.update(response.id for response in event.get_function_responses())
+            if event.author != author or branch not in (_ANY, event.branch):
+                continue
+            waiting = event.long_running_tool_ids or ()
+            if calls := [call for call in event.get_function_calls() if call.id not in waiting]:
+                return Calls(position, event, [call for call in calls if call.id not in answered])
+        return None
+
+    def turn(self, content: Content | None) -> Turn:
+        """What the message `content` has to do with the log."""
+        ids = response_ids(content)
+        askers: dict[str | None, Event] = {}
+        left = set(ids)
+        for _, event in self.backwards() if ids else ():
+            for call in event.get_function_calls():
+                if call.id in left:
+                    left.discard(call.id)
+                    askers[call.id] = event
+            if not left:
+                break
+        return Turn(self, content, ids, askers)
+
+
+class Calls:
+    """An event of calls at its position, with those that are `open`."""
+
+    __slots__ = ("event", "open", "position")
+
+    def __init__(self, position: int, event: Event, open: list[FunctionCall]) -> None:
+        self.position = position
+        self.event = event
+        self.open = open
+
+
+class Turn:
+    """What came in, and what of the log it belongs to; made once for a message."""
+
+    __slots__ = ("answered", "askers", "content", "log")
+
+    def __init__(
+        self, log: Log, content: Content | None, answered: Collection[str | None], askers: Mapping[str | None, Event]
+    ) -> None:
+        self.log = log
+        self.content = content
+        #: The ids of the calls that it answers.
+        self.answered = answered
+        #: Of these, each that the log holds with the event that asks, the latest first.
+        self.askers = askers
+
+    @property
+    def asker(self) -> Event | None:
+        """The latest event that asks what it answers: its author, branch, scope and invocation are the message's."""
+        return next(iter(self.askers.values()), None)
+
+
+def response_ids(content: Content | None) -> set[str | None]:
+    """The ids of the calls that the function responses in `content` answer."""
+    parts = content.parts if content is not None else None
+    return {p.function_response.id for p in parts or () if p.function_response is not None}

@@ -1,0 +1,10 @@
+"""The names of the framework's own calls (S0 §6.3)."""
+
+from __future__ import annotations
+
+CREDENTIAL_CALL = "adk_request_credential"
+CONFIRMATION_CALL = "adk_request_confirmation"
+INPUT_CALL = "adk_request_input"
+FRAMEWORK_CALL = "adk_framework"
+#: No model is shown these.
+HIDDEN = frozenset({CREDENTIAL_CALL, CONFIRMATION_CALL, INPUT_CALL, FRAMEWORK_CALL})

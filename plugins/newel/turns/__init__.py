@@ -1,0 +1,1 @@
+"""Turns: who answers a message, which invocation it goes on with, and what waits for an answer."""

@@ -1,0 +1,20 @@
+"""Delegates: agents that are run by a tool of their parent, and whose turns are that one's."""
+
+from __future__ import annotations
+
+from newel_kernel import BaseAgent
+
+
+def is_delegate(agent: BaseAgent) -> bool:
+    """Whether an agent is run by a tool of its parent, and cannot be transferred to."""
+    return agent.transfers and getattr(agent, "mode", None) in ("task", "single_turn")
+
+
+def employer_of(agent: BaseAgent) -> BaseAgent:
+    """The agent for which `agent`, or the highest one above it that its parent runs as a tool, works; else itself."""
+    employer = current = agent
+    while (parent := current.parent_agent) is not None:
+        if is_delegate(current):
+            employer = parent
+        current = parent
+    return employer

@@ -1,0 +1,44 @@
+"""Interruption: the calls that a run left without a result when its process ended, and how they get one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from newel_kernel import BaseTool, Calls, Effect, Event, InvocationContext, Log, run_tools
+from newel_types import Content, FunctionCall, FunctionResponse, Part
+
+_INTERRUPTED = "The call was interrupted; it must not happen twice and is not repeated. Its effect is not known."
+
+
+def interrupted_calls(ctx: InvocationContext) -> Calls | None:
+    """The latest event of calls of the agent that runs, where some of them have no result."""
+    calls = Log(ctx.session.events).calls(
+        ctx.agent.name, ctx.isolation_scope, branch=ctx.branch, invocation_id=ctx.invocation_id
+    )
+    return calls if calls is not None and calls.open else None
+
+
+async def finish_calls(ctx: InvocationContext, tools: Mapping[str, BaseTool]) -> Iterable[Event]:
+    """The results of the calls that an interrupted run left open; what must not happen twice is not repeated."""
+    if (calls := interrupted_calls(ctx)) is None:
+        return ()
+    once = [call for call in calls.open if happens_once(call, tools)]
+    again = [call for call in calls.open if call not in once]
+    refused = [_refusal(ctx, tools[call.name or ""], call) for call in once]
+    return [*refused, *(await run_tools(ctx, tools, calls.event, again) if again else ())]
+
+
+def happens_once(call: FunctionCall, tools: Mapping[str, BaseTool]) -> bool:
+    """Whether the call's tool must not run twice."""
+    tool = tools.get(call.name or "")
+    return tool is not None and tool.effect is Effect.AT_MOST_ONCE
+
+
+def _refusal(ctx: InvocationContext, tool: BaseTool, call: FunctionCall) -> Event:
+    response = FunctionResponse(id=call.id, name=tool.name, response={"error": _INTERRUPTED})
+    return Event(
+        invocation_id=ctx.invocation_id,
+        author=ctx.agent.name,
+        branch=ctx.branch,
+        content=Content(role="user", parts=[Part(function_response=response)]),
+    )

@@ -1,0 +1,43 @@
+"""Pauses: what an agent's run waits for, in an app whose invocations are resumable."""
+
+from __future__ import annotations
+
+from newel.turns.conversations import conversing_node
+from newel_kernel import InvocationContext, Log
+
+
+def waits(ctx: InvocationContext) -> set[str]:
+    """The ids of the long-running calls, of this agent's run and those within it, that the user has yet to answer.
+
+    What the user says instead of an answer ends the waiting; and nothing waits in an app that is not resumable.
+    """
+    found: set[str] = set()
+    below = ctx.branch + "." if ctx.branch else ""
+    scopes: set[str | None] = {ctx.isolation_scope}
+    for event in ctx.get_events(current_invocation=True) if ctx.is_resumable else ():
+        if event.author == "user":
+            answered = {response.id for response in event.get_function_responses()}
+            found = found - answered if answered else set()
+        elif ctx.isolation_scope is not None and event.isolation_scope not in scopes:
+            continue
+        elif not below or event.branch == ctx.branch or (event.branch or "").startswith(below):
+            scopes.update(call.id for call in event.get_function_calls())
+            found |= event.long_running_tool_ids or set()
+    return found
+
+
+def pauses(ctx: InvocationContext) -> bool:
+    """Whether something in this agent's run waits: for an answer, or, a graph's node, for what the user says to it.
+
+    Nothing does in an app that is not resumable.
+    """
+    if not ctx.is_resumable:
+        return False
+    if waits(ctx):
+        return True
+    if ctx.isolation_scope is not None:
+        return False
+    talks = conversing_node(Log(ctx.session.events))
+    if talks is None or talks.invocation_id != ctx.invocation_id:
+        return False
+    return not ctx.branch or f"{talks.branch}.".startswith(f"{ctx.branch}.")

@@ -1,0 +1,62 @@
+"""Resumption: where an invocation that had begun before stands, read from the session's log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from newel.turns.conversations import conversing_node
+from newel.turns.routing import choose_agent
+from newel_kernel import BaseAgent, ConfigurationError, Event, InvocationContext, Log, Turn
+
+
+def continued(root: BaseAgent, turn: Turn, resumable: bool) -> str | None:
+    """The unfinished invocation that the message goes on with, or None where it begins a new one.
+
+    A graph node or a task waits for its answer in every app, an agent only in one that is resumable. A message that
+    answers no call continues the graph one of whose nodes is in conversation with the user.
+    """
+    if turn.answered:
+        event = turn.asker
+    elif root.sub_agents or not root.transfers:
+        event = conversing_node(turn.log)
+    else:  # it has no graph either
+        return None
+    if event is None or not (resumable or event.node_info.path or event.isolation_scope is not None):
+        return None
+    first = _first_agent(root, turn.log, event.invocation_id)
+    own = (e for e in turn.log.events if e.invocation_id == event.invocation_id and first and e.author == first.name)
+    return None if any(one.actions.end_of_agent for one in own) else event.invocation_id
+
+
+def resume(ctx: InvocationContext) -> None:
+    """Make the context of a new run that of the invocation whose id it has, and which began before."""
+    session = ctx.session
+    first = _first_agent(ctx.agent, Log(session.events), ctx.invocation_id)
+    if first is None:
+        raise ConfigurationError(f"the session {session.id!r} has no invocation {ctx.invocation_id!r} to resume")
+    ctx.agent, ctx.resumed = first, True
+    restore(ctx, session.events)
+
+
+def _first_agent(root: BaseAgent, log: Log, invocation_id: str) -> BaseAgent | None:
+    """The agent with which the invocation began, or None where the log does not have it."""
+    begin = log.beginning(invocation_id)
+    return None if begin is None else choose_agent(root, Log(log.events[: begin + 1]))
+
+
+def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:
+    """Bring back the invocation's message and its agents' checkpoints; an agent that only spoke has an empty one."""
+    for event in events:
+        if event.invocation_id != ctx.invocation_id:
+            continue
+        if event.author == "user":
+            if ctx.user_content is None and event.content is not None and not event.get_function_responses():
+                ctx.user_content = event.content
+            continue
+        state = event.actions.agent_state
+        if event.actions.end_of_agent:
+            ctx.end_of_agents[event.author] = True
+            ctx.agent_states.pop(event.author, None)
+        elif state is not None or event.content is not None:
+            ctx.agent_states[event.author] = ctx.agent_states.get(event.author, {}) if state is None else state
+            ctx.end_of_agents[event.author] = False

@@ -1,0 +1,89 @@
+"""Routing: which agent answers a message, and on which branch and in which scope it is stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from newel.turns.conversations import open_scope
+from newel.turns.delegates import employer_of
+from newel_kernel import BaseAgent, ConfigurationError, Event, InvocationContext, Log, Turn
+from newel_types import Content, Part
+
+#: A branch and an isolation scope.
+Conversation = tuple[str | None, str | None]
+
+
+def choose_agent(root: BaseAgent, log: Log) -> BaseAgent:
+    """Who answers the next turn (S0 §1.4).
+
+    The agent that asked, where the last event answers a call or is said in an isolation scope; else the latest
+    author who may keep the conversation; else the root. A delegate's turns go to the agent that it works for.
+    """
+    if (asker := _asker(log)) is not None and (agent := root.find_agent(asker.author)) is not None:
+        return employer_of(agent)
+    for event in reversed(log.events):
+        actions = event.touched_actions
+        if event.author == "user" or (
+            actions is not None and (actions.agent_state is not None or actions.end_of_agent)
+        ):
+            continue
+        if event.author == root.name:
+            return root
+        candidate = root.find_sub_agent(event.author)
+        if candidate is not None and keeps_conversation(candidate := employer_of(candidate)):
+            return candidate
+    return root
+
+
+def _asker(log: Log) -> Event | None:
+    """The event to which the last one replies: the question that it answers, or what was said in its scope."""
+    if not log.events:
+        return None
+    last = log.events[-1]
+    if responses := last.get_function_responses():
+        return log.asker({response.id for response in responses})
+    if (scope := last.isolation_scope) is None:
+        return None
+    return next((e for _, e in log.backwards() if e.isolation_scope == scope and e.author != "user"), None)
+
+
+def keeps_conversation(agent: BaseAgent) -> bool:
+    """Whether every agent up to the root can transfer upwards, so that the user is not stuck with this one."""
+    current: BaseAgent | None = agent
+    while current is not None:
+        if not current.transfers or getattr(current, "disallow_transfer_to_parent", False):
+            return False
+        current = current.parent_agent
+    return True
+
+
+def messages(ctx: InvocationContext, turn: Turn) -> list[Event]:
+    """The event of the message; of answers to several askers that pause, one for each, on its branch."""
+    content = turn.content
+    if content is None or not turn.answered:
+        scope = open_scope(Log(ctx.session.events))
+        return [Event(invocation_id=ctx.invocation_id, author="user", content=content, isolation_scope=scope)]
+    if unknown := sorted(str(id_) for id_ in turn.answered if id_ not in turn.askers):
+        raise ConfigurationError(f"the message answers tool call(s) {unknown} that the session does not have")
+    contents = _by_conversation(turn, content, split=ctx.is_resumable)
+    common: dict[str, Any] = {"invocation_id": ctx.invocation_id, "author": "user"}
+    return [Event(**common, content=one, branch=branch, isolation_scope=scope) for (branch, scope), one in contents]
+
+
+def _by_conversation(turn: Turn, content: Content, *, split: bool) -> list[tuple[Conversation, Content]]:
+    """The parts of a message by the conversation that each belongs to; all in the latest one, unless to `split`."""
+    where = _conversation(next(iter(turn.askers.values())))
+    groups: dict[Conversation, list[Part]] = {}
+    for part in content.parts or ():
+        if split and part.function_response is not None:
+            where = _conversation(turn.askers[part.function_response.id])
+        groups.setdefault(where, []).append(part)
+    if len(groups) == 1:
+        return [(where, content)]
+    return [(key, Content(role=content.role, parts=parts)) for key, parts in groups.items()]
+
+
+def _conversation(asker: Event) -> Conversation:
+    """The branch and the scope of an answer: the asker's. The question of a graph's own code is on no branch."""
+    spoken = asker.content is not None and asker.content.role is not None
+    return (asker.branch if spoken else None), asker.isolation_scope

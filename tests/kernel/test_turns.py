@@ -1,0 +1,87 @@
+"""The contract of turns: what holds where no plugin says better, and that a plugin's policy is asked."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from newel import Agent, App
+from newel.apps import ResumabilityConfig
+from newel.runners import Runner
+from newel.sessions import InMemorySessionService
+from newel_compose import Composition, compose
+from newel_kernel import BaseAgent, ConfigurationError, Event, InvocationContext, Log, Turn, TurnPolicy, Turns, hookimpl
+
+
+class ToChild(Turns):
+    """The first sub-agent answers, and every message is stored twice."""
+
+    def agent(self, root: BaseAgent, log: Log) -> BaseAgent:
+        return root.sub_agents[0]
+
+    def messages(self, ctx: InvocationContext, turn: Turn) -> list[Event]:
+        return [*super().messages(ctx, turn), *super().messages(ctx, turn)]
+
+
+class Ushers:
+    name = "ushers"
+
+    @hookimpl
+    def register_turn_policies(self) -> list[TurnPolicy]:
+        return [TurnPolicy(turns=ToChild())]
+
+
+def tree() -> Agent:
+    return Agent(name="root", model="echo:", sub_agents=[Agent(name="child", model="echo:")])
+
+
+def composed(tmp_path: Any, how: str, *plugins: Any) -> Composition:
+    file = tmp_path / "mine.yaml"
+    file.write_text(f"name: mine\nextends: minimal\n{how}\n", encoding="utf-8")
+    return compose(file, plugins=list(plugins))
+
+
+def without_turns(tmp_path: Any) -> Composition:
+    return composed(tmp_path, "disable: [turns]")
+
+
+def talk(composition: Composition, *messages: str, invocation_id: str | None = None) -> list[Event]:
+    async def conversation() -> list[Event]:
+        app = App(name="house", root_agent=tree(), resumability_config=ResumabilityConfig(is_resumable=True))
+        service = InMemorySessionService()
+        runner = Runner(app=app, composition=composition, session_service=service, auto_create_session=True)
+        for message in messages:
+            run = runner.run_async(user_id="u", session_id="s", new_message=message, invocation_id=invocation_id)
+            assert [event async for event in run]
+        session = await service.get_session(app_name="house", user_id="u", session_id="s")
+        assert session is not None
+        return session.events
+
+    return asyncio.run(conversation())
+
+
+def authors(events: list[Event]) -> list[str]:
+    return [event.author for event in events if event.content is not None]
+
+
+def test_without_a_policy_the_root_answers_every_message_in_a_new_invocation(tmp_path: Any) -> None:
+    events = talk(without_turns(tmp_path), "one", "two")
+    assert authors(events) == ["user", "root", "user", "root"]
+    assert len({event.invocation_id for event in events}) == 2
+
+
+def test_without_a_policy_nothing_is_resumed(tmp_path: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"'e-1' cannot be resumed: .* enable the plugin 'turns'"):
+        talk(without_turns(tmp_path), "one", invocation_id="e-1")
+
+
+@pytest.mark.parametrize("how", ["disable: [turns]", "replace: {turns: ushers}"])
+def test_a_plugin_s_policy_is_asked(tmp_path: Any, how: str) -> None:
+    assert authors(talk(composed(tmp_path, how, Ushers()), "one")) == ["user", "user", "child"]
+
+
+@pytest.mark.parametrize("distribution", ["minimal", "adk", "standard"])
+def test_the_built_in_distributions_have_one(distribution: str) -> None:
+    assert type(compose(distribution).turns).__module__ == "newel.turns.plugin"

@@ -1,0 +1,88 @@
+"""Questions as the log has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from newel.questions.names import CONFIRMATION_CALL, CREDENTIAL_CALL, INPUT_CALL
+from newel.questions.question import Kind, Question, find_question, open_questions
+from newel_kernel import Event, EventActions, Log
+from newel_types import Content, FunctionCall, FunctionResponse, Part
+
+APPROVAL = {
+    "originalFunctionCall": {"id": "c1", "name": "pay", "args": {"sum": 5}},
+    "toolConfirmation": {"hint": "really?", "payload": {"to": "ada"}},
+}
+
+
+def asks(call_id: str, name: str, args: dict[str, Any], invocation: str = "e-1", **where: Any) -> Event:
+    call = FunctionCall(id=call_id, name=name, args=args)
+    content = Content(role="user", parts=[Part(function_call=call)])
+    return Event(invocation, "root", content=content, long_running_tool_ids={call_id}, **where)
+
+
+def answers(call_id: str, invocation: str = "e-1") -> Event:
+    response = FunctionResponse(id=call_id, name="any", response={})
+    return Event(invocation, "user", content=Content(role="user", parts=[Part(function_response=response)]))
+
+
+def the(event: Event) -> Question:
+    (question,) = open_questions(Log([event]))
+    return question
+
+
+def test_an_approval() -> None:
+    question = the(asks("q1", CONFIRMATION_CALL, APPROVAL, branch="root.child", isolation_scope="task"))
+    assert (question.kind, question.id, question.author) == (Kind.APPROVAL, "q1", "root")
+    assert (question.branch, question.scope, question.invocation_id) == ("root.child", "task", "e-1")
+    assert (question.behind, question.original["name"]) == ("c1", "pay")
+    assert (question.hint, question.payload) == ("really?", {"to": "ada"})
+
+
+@pytest.mark.parametrize("key", ["functionCallId", "function_call_id"])
+def test_a_credential(key: str) -> None:
+    question = the(asks("q1", CREDENTIAL_CALL, {key: "c1"}))
+    assert (question.kind, question.behind, question.hint, question.payload) == (Kind.CREDENTIAL, "c1", "", None)
+
+
+def test_an_input() -> None:
+    args = {"message": "How many?", "payload": [1], "response_schema": {"type": "integer"}}
+    question = the(asks("q1", INPUT_CALL, args))
+    assert (question.kind, question.hint, question.payload) == (Kind.INPUT, "How many?", [1])
+    assert (question.schema, question.behind, question.options) == ({"type": "integer"}, None, [])
+
+
+def test_the_result_of_a_long_running_tool() -> None:
+    question = the(asks("q1", "get_user_choice", {"options": ["tea", 1]}))
+    assert (question.kind, question.options, question.schema) == (Kind.RESULT, ["tea", "1"], None)
+
+
+def test_a_call_about_which_the_user_is_asked_is_not_listed_beside_the_question() -> None:
+    events = [asks("c1", "pay", {}), asks("q1", CONFIRMATION_CALL, APPROVAL), asks("q2", INPUT_CALL, {})]
+    assert [question.id for question in open_questions(Log(events))] == ["q1", "q2"]
+    assert [question.id for question in open_questions(Log([*events, answers("q1")]))] == ["c1", "q2"]
+
+
+def test_a_question_is_open_again_where_its_answer_was_rewound() -> None:
+    rewind = Event("e-3", "user", actions=EventActions(rewind_before_invocation_id="e-2"))
+    events = [asks("q1", INPUT_CALL, {}), answers("q1", "e-2"), rewind]
+    assert [question.id for question in open_questions(Log(events[:2]))] == []
+    assert [question.id for question in open_questions(Log(events))] == ["q1"]
+
+
+def test_the_latest_question_of_an_id_is_found_answered_or_not() -> None:
+    events = [asks("q1", INPUT_CALL, {"message": "first"}), answers("q1"), asks("q1", INPUT_CALL, {"message": "again"})]
+    found = find_question(Log([*events, answers("q1")]), "q1")
+    assert found is not None
+    assert (found[0], found[1].hint) == (2, "again")
+    assert find_question(Log(events), "q2") is None
+    assert find_question(Log(events), None) is None
+
+
+def test_only_the_runtime_marks_a_question() -> None:
+    event = asks("q1", CONFIRMATION_CALL, APPROVAL)
+    event.long_running_tool_ids = None
+    assert find_question(Log([event]), "q1") is None
+    assert open_questions(Log([event])) == []
