@@ -35,7 +35,7 @@ _NAMES = {
         "Descriptor Epilogue Kind Observer Prologue Registry RequestProcessor ResponseProcessor "
         "ResultProcessor Stage ToolPolicy ToolPreparation"
     ),
-    "loop": "new_call_id reason_and_act run_tools",
+    "loop": "reason_and_act run_tools",
     "observation": "Operation Signal current_operation",
     "preparation": "declare_tools",
     "reception": "response_ids",

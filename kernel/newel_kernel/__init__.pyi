@@ -80,7 +80,6 @@ from newel_kernel._internal.kinds import ResultProcessor as ResultProcessor
 from newel_kernel._internal.kinds import Stage as Stage
 from newel_kernel._internal.kinds import ToolPolicy as ToolPolicy
 from newel_kernel._internal.kinds import ToolPreparation as ToolPreparation
-from newel_kernel._internal.loop import new_call_id as new_call_id
 from newel_kernel._internal.loop import reason_and_act as reason_and_act
 from newel_kernel._internal.loop import run_tools as run_tools
 from newel_kernel._internal.observation import Operation as Operation

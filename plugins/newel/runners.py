@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import newel_compose
+from newel.agents.invocation_context import InvocationContext
 from newel.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from newel.artifacts.kinds import ArtifactBackend
 from newel.auth.kinds import CredentialBackend
@@ -50,6 +51,7 @@ class Runner(KernelRunner):
     methods). `distribution` (a name or a YAML file) or `composition` says what runs; by default the folder's.
     """
 
+    invocation_type = InvocationContext
     composition: Composition
     session_service: BaseSessionService
     artifact_service: BaseArtifactService | None

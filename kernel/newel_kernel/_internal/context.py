@@ -6,16 +6,20 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from newel_kernel._internal.errors import FeatureUnavailableError, ServiceMissingError
-from newel_kernel._internal.events import EventActions, ToolConfirmation
-from newel_kernel._internal.invocation import InvocationContext as InvocationContext
+from newel_kernel._internal.errors import ServiceMissingError
+from newel_kernel._internal.events import Event, EventActions
+from newel_kernel._internal.stash import Key
 from newel_kernel._internal.state import State
 from newel_types import Part, coerce
 
 if TYPE_CHECKING:
+    from newel_kernel._internal.invocation import InvocationContext
     from newel_kernel._internal.run_config import RunConfig
     from newel_kernel._internal.session import Session
-    from newel_types import AuthConfig, AuthCredential, Content
+    from newel_types import Content
+
+#: By call id: the event that asks the user something instead of a result (None: nothing new); the call stays open.
+OPEN_CALLS = Key[dict[str | None, Event | None]]("open calls", dict)
 
 
 class ReadonlyContext:
@@ -66,10 +70,6 @@ class ReadonlyContext:
         """The session's state, read-only."""
         return MappingProxyType(self._invocation_context.session.state)
 
-    def get_credential(self, key: str) -> AuthCredential | None:
-        """The credential that this invocation has under a `credential_key`, or None."""
-        return self._invocation_context.credential_by_key.get(key)
-
 
 class Context(ReadonlyContext):
     """The context of a callback or a tool call: state, actions, artifacts, memory.
@@ -77,14 +77,13 @@ class Context(ReadonlyContext):
     Writes to `state` and `actions` ride on the event that the kernel makes of this call.
     """
 
-    __slots__ = ("_actions", "_state", "call_sync", "function_call_id", "tool_confirmation")
+    __slots__ = ("_actions", "_state", "call_sync", "function_call_id")
 
     def __init__(
         self,
         invocation_context: InvocationContext,
         event_actions: EventActions | None = None,
         function_call_id: str | None = None,
-        tool_confirmation: ToolConfirmation | None = None,
     ) -> None:
         self._invocation_context = invocation_context
         self._actions = event_actions
@@ -93,7 +92,6 @@ class Context(ReadonlyContext):
         #: what to await for it.
         self.call_sync: Callable[[Callable[..., Any], dict[str, Any]], Any] | None = None
         self.function_call_id = function_call_id
-        self.tool_confirmation = tool_confirmation
 
     def get_invocation_context(self) -> InvocationContext:
         """The invocation behind this context."""
@@ -117,6 +115,10 @@ class Context(ReadonlyContext):
         if self._state is None:
             self._state = State(self._invocation_context.session.state, self.actions.state_delta)
         return self._state
+
+    def leave_open(self, question: Event | None = None) -> None:
+        """Leave this tool call without a result: it is run again later. `question` asks the user for what it needs."""
+        self._invocation_context.stash[OPEN_CALLS][self.function_call_id] = question
 
     @property
     def idempotency_key(self) -> str:
@@ -172,41 +174,6 @@ class Context(ReadonlyContext):
         await self._service("memory").add_memory(
             app_name=self.session.app_name, user_id=self.user_id, memories=memories, custom_metadata=custom_metadata
         )
-
-    def request_confirmation(self, *, hint: str | None = None, payload: Any = None) -> None:
-        """Ask the user to confirm this tool call."""
-        self.actions.requested_tool_confirmations[self._call_id()] = ToolConfirmation(hint=hint or "", payload=payload)
-
-    def request_credential(self, auth_config: AuthConfig) -> None:
-        """Ask the user for the credential that `auth_config` describes. What is stored holds none of its secrets."""
-        call_id = self._call_id()
-        self._invocation_context.notes["auth_config", call_id] = auth_config
-        self.actions.requested_auth_configs[call_id] = auth_config.sealed()
-
-    def get_auth_response(self, auth_config: AuthConfig) -> AuthCredential | None:
-        """The credential that the user gave for `auth_config` in this invocation, or None."""
-        key = auth_config.credential_key or ""
-        return self.get_credential(key) or self.state.get(f"temp:{key}")
-
-    async def load_credential(self, auth_config: Any) -> Any:
-        """The credential that the credential service holds for `auth_config`, or None."""
-        return await self._service("credential").load_credential(auth_config, self)
-
-    async def save_credential(self, auth_config: Any) -> None:
-        """Save the exchanged credential of `auth_config`."""
-        await self._service("credential").save_credential(auth_config, self)
-
-    def send_audio(self, blob: Any) -> None:
-        """Say `blob` into the live session that this call is part of."""
-        queue = self._invocation_context.live_request_queue
-        if queue is None:
-            raise FeatureUnavailableError("send_audio() needs a live session: this invocation is none")
-        queue.send_realtime(blob)
-
-    def _call_id(self) -> str:
-        if not self.function_call_id:
-            raise ValueError("only a tool call can ask for a confirmation or a credential: function_call_id is not set")
-        return self.function_call_id
 
     def _service(self, kind: str) -> Any:
         service = getattr(self._invocation_context, kind + "_service")

@@ -7,29 +7,26 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from newel_kernel._internal import seam
-from newel_kernel._internal.context import Context
+from newel_kernel._internal.context import OPEN_CALLS
 from newel_kernel._internal.contracts.tool import BaseTool
 from newel_kernel._internal.errors import ToolAbortedError
-from newel_kernel._internal.events import Event, EventActions, ToolConfirmation
+from newel_kernel._internal.events import Event, EventActions
 from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import implemented, tool_round
 from newel_kernel._internal.observation import current_operation
 from newel_types import Content, FunctionCall, FunctionResponse, Part, deep_copy
 
 Tools = Mapping[str, BaseTool]
-Confirmations = Mapping[str, ToolConfirmation]
 
 
-async def dispatch(
-    ctx: InvocationContext, calls: Sequence[FunctionCall], tools: Tools, confirmations: Confirmations | None = None
-) -> Event | None:
+async def dispatch(ctx: InvocationContext, calls: Sequence[FunctionCall], tools: Tools) -> Event | None:
     """Run `calls` side by side; one event with their results in call order, or None where none has a result.
 
     Where one call fails, the others are cancelled and awaited before the error goes on.
     """
     if len(calls) == 1:  # the usual case needs no task
-        return await _run(ctx, calls[0], tools, confirmations)
-    tasks = [seam.spawn(_run(ctx, call, tools, confirmations), name=f"tool {call.name}") for call in calls]
+        return await _run(ctx, calls[0], tools)
+    tasks = [seam.spawn(_run(ctx, call, tools), name=f"tool {call.name}") for call in calls]
     try:
         results = await asyncio.gather(*tasks)
     except BaseException:
@@ -45,21 +42,16 @@ async def dispatch(
     return merge_results(events) if events else None
 
 
-def _run(
-    ctx: InvocationContext, call: FunctionCall, tools: Tools, confirmations: Confirmations | None
-) -> Coroutine[Any, Any, Event | None]:
+def _run(ctx: InvocationContext, call: FunctionCall, tools: Tools) -> Coroutine[Any, Any, Event | None]:
     if (parent := current_operation.get()) is None:
-        return _execute(ctx, call, tools, confirmations)
+        return _execute(ctx, call, tools)
     name = call.name or ""
-    return parent.child("tool", name, ctx, tools.get(name), call).call(_execute, ctx, call, tools, confirmations)
+    return parent.child("tool", name, ctx, tools.get(name), call).call(_execute, ctx, call, tools)
 
 
-async def _execute(
-    ctx: InvocationContext, call: FunctionCall, tools: Tools, confirmations: Confirmations | None
-) -> Event | None:
+async def _execute(ctx: InvocationContext, call: FunctionCall, tools: Tools) -> Event | None:
     args: dict[str, Any] = deep_copy(call.args) if call.args else {}
-    confirmation = confirmations.get(call.id) if confirmations and call.id else None
-    context = Context(ctx, function_call_id=call.id, tool_confirmation=confirmation)
+    context = ctx.context_type(ctx, function_call_id=call.id)
     name = call.name or ""
     tool = tools.get(name)
     if tool is None:
@@ -80,7 +72,7 @@ async def _execute(
             result = await tool_round("on_tool_error_callback", tool, args, context, failure)
             if result is None:
                 raise failure from failure.__cause__
-    if ctx.notes and ("asks", call.id) in ctx.notes:
+    if OPEN_CALLS in ctx.stash and call.id in ctx.stash[OPEN_CALLS]:
         return None
     if implemented(ctx, "after_tool_callback"):
         altered = await tool_round("after_tool_callback", tool, args, context, result)

@@ -136,6 +136,8 @@ class Prologue(Descriptor):
     """Runs when a message has come in, before it is stored; events that it returns are committed, and not yielded."""
 
     run: Callable[[InvocationContext], Events]
+    #: After the hooks have seen the message, and not before.
+    follows: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from newel_kernel._internal.context import Context
 from newel_kernel._internal.events import Event, EventActions
 from newel_kernel._internal.hooks import LIFECYCLE, Callbacks, first_answer
 
 if TYPE_CHECKING:
+    from newel_kernel._internal.context import Context
     from newel_kernel._internal.contracts.request import LlmRequest
     from newel_kernel._internal.contracts.response import LlmResponse
     from newel_kernel._internal.contracts.tool import BaseTool
@@ -75,7 +75,7 @@ async def run_round(hook: str, found: Found, keywords: Mapping[str, Any]) -> Any
 
 async def around_agent(ctx: InvocationContext, hook: str, found: Found) -> Event | None:
     """before_agent or after_agent: an event where one answered or changed state, else None."""
-    context = Context(ctx)
+    context = ctx.context_type(ctx)
     content = await run_round(hook, found, {"agent": ctx.agent, "callback_context": context})
     actions = context.touched_actions
     if content is None and (actions is None or not actions.state_delta):
@@ -96,7 +96,7 @@ async def model_round(
     keywords: Mapping[str, Any],
 ) -> LlmResponse | None:
     """One round of a model hook; state written in it rides on the event of the model's response."""
-    context = Context(ctx, event_actions=draft.actions)
+    context = ctx.context_type(ctx, event_actions=draft.actions)
     answer = await run_round(hook, found, {"callback_context": context, **keywords})
     draft.actions = context.touched_actions
     return answer  # type: ignore[no-any-return]

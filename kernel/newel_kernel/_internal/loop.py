@@ -8,11 +8,12 @@ from operator import attrgetter
 from typing import Any
 
 from newel_kernel._internal import seam
+from newel_kernel._internal.context import OPEN_CALLS
 from newel_kernel._internal.contracts.agent import Handover
 from newel_kernel._internal.contracts.request import LlmRequest
 from newel_kernel._internal.contracts.response import LlmResponse
 from newel_kernel._internal.contracts.tool import Effect
-from newel_kernel._internal.dispatch import Confirmations, Tools, dispatch, error_result
+from newel_kernel._internal.dispatch import Tools, dispatch, error_result
 from newel_kernel._internal.events import Event
 from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import Draft, implemented, model_round, on_model_error
@@ -33,7 +34,7 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
     resuming = ctx.resumed
     while True:
         last: Event | None = None
-        plan, request, draft, position = Plan.of(ctx), LlmRequest(), Draft(), 0
+        plan, request, draft, position = Plan.of(ctx), ctx.request_type(), Draft(), 0
         while position != DONE:
             position, reported = await prepare(ctx, plan, request, position)
             for event in reported:
@@ -89,7 +90,7 @@ async def _react(
     events.append(event)
     calls: Sequence[FunctionCall] = event.get_function_calls()
     if calls:
-        calls = _identify(event, calls, request)
+        calls = _identify(ctx, event, calls, request)
     return events, () if event.partial else calls
 
 
@@ -114,7 +115,6 @@ async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft)
         early = await model_round(ctx, draft, "before_model_callback", found, {"llm_request": request})
         if early is not None:
             return _only(early)
-    request.set_default_label("adk_agent_name", agent.name)
     model = agent.model_for(ctx)
     ctx.increment_llm_call_count()
     streaming = ctx.run_config.streaming_mode is StreamingMode.SSE
@@ -180,7 +180,9 @@ def _as_event(ctx: InvocationContext, response: LlmResponse, draft: Draft) -> Ev
     return event
 
 
-def _identify(event: Event, calls: Sequence[FunctionCall], request: LlmRequest) -> Sequence[FunctionCall]:
+def _identify(
+    ctx: InvocationContext, event: Event, calls: Sequence[FunctionCall], request: LlmRequest
+) -> Sequence[FunctionCall]:
     """The event's calls, each with an id; those of long-running tools are noted on the event."""
     ids = {call.id for call in calls if call.id}
     if event.content is not None and len(ids) < len(calls):
@@ -191,7 +193,7 @@ def _identify(event: Event, calls: Sequence[FunctionCall], request: LlmRequest) 
         if call.id in ids:
             ids.discard(call.id)  # a second call of the same id gets one of its own
         else:
-            call.id = new_call_id()
+            call.id = ctx.call_id_prefix + seam.new_id()
         tool = request.tools_dict.get(call.name or "")
         if tool is not None and tool.is_long_running:
             long_running.add(call.id)
@@ -199,18 +201,13 @@ def _identify(event: Event, calls: Sequence[FunctionCall], request: LlmRequest) 
     return calls
 
 
-def new_call_id() -> str:
-    """An id for a call that the model gave none; its prefix tells that it is ours and not to be sent back."""
-    return "adk-" + seam.new_id()
-
-
 async def run_tools(
-    ctx: InvocationContext, tools: Tools, call_event: Event, calls: Sequence[FunctionCall],
-    confirmations: Confirmations | None = None,
-) -> Iterable[Event]:  # fmt: skip
+    ctx: InvocationContext, tools: Tools, call_event: Event, calls: Sequence[FunctionCall]
+) -> Iterable[Event]:
     """Dispatch `calls`; the event of their results among what the result chain adds, and a transfer, if asked."""
-    results = await dispatch(ctx, calls, tools, confirmations)
-    asked = [event for call in calls if (event := ctx.notes.pop(("asks", call.id), None))] if ctx.notes else []
+    results = await dispatch(ctx, calls, tools)
+    opened = ctx.stash.get(OPEN_CALLS, None)
+    asked = [event for call in calls if (event := opened.pop(call.id, None))] if opened else []
     if results is None:
         return asked
     chain = [p for p in ctx.composition.result_chain if p.applies_to is None or p.applies_to(results)]

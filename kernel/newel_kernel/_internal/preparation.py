@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from newel_kernel._internal.context import Context
 from newel_kernel._internal.contracts.agent import BaseAgent, Edits
 from newel_kernel._internal.contracts.request import LlmRequest
 from newel_kernel._internal.contracts.tool import BaseTool, BaseToolset
@@ -94,7 +93,7 @@ async def _declare(
     plain: list[BaseTool] = []
     for entry in owner.tools:
         if type(entry) is not FunctionType and isinstance(entry, BaseToolset):
-            context = Context(ctx)
+            context = ctx.context_type(ctx)
             await entry.process_llm_request(tool_context=context, llm_request=request)
             tools = await entry.get_tools_with_prefix(context)
             provided.append((entry, tools))
@@ -107,6 +106,6 @@ async def _declare(
             if plain:
                 request.append_tools(plain)
                 plain = []
-            await tool.process_llm_request(tool_context=Context(ctx), llm_request=request)
+            await tool.process_llm_request(tool_context=ctx.context_type(ctx), llm_request=request)
     if plain:
         request.append_tools(plain)

@@ -48,22 +48,26 @@ def response_ids(content: Content | None) -> set[str | None]:
 async def receive(ctx: InvocationContext, state_delta: dict[str, Any] | None) -> list[Event]:
     """Let plugins see the message, then append it to the session with `state_delta` (S0 §1.2)."""
     assert ctx.user_content is not None
-    for prologue in ctx.composition.prologues:
-        for added in await prologue.run(ctx) or ():
-            await ctx.session_service.append_event(ctx.session, added)
+    await _run_prologues(ctx, follows=False)
     if "on_user_message_callback" in ctx.composition.hooks:
         keywords = {"invocation_context": ctx, "user_message": ctx.user_content}
         changed = await ask(ctx, "on_user_message_callback", keywords)
         if changed is not None:
             ctx.user_content = changed
-    if ctx.run_config.save_input_blobs_as_artifacts and ctx.artifact_service is not None:
-        ctx.user_content = await _without_blobs(ctx, ctx.user_content)
+    await _run_prologues(ctx, follows=True)
     told = _by_asker(ctx, ctx.user_content)
     if state_delta:
         told[0].actions = EventActions(state_delta=deep_copy(state_delta))
     for event in told:
         await ctx.session_service.append_event(ctx.session, event)
     return told
+
+
+async def _run_prologues(ctx: InvocationContext, *, follows: bool) -> None:
+    for prologue in ctx.composition.prologues:
+        if prologue.follows is follows:
+            for added in await prologue.run(ctx) or ():
+                await ctx.session_service.append_event(ctx.session, added)
 
 
 def _by_asker(ctx: InvocationContext, content: Content) -> list[Event]:
@@ -94,19 +98,3 @@ def _conversation(asker: Event) -> tuple[str | None, str | None]:
     """The branch and the scope of an answer: the asker's. The question of a graph's own code is on no branch."""
     spoken = asker.content is not None and asker.content.role is not None
     return (asker.branch if spoken else None), asker.isolation_scope
-
-
-async def _without_blobs(ctx: InvocationContext, content: Content) -> Content:
-    """`content` with the data in it kept as artifacts, of which a text tells in its place."""
-    assert ctx.artifact_service is not None
-    parts: list[Part] = []
-    for index, part in enumerate(content.parts or ()):
-        if part.inline_data is None:
-            parts.append(part)
-            continue
-        name = f"artifact_{ctx.invocation_id}_{index}"
-        await ctx.artifact_service.save_artifact(
-            app_name=ctx.app_name, user_id=ctx.user_id, session_id=ctx.session.id, filename=name, artifact=part
-        )
-        parts.append(Part(text=f"The user uploaded a file, which is kept as the artifact {name!r}."))
-    return Content(role=content.role, parts=parts)

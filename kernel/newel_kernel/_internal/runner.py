@@ -36,6 +36,9 @@ class Runner:
     Give `agent` with `app_name`, or `app`. `plugins` are closed with the runner; their hooks are in the composition.
     """
 
+    #: What an invocation shares; it names the other classes that the kernel makes.
+    invocation_type: type[InvocationContext] = InvocationContext
+
     def __init__(
         self,
         *,
@@ -180,7 +183,7 @@ class Runner:
                 f"the root agent {self.agent.name!r} has a mode in which it works for another agent; "
                 f"give it mode='chat', or make it a sub-agent of one that chats"
             )
-        ctx = InvocationContext(
+        ctx = self.invocation_type(
             session_service=self.session_service, session=session, agent=self.agent, composition=self.composition,
             run_config=config, invocation_id=invocation_id, user_content=content, app=self.app,
             artifact_service=self.artifact_service, memory_service=self.memory_service,

@@ -3,11 +3,15 @@
     ATTEMPTS = Key[int]("attempts")
     ctx.stash[ATTEMPTS] = ctx.stash.get(ATTEMPTS, 0) + 1
 
+    ANSWERS = Key[dict[str, Answer]]("answers by call id", dict)
+    ctx.stash[ANSWERS][call_id] = answer
+
 Only who has the key can read or write under it. The idea is pytest's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
@@ -15,15 +19,22 @@ F = TypeVar("F")
 
 
 class Key(Generic[T]):
-    """A key of a stash, for values of type T. Two keys are never equal; the name is for messages."""
+    """A key of a stash, for values of type T. Two keys are never equal; the name is for messages.
 
-    __slots__ = ("name",)
+    With `factory`, ``stash[key]`` makes the value where there is none.
+    """
 
-    def __init__(self, name: str) -> None:
+    __slots__ = ("factory", "name")
+
+    def __init__(self, name: str, factory: Callable[[], T] | None = None) -> None:
         self.name = name
+        self.factory = factory
 
     def __repr__(self) -> str:
         return f"Key({self.name!r})"
+
+
+_MISSING: Any = object()
 
 
 class Stash:
@@ -35,7 +46,12 @@ class Stash:
         self._values: dict[Key[Any], Any] = {}
 
     def __getitem__(self, key: Key[T]) -> T:
-        return cast("T", self._values[key])
+        value = self._values.get(key, _MISSING)
+        if value is _MISSING:
+            if key.factory is None:
+                raise KeyError(key)
+            value = self._values[key] = key.factory()
+        return cast("T", value)
 
     def __setitem__(self, key: Key[T], value: T) -> None:
         self._values[key] = value
@@ -60,6 +76,12 @@ class Stash:
     def pop(self, key: Key[T], default: F) -> T | F:
         """Take the value under `key` out, or give `default`."""
         return cast("T | F", self._values.pop(key, default))
+
+    def copy(self) -> Stash:
+        """A stash of its own with the same values."""
+        new = Stash()
+        new._values.update(self._values)
+        return new
 
     def __repr__(self) -> str:
         return f"Stash({', '.join(sorted(key.name for key in self._values))})"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
-from typing import Any
 
 from newel.agents import base_agent
 from newel.agents.resuming import pauses
-from newel_kernel import BaseAgent, BaseAgentState, Event, InvocationContext
+from newel_kernel import BaseAgent, BaseAgentState, Event, InvocationContext, Key
 
 #: The events whose escalation a loop has answered, so that a loop around it goes on.
-_ANSWERED = "loop_agent.answered_escalations"
+_ANSWERED = Key[set[str]]("answered escalations", set)
 
 
 class LoopAgentState(BaseAgentState):
@@ -93,7 +92,7 @@ def _escalates(ctx: InvocationContext, event: Event) -> bool:
     actions = event.touched_actions
     if actions is None or not actions.escalate:
         return False
-    answered: set[Any] = ctx.notes.setdefault(_ANSWERED, set())
+    answered = ctx.stash[_ANSWERED]
     if event.id in answered:
         return False
     answered.add(event.id)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from newel.agents.context import Context
 from newel.auth import pending
 from newel.auth.answers import CALL
 from newel.auth.auth_handler import AuthHandler
 from newel.auth.oauth2_discovery import with_end_points
-from newel.auth.secrecy import Secrets
 from newel.auth.settings import settings_of
+from newel.auth.stash_keys import CONFIGS, SECRETS
 from newel.auth.token_endpoint import policy_of
-from newel_kernel import BaseTool, BaseToolset, Context, Event, InvocationContext, dispatch, new_call_id
+from newel.events.call_ids import new_call_id
+from newel_kernel import BaseTool, BaseToolset, Event, InvocationContext, dispatch
 from newel_types import AuthConfig, AuthToolArguments, Content, FunctionCall, Part
 
 
@@ -25,7 +27,7 @@ async def request_event(
     """
     parts, ids = [], set()
     for waiting, shown in requests.items():
-        own = ctx.notes.pop(("auth_config", waiting), None) or shown
+        own = ctx.stash[CONFIGS].pop(waiting, None) or shown
         scheme = await with_end_points(own.auth_scheme, policy_of(settings_of(ctx)))
         full = AuthHandler(own.model_copy(update={"auth_scheme": scheme})).generate_auth_request()
         call_id = new_call_id()
@@ -108,7 +110,7 @@ async def tools_of(ctx: InvocationContext) -> dict[str, BaseTool]:
 
 def mask_results(ctx: InvocationContext, event: Event) -> None:
     """Mask the secrets that this invocation has handed out in the results of tools, and in what they wrote."""
-    secrets: Secrets | None = ctx.notes.get("secrets")
+    secrets = ctx.stash.get(SECRETS, None)
     if secrets is None:
         return
     for response in event.get_function_responses():

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from newel.agents.context import Context
 from newel.auth import asking
 from newel.auth.answers import TOOLSET
 from newel.auth.auth_handler import AuthHandler
 from newel.auth.credential_manager import CredentialManager
-from newel_kernel import BaseToolset, Context, Event, InvocationContext
+from newel.auth.stash_keys import CREDENTIALS
+from newel_kernel import BaseToolset, Event, InvocationContext
 from newel_types import AuthConfig
 
 
@@ -27,7 +29,7 @@ async def resolve_toolsets(ctx: InvocationContext) -> Sequence[Event] | None:
         context, manager = Context(ctx), CredentialManager(config)
         credential = await manager.get_auth_credential(context)
         if credential is not None:
-            ctx.credential_by_key[config.credential_key] = credential
+            ctx.stash[CREDENTIALS][config.credential_key] = credential
             continue
         wanted = manager.request_config(context)
         AuthHandler(wanted).check()

@@ -18,12 +18,13 @@ from newel_kernel import (
     Epilogue,
     Event,
     InvocationContext,
+    Key,
     LlmRequest,
     RequestProcessor,
     hookimpl,
 )
 
-_DONE = "compaction"
+_DONE = Key[bool]("compaction is done")
 
 
 async def run(ctx: InvocationContext, request: LlmRequest) -> None:
@@ -32,7 +33,7 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
     if config is None or config.token_threshold is None or ctx.opening is not None:  # that conversation is not this one
         return
     if (event := await _compacted_surplus(ctx, config, ctx.agent.name)) is not None:
-        ctx.notes[_DONE] = True
+        ctx.stash[_DONE] = True
         await ctx.session_service.append_event(ctx.session, event)
 
 
@@ -41,7 +42,7 @@ async def close(ctx: InvocationContext, error: BaseException | None) -> list[Eve
     config = _config(ctx)
     if config is None or error is not None:
         return None
-    if _DONE not in ctx.notes and (event := await _compacted_surplus(ctx, config, "")) is not None:
+    if _DONE not in ctx.stash and (event := await _compacted_surplus(ctx, config, "")) is not None:
         return [event]
     if not (events := window(ctx.session.events, config)):
         return None

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
+from newel.events.call_ids import new_call_id
 from newel.flows import answered_calls as answered
 from newel.flows.answered_calls import Answer
 from newel.flows.confirmation_answer import ConfirmationAnswer, UnusableAnswerError, read_answer
@@ -24,7 +25,6 @@ from newel_kernel import (
     ResultProcessor,
     ToolConfirmation,
     hookimpl,
-    new_call_id,
 )
 from newel_types import Content, FunctionCall, Part, as_plain
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from newel.agents.context import Context
+from newel.agents.readonly_context import ReadonlyContext
 from newel_kernel import (
-    Context,
     Event,
     InvocationContext,
     LlmRequest,
     LlmResponse,
-    ReadonlyContext,
     RequestProcessor,
     ResponseProcessor,
     hookimpl,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from newel.agents.context import full
 from newel.auth.credential_manager import CredentialManager
 from newel.auth.secrecy import guarded
 from newel.tools.base_authenticated_tool import PENDING
@@ -54,7 +55,7 @@ class AuthenticatedFunctionTool(FunctionTool):
         """The function's result; or, once the user was asked for the credential, the response that says so."""
         manager, credential = self._credentials_manager, None
         if manager is not None:
-            credential = await manager.get_or_request(tool_context)
+            credential = await manager.get_or_request(full(tool_context))
             if credential is None:
                 return self._response_for_auth_required or PENDING
         if self._arguments is None:

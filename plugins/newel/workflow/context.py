@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from newel.agents.context import Context
 from newel.events.request_input import RequestInput
 from newel.workflow.child_runs import child_output, start_child
 from newel.workflow.coercion import text_of
 from newel.workflow.errors import NodeInterruptedError
 from newel.workflow.state_schema import CheckedState
-from newel_kernel import Context, State
+from newel_kernel import State
 from newel_types import Content
 
 if TYPE_CHECKING:

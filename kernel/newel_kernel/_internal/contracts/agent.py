@@ -17,7 +17,7 @@ from newel_kernel._internal.lifecycle import around_agent, implemented
 from newel_kernel._internal.observation import Operation, current_operation
 
 if TYPE_CHECKING:
-    from newel_kernel._internal.context import InvocationContext
+    from newel_kernel._internal.invocation import InvocationContext
 
 
 class BaseAgentState(BaseModel):
