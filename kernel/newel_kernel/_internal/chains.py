@@ -55,6 +55,7 @@ class Chains:
     agents_hooked: bool = field(init=False)
     models_hooked: bool = field(init=False)
     prologues: tuple[Prologue, ...] = field(init=False)
+    late_prologues: tuple[Prologue, ...] = field(init=False)
     epilogues: tuple[Epilogue, ...] = field(init=False)
     observers: tuple[Observer, ...] = field(init=False)
     #: What `for_app` made, by the request steps that are left.
@@ -69,7 +70,8 @@ class Chains:
             "call_tool": call,
             "agents_hooked": any("_agent_" in hook for hook in self.hooks),
             "models_hooked": any("_model_" in hook for hook in self.hooks),
-            "prologues": tuple(self.registry.all(Prologue)),
+            "prologues": tuple(one for one in self.registry.all(Prologue) if not one.follows),
+            "late_prologues": tuple(one for one in self.registry.all(Prologue) if one.follows),
             "epilogues": tuple(self.registry.all(Epilogue)),
             "observers": tuple(self.registry.all(Observer)),
         }

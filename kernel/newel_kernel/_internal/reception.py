@@ -48,26 +48,23 @@ def response_ids(content: Content | None) -> set[str | None]:
 async def receive(ctx: InvocationContext, state_delta: dict[str, Any] | None) -> list[Event]:
     """Let plugins see the message, then append it to the session with `state_delta` (S0 §1.2)."""
     assert ctx.user_content is not None
-    await _run_prologues(ctx, follows=False)
+    for prologue in ctx.composition.prologues:
+        for added in await prologue.run(ctx) or ():
+            await ctx.session_service.append_event(ctx.session, added)
     if "on_user_message_callback" in ctx.composition.hooks:
         keywords = {"invocation_context": ctx, "user_message": ctx.user_content}
         changed = await ask(ctx, "on_user_message_callback", keywords)
         if changed is not None:
             ctx.user_content = changed
-    await _run_prologues(ctx, follows=True)
+    for prologue in ctx.composition.late_prologues:
+        for added in await prologue.run(ctx) or ():
+            await ctx.session_service.append_event(ctx.session, added)
     told = _by_asker(ctx, ctx.user_content)
     if state_delta:
         told[0].actions = EventActions(state_delta=deep_copy(state_delta))
     for event in told:
         await ctx.session_service.append_event(ctx.session, event)
     return told
-
-
-async def _run_prologues(ctx: InvocationContext, *, follows: bool) -> None:
-    for prologue in ctx.composition.prologues:
-        if prologue.follows is follows:
-            for added in await prologue.run(ctx) or ():
-                await ctx.session_service.append_event(ctx.session, added)
 
 
 def _by_asker(ctx: InvocationContext, content: Content) -> list[Event]:

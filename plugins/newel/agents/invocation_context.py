@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from newel.agents.context import Context
 from newel.auth.stash_keys import CREDENTIALS
@@ -14,7 +14,13 @@ from newel_kernel import LlmCallsLimitExceededError, new_invocation_id
 if TYPE_CHECKING:
     from newel.agents.context_cache_config import ContextCacheConfig
     from newel.agents.live_request_queue import LiveRequestQueue
-    from newel_types import AuthCredential
+    from newel.apps.app import App
+    from newel.apps.configs import ResumabilityConfig
+    from newel.artifacts.base_artifact_service import BaseArtifactService
+    from newel.auth.credential_service.base_credential_service import BaseCredentialService
+    from newel.memory.base_memory_service import BaseMemoryService
+    from newel_kernel import BaseAgent, BaseSessionService, Chains, RunConfig, Session
+    from newel_types import AuthCredential, Content
 
 __all__ = ["InvocationContext", "LlmCallsLimitExceededError", "new_invocation_id"]
 
@@ -28,8 +34,27 @@ class InvocationContext(KernelInvocationContext):
     #: Where what the user says in a live session comes in.
     live_request_queue: LiveRequestQueue | None = None
 
-    def __init__(self, *args: Any, live_request_queue: LiveRequestQueue | None = None, **named: Any) -> None:
-        super().__init__(*args, **named)
+    def __init__(
+        self,
+        session_service: BaseSessionService,
+        session: Session,
+        agent: BaseAgent,
+        composition: Chains,
+        run_config: RunConfig,
+        invocation_id: str | None = None,
+        user_content: Content | None = None,
+        artifact_service: BaseArtifactService | None = None,
+        memory_service: BaseMemoryService | None = None,
+        credential_service: BaseCredentialService | None = None,
+        branch: str | None = None,
+        app: App | None = None,
+        resumability_config: ResumabilityConfig | None = None,
+        live_request_queue: LiveRequestQueue | None = None,
+    ) -> None:
+        super().__init__(
+            session_service, session, agent, composition, run_config, invocation_id, user_content, artifact_service,
+            memory_service, credential_service, branch, app, resumability_config,
+        )  # fmt: skip
         if live_request_queue is not None:
             self.live_request_queue = live_request_queue
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from newel.models.google.request_keys import CACHE_CONFIG, CACHE_METADATA, CACHEABLE_TOKENS, PREVIOUS_INTERACTION
 from newel_kernel import BaseTool, Key
@@ -53,10 +53,11 @@ class LlmRequest(KernelLlmRequest):
         previous_interaction_id: str | None = None,
     ) -> None:
         super().__init__(model, contents, config, live_connect_config, tools_dict)
-        passed: dict[Key[Any], Any] = {
-            CACHE_CONFIG: cache_config, CACHE_METADATA: cache_metadata,
-            CACHEABLE_TOKENS: cacheable_contents_token_count, PREVIOUS_INTERACTION: previous_interaction_id,
-        }  # fmt: skip
-        for key, value in passed.items():
-            if value is not None:
-                self.stash[key] = value
+        if cache_config is not None:
+            self.cache_config = cache_config
+        if cache_metadata is not None:
+            self.cache_metadata = cache_metadata
+        if cacheable_contents_token_count is not None:
+            self.cacheable_contents_token_count = cacheable_contents_token_count
+        if previous_interaction_id is not None:
+            self.previous_interaction_id = previous_interaction_id
