@@ -19,7 +19,7 @@ _NAMES = {
     "contracts.store": (
         "BaseSessionService GetSessionConfig ListSessionsResponse apply_to_state check_pairing trim_temp"
     ),
-    "contracts.tool": "BaseTool BaseToolset Effect",
+    "contracts.tool": "BaseTool BaseToolset Effect UnknownTool",
     "dispatch": "dispatch",
     "errors": (
         "AgentConfigError AlreadyExistsError CompositionError ConfigurationError DuplicateToolError "

@@ -25,6 +25,7 @@ from newel_kernel._internal.contracts.store import trim_temp as trim_temp
 from newel_kernel._internal.contracts.tool import BaseTool as BaseTool
 from newel_kernel._internal.contracts.tool import BaseToolset as BaseToolset
 from newel_kernel._internal.contracts.tool import Effect as Effect
+from newel_kernel._internal.contracts.tool import UnknownTool as UnknownTool
 from newel_kernel._internal.dispatch import dispatch as dispatch
 from newel_kernel._internal.errors import AgentConfigError as AgentConfigError
 from newel_kernel._internal.errors import AlreadyExistsError as AlreadyExistsError

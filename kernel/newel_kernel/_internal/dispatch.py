@@ -8,7 +8,7 @@ from typing import Any
 
 from newel_kernel._internal import seam
 from newel_kernel._internal.context import OPEN_CALLS
-from newel_kernel._internal.contracts.tool import BaseTool
+from newel_kernel._internal.contracts.tool import BaseTool, UnknownTool
 from newel_kernel._internal.errors import ToolAbortedError
 from newel_kernel._internal.events import Event, EventActions
 from newel_kernel._internal.invocation import InvocationContext
@@ -55,11 +55,10 @@ async def _execute(ctx: InvocationContext, call: FunctionCall, tools: Tools) -> 
     name = call.name or ""
     tool = tools.get(name)
     if tool is None:
-        tool = BaseTool(name=name, description="Tool not found")
-        error = ValueError(f"Tool '{name}' not found.\nAvailable tools: {', '.join(tools)}")
-        result = await tool_round("on_tool_error_callback", tool, args, context, error)
+        tool = UnknownTool(name, tools)
+        result = await tool_round("on_tool_error_callback", tool, args, context, tool.error)
         if result is None:
-            raise error
+            raise tool.error
         return _result_event(ctx, tool, call, result, context.touched_actions)
     result = None
     if implemented(ctx, "before_tool_callback"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from newel_kernel._internal.contracts.agent import BaseAgent, Edits
+from newel_kernel._internal.contracts.agent import BaseAgent
 from newel_kernel._internal.contracts.request import LlmRequest
 from newel_kernel._internal.contracts.tool import BaseTool, BaseToolset
 from newel_kernel._internal.errors import DuplicateToolError
@@ -22,7 +22,9 @@ class Plan:
     """What the request and the response chain of a composition do for an agent."""
 
     agent: BaseAgent
-    #: The plan holds for these: the number of edits and the two chains.
+    #: The plan holds while this is the root of the agent's tree,
+    root: BaseAgent
+    #: and for these: the number of edits of the tree, and the two chains.
     made_of: tuple[Any, ...]
     #: The steps of a request: the position after each, and what to run.
     request: Sequence[tuple[int, Any]]
@@ -30,15 +32,16 @@ class Plan:
 
     @classmethod
     def of(cls, ctx: InvocationContext) -> Plan:
-        """The plan of the agent that runs; made anew after a field of any agent was assigned."""
+        """The plan of the agent that runs; made anew after a field of any agent of its tree was assigned."""
         agent, composition = ctx.agent, ctx.composition
-        made_of = (Edits.count, composition.request_steps, composition.response_chain)
-        plan: Plan | None = agent.plan
-        if plan is None or plan.made_of != made_of or plan.agent is not agent:  # else a copy's, made for the original
+        root = agent.root_agent
+        made_of = (root.edits, composition.request_steps, composition.response_chain)
+        plan = agent.plan
+        if not isinstance(plan, cls) or not (plan.root is root and plan.made_of == made_of and plan.agent is agent):
             asked = [p for p in composition.request_steps if p.applies_to is None or p.applies_to(agent)]
             request = [p.run if p.for_agent is None else p.for_agent(agent) for p in asked]
             response = [p.run for p in composition.response_chain if p.applies_to is None or p.applies_to(agent)]
-            plan = cls(agent, made_of, tuple(enumerate(request, 1)), response)
+            plan = cls(agent, root, made_of, tuple(enumerate(request, 1)), response)
             agent.__dict__["plan"] = plan
         return plan
 

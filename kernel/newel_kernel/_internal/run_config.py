@@ -6,10 +6,11 @@ import sys
 from enum import Enum
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
 import newel_types as types
 from newel_kernel._internal.contracts.store import GetSessionConfig
+from newel_kernel._internal.errors import FeatureUnavailableError
 
 
 class StreamingMode(Enum):
@@ -37,6 +38,12 @@ _LIVE_TYPES = {
     "context_window_compression": "ContextWindowCompressionConfig",
 }
 
+#: Released fields that no part of newel reads yet -> what to do instead. To ignore them would be worse than to say so.
+_UNREAD = {
+    "support_cfc": "leave it out; function calls come in the models' answers",
+    "tool_thread_pool_config": "set max_workers of the plugin tool_threads in the distribution's settings",
+}
+
 
 class RunConfig(BaseModel):
     """The settings of one invocation. A misspelt field is refused."""
@@ -62,6 +69,7 @@ class RunConfig(BaseModel):
     proactivity: Any = None
     session_resumption: Any = None
     context_window_compression: Any = None
+    #: Only a live session has live audio, so no other one looks at these two.
     save_live_blob: bool = False
     save_live_audio: bool = False
 
@@ -72,9 +80,17 @@ class RunConfig(BaseModel):
             raise ValueError(f"max_llm_calls should be less than {sys.maxsize}")
         return value
 
+    @field_validator(*_UNREAD)
+    @classmethod
+    def _is_read(cls, value: object, info: ValidationInfo) -> object:
+        if value:
+            name = str(info.field_name)
+            raise FeatureUnavailableError(f"RunConfig.{name} has no effect in this version: {_UNREAD[name]}")
+        return value
+
     @field_validator(*_LIVE_TYPES)
     @classmethod
-    def _live_type(cls, value: Any, info: Any) -> Any:
+    def _live_type(cls, value: object, info: ValidationInfo) -> object:
         if value is None:
             return None
-        return getattr(types, _LIVE_TYPES[info.field_name]).model_validate(value)
+        return getattr(types, _LIVE_TYPES[str(info.field_name)]).model_validate(value)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from itertools import islice
 
 from newel.agents import base_agent
 from newel.agents.resuming import pauses
@@ -62,7 +63,7 @@ class LoopAgent(base_agent.BaseAgent):
                 break
             since.append(event)
         begun = {event.author for event in since}
-        for agent in _below(self):
+        for agent in islice(self.walk(), 1, None):
             if agent.name not in begun:
                 ctx.set_agent_state(agent.name)
         return any(self._is_left_by(event) for event in since)
@@ -101,11 +102,5 @@ def _escalates(ctx: InvocationContext, event: Event) -> bool:
 
 def _forget(ctx: InvocationContext, agent: BaseAgent) -> None:
     """Drop the checkpoints of a subtree: the next round starts it afresh."""
-    for one in (agent, *_below(agent)):
+    for one in agent.walk():
         ctx.set_agent_state(one.name)
-
-
-def _below(agent: BaseAgent) -> Iterator[BaseAgent]:
-    for child in agent.sub_agents:
-        yield child
-        yield from _below(child)

@@ -6,14 +6,12 @@ summary is an event of the session, which no caller is shown; the events that it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from newel.apps.configs import EventsCompactionConfig
 from newel.apps.llm_event_summarizer import LlmEventSummarizer
 from newel.flows.compacting import surplus, window
 from newel_kernel import (
-    BaseAgent,
     ConfigurationError,
     Epilogue,
     Event,
@@ -62,7 +60,7 @@ async def _compacted_surplus(ctx: InvocationContext, config: EventsCompactionCon
 async def _summarize(ctx: InvocationContext, config: EventsCompactionConfig, events: list[Event]) -> Event | None:
     summarizer = config.summarizer
     if summarizer is None:
-        agent: Any = next((one for one in (ctx.agent, *_tree(ctx.agent.root_agent)) if hasattr(one, "model_for")), None)
+        agent: Any = next((one for one in (ctx.agent, *ctx.agent.root_agent.walk()) if hasattr(one, "model_for")), None)
         if agent is None:
             raise ConfigurationError(
                 f"the app {ctx.app_name!r} has no LLM agent whose model could summarise its sessions; "
@@ -70,12 +68,6 @@ async def _summarize(ctx: InvocationContext, config: EventsCompactionConfig, eve
             )
         summarizer = LlmEventSummarizer(llm=agent.model_for(ctx))
     return await summarizer.maybe_summarize_events(events=events)
-
-
-def _tree(agent: BaseAgent) -> Iterator[BaseAgent]:
-    yield agent
-    for child in agent.sub_agents:
-        yield from _tree(child)
 
 
 def serves(app: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -45,12 +45,6 @@ class Handover(Event):
         self.last: Event | None = None
 
 
-class Edits:
-    """Counts the assignments to fields of agents: what was made of fields holds until the next one."""
-
-    count = 0
-
-
 class BaseAgent(BaseModel):
     """An agent: a name, its place in a tree, and `_run_async_impl`, which a subclass implements."""
 
@@ -66,7 +60,9 @@ class BaseAgent(BaseModel):
     #: The loop's event-producing mode: an agent that may hand the conversation to others says so.
     transfers: ClassVar[bool] = False
     #: What the kernel has made of the agent's fields (see preparation.Plan).
-    plan: ClassVar[Any] = None
+    plan: ClassVar[object] = None
+    #: Of a root: how often a field of an agent in its tree was assigned. What was made of fields holds until then.
+    edits: ClassVar[int] = 0
 
     @field_validator("name")
     @classmethod
@@ -94,8 +90,10 @@ class BaseAgent(BaseModel):
             agent.parent_agent = self
 
     def __setattr__(self, name: str, value: Any) -> None:
+        before = self.root_agent
         super().__setattr__(name, value)
-        Edits.count += 1
+        for root in {id(one): one for one in (before, self.root_agent)}.values():  # two where it changes its parent
+            root.__dict__["edits"] = root.edits + 1
 
     @property
     def root_agent(self) -> BaseAgent:
@@ -104,6 +102,12 @@ class BaseAgent(BaseModel):
         while agent.parent_agent is not None:
             agent = agent.parent_agent
         return agent
+
+    def walk(self) -> Iterator[BaseAgent]:
+        """The agents of this subtree, this one first, each before those below it."""
+        yield self
+        for agent in self.sub_agents:
+            yield from agent.walk()
 
     def find_agent(self, name: str) -> BaseAgent | None:
         """The agent of that name in this subtree, itself included."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from newel_kernel._internal.contracts.request import LlmRequest
 from newel_types import FunctionDeclaration
@@ -66,6 +66,18 @@ class BaseTool:
     async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:
         """Prepare a model request; by default the tool declares itself."""
         llm_request.append_tools([self])
+
+
+class UnknownTool(BaseTool):
+    """Stands, before hooks, for a tool that a model called and that there is not."""
+
+    def __init__(self, name: str, available: Iterable[str]) -> None:
+        super().__init__(name=name, description="Tool not found")
+        self.error = ValueError(f"Tool '{name}' not found.\nAvailable tools: {', '.join(available)}")
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> NoReturn:
+        """Raise the error that names the tools that there are."""
+        raise self.error
 
 
 ToolFilter = Callable[[BaseTool, Any], bool] | Sequence[str] | None
