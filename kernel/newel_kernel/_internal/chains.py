@@ -21,6 +21,7 @@ from newel_kernel._internal.kinds import (
     ToolPreparation,
 )
 from newel_kernel._internal.stash import Stash
+from newel_kernel._internal.values import Json
 
 if TYPE_CHECKING:
     from newel_kernel._internal.context import Context
@@ -65,7 +66,7 @@ class Chains:
         call: ToolCall = _run_tool
         for policy in reversed(self.tool_chain):
             call = policy.wrap(call)
-        derived: dict[str, Any] = {
+        derived: Json = {
             "request_steps": self._steps(),
             "call_tool": call,
             "agents_hooked": any("_agent_" in hook for hook in self.hooks),
@@ -105,6 +106,6 @@ class Chains:
         return self._for_apps[steps]  # type: ignore[no-any-return]
 
 
-def _run_tool(tool: BaseTool, args: dict[str, Any], context: Context) -> Awaitable[Any]:
+def _run_tool(tool: BaseTool, args: Json, context: Context) -> Awaitable[Any]:
     """The innermost call: the tool itself."""
     return tool.run_async(args=args, tool_context=context)

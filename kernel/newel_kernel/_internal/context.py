@@ -10,6 +10,7 @@ from newel_kernel._internal.errors import ServiceMissingError
 from newel_kernel._internal.events import Event, EventActions
 from newel_kernel._internal.stash import Key
 from newel_kernel._internal.state import State
+from newel_kernel._internal.values import Json
 from newel_types import Part, coerce
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Context(ReadonlyContext):
         self._state: State | None = None
         #: How a tool runs a synchronous function: a policy may put a thread here; None: directly. The result, or
         #: what to await for it.
-        self.call_sync: Callable[[Callable[..., Any], dict[str, Any]], Any] | None = None
+        self.call_sync: Callable[[Callable[..., Any], Json], Any] | None = None
         self.function_call_id = function_call_id
 
     def get_invocation_context(self) -> InvocationContext:

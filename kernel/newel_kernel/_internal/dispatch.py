@@ -14,6 +14,7 @@ from newel_kernel._internal.events import Event, EventActions
 from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import implemented, tool_round
 from newel_kernel._internal.observation import current_operation
+from newel_kernel._internal.values import Json
 from newel_types import Content, FunctionCall, FunctionResponse, Part, deep_copy
 
 Tools = Mapping[str, BaseTool]
@@ -50,7 +51,7 @@ def _run(ctx: InvocationContext, call: FunctionCall, tools: Tools) -> Coroutine[
 
 
 async def _execute(ctx: InvocationContext, call: FunctionCall, tools: Tools) -> Event | None:
-    args: dict[str, Any] = deep_copy(call.args) if call.args else {}
+    args: Json = deep_copy(call.args) if call.args else {}
     context = ctx.context_type(ctx, function_call_id=call.id)
     name = call.name or ""
     tool = tools.get(name)

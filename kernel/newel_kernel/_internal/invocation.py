@@ -10,6 +10,7 @@ from newel_kernel._internal.contracts.request import LlmRequest
 from newel_kernel._internal.errors import LlmCallsLimitExceededError
 from newel_kernel._internal.events import Event
 from newel_kernel._internal.stash import Key, Stash
+from newel_kernel._internal.values import Json
 
 if TYPE_CHECKING:
     from newel_kernel._internal.chains import Chains
@@ -95,13 +96,13 @@ class InvocationContext:
         self.branch = branch
         self.app = app
         self.resumability_config = resumability_config
-        self.agent_states: dict[str, dict[str, Any]] = {}
+        self.agent_states: dict[str, Json] = {}
         self.end_of_agents: dict[str, bool] = {}
         self.budget = CallBudget()
         #: What plugins keep for the rest of the invocation.
         self.stash = Stash()
 
-    def model_copy(self, *, update: dict[str, Any] | None = None, deep: bool = False) -> Self:
+    def model_copy(self, *, update: Json | None = None, deep: bool = False) -> Self:
         """A view that shares everything and differs in `update`."""
         new = object.__new__(self.__class__)
         new.__dict__ = self.__dict__.copy()  # half the cost of update()

@@ -10,6 +10,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from newel_kernel._internal.values import Json
+
 if TYPE_CHECKING:
     from newel_kernel._internal.context import Context
     from newel_kernel._internal.contracts.agent import BaseAgent
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     Events = Awaitable[Sequence[Event] | None]
     RequestStep = Callable[[InvocationContext, LlmRequest], Events | None]
-    ToolCall = Callable[[BaseTool, dict[str, Any], Context], Awaitable[Any]]
+    ToolCall = Callable[[BaseTool, Json, Context], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

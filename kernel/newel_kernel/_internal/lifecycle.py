@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from newel_kernel._internal.events import Event, EventActions
 from newel_kernel._internal.hooks import LIFECYCLE, Callbacks, first_answer
+from newel_kernel._internal.values import Json
 
 if TYPE_CHECKING:
     from newel_kernel._internal.context import Context
@@ -113,7 +114,7 @@ async def on_model_error(
     return await model_round(ctx, draft, "on_model_error_callback", found, keywords)
 
 
-async def tool_round(hook: str, tool: BaseTool, args: dict[str, Any], context: Context, *last: Any) -> Any:
+async def tool_round(hook: str, tool: BaseTool, args: Json, context: Context, *last: Any) -> Any:
     """A tool hook's answer, or None."""
     found = implemented(context.get_invocation_context(), hook)
     if found is None:

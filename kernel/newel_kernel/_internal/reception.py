@@ -10,6 +10,7 @@ from newel_kernel._internal.events import Event, EventActions, as_message
 from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import ask
 from newel_kernel._internal.routing import find_call_event, open_scope
+from newel_kernel._internal.values import Json
 from newel_types import Content, Part, deep_copy
 
 
@@ -45,7 +46,7 @@ def response_ids(content: Content | None) -> set[str | None]:
     return {p.function_response.id for p in parts or () if p.function_response is not None}
 
 
-async def receive(ctx: InvocationContext, state_delta: dict[str, Any] | None) -> list[Event]:
+async def receive(ctx: InvocationContext, state_delta: Json | None) -> list[Event]:
     """Let plugins see the message, then append it to the session with `state_delta` (S0 §1.2)."""
     assert ctx.user_content is not None
     for prologue in ctx.composition.prologues:
@@ -84,7 +85,7 @@ def _by_asker(ctx: InvocationContext, content: Content) -> list[Event]:
         if asker is not None and ctx.is_resumable:
             where = _conversation(asker)
         groups.setdefault(where, []).append(part)
-    told: dict[str, Any] = {"invocation_id": ctx.invocation_id, "author": "user"}
+    told: Json = {"invocation_id": ctx.invocation_id, "author": "user"}
     if len(groups) == 1:
         return [Event(**told, content=content, branch=where[0], isolation_scope=where[1])]
     contents = [(key, Content(role=content.role, parts=parts)) for key, parts in groups.items()]

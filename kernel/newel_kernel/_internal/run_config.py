@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 import newel_types as types
 from newel_kernel._internal.contracts.store import GetSessionConfig
 from newel_kernel._internal.errors import FeatureUnavailableError
+from newel_kernel._internal.values import Json
 
 
 class StreamingMode(Enum):
@@ -54,7 +55,7 @@ class RunConfig(BaseModel):
     #: The most model calls of the invocation; 0 or less means no limit.
     max_llm_calls: int = 500
     #: Set on every event of the invocation.
-    custom_metadata: dict[str, Any] | None = None
+    custom_metadata: Json | None = None
     #: Which events of the session to load.
     get_session_config: GetSessionConfig | None = None
     save_input_blobs_as_artifacts: bool = False

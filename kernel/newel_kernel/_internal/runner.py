@@ -22,10 +22,11 @@ from newel_kernel._internal.routing import choose_agent, is_delegate
 from newel_kernel._internal.run_config import RunConfig
 from newel_kernel._internal.session import Session
 from newel_kernel._internal.tree import check_tree
+from newel_kernel._internal.values import Json
 
 Events = AsyncGenerator[Event, None]
 #: What came in: the message, the state that comes with it, and whether its event is yielded too.
-Message = tuple[Any, dict[str, Any] | None, bool]
+Message = tuple[Any, Json | None, bool]
 _DEFAULTS = RunConfig()
 _KEPT = ("id", "timestamp", "invocation_id", "actions", "node_info")
 
@@ -77,7 +78,7 @@ class Runner:
         session_id: str,
         invocation_id: str | None = None,
         new_message: Any = None,
-        state_delta: dict[str, Any] | None = None,
+        state_delta: Json | None = None,
         run_config: RunConfig | None = None,
         yield_user_message: bool = False,
     ) -> Events:
@@ -156,7 +157,7 @@ class Runner:
         )
         if session is not None:
             return session
-        where: dict[str, Any] = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
+        where: Json = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
         if not self.auto_create_session:
             raise SessionNotFoundError(
                 f"Session not found: {session_id} (app {self.app_name!r}, user {user_id!r}); create it with "

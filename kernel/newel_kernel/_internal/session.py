@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from newel_kernel._internal.events import Event
 from newel_kernel._internal.stash import Stash
+from newel_kernel._internal.values import Json
 from newel_types import Record, record
 
 
@@ -50,7 +51,7 @@ class Session(_Versioned):
     id: str
     app_name: str = ""
     user_id: str = ""
-    state: dict[str, Any] = field(default_factory=dict)
+    state: Json = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     last_update_time: float = 0.0
 

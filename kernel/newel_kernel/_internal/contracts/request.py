@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from newel_kernel._internal.errors import DuplicateToolError
 from newel_kernel._internal.stash import Stash
+from newel_kernel._internal.values import Json
 from newel_types import Content, FunctionDeclaration, GenerateContentConfig, Part, SharedContents, Tool
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ class LlmRequest:
         self.config.response_schema = base_model
         self.config.response_mime_type = "application/json"
 
-    def model_copy(self, *, update: dict[str, Any] | None = None, deep: bool = False) -> Self:
+    def model_copy(self, *, update: Json | None = None, deep: bool = False) -> Self:
         """A copy with its own contents list and configuration."""
         config, tools = self.config.model_copy(deep=deep), self.tools_dict.copy()
         new = self.__class__(model=self.model, config=config, tools_dict=tools)
@@ -188,7 +189,7 @@ class LlmRequest:
             setattr(new, name, value)
         return new
 
-    def model_dump(self, *, mode: Literal["python", "json"] = "python", **options: Any) -> dict[str, Any]:
+    def model_dump(self, *, mode: Literal["python", "json"] = "python", **options: Any) -> Json:
         """A dict of the request without its tool objects."""
         options.pop("exclude", None)
         contents = [content.model_dump(mode=mode, **options) for content in list.copy(self.contents)]

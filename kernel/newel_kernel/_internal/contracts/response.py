@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from newel_kernel._internal.values import Json
 from newel_types import (
     Content,
     FinishReason,
@@ -56,7 +57,7 @@ class LlmResponse(Record):
     error_code: str | None = None
     error_message: str | None = None
     interrupted: bool | None = None
-    custom_metadata: dict[str, Any] | None = None
+    custom_metadata: Json | None = None
     usage_metadata: GenerateContentResponseUsageMetadata | None = None
     live_session_resumption_update: LiveServerSessionResumptionUpdate | None = None
     live_session_id: str | None = None
@@ -71,7 +72,7 @@ class LlmResponse(Record):
 
     def __init__(
         self, content: Content | None = None, partial: bool | None = None, model_version: str | None = None,
-        finish_reason: FinishReason | None = None, custom_metadata: dict[str, Any] | None = None,
+        finish_reason: FinishReason | None = None, custom_metadata: Json | None = None,
         usage_metadata: GenerateContentResponseUsageMetadata | None = None, **others: Any,
     ) -> None:  # fmt: skip
         self.content = content
@@ -102,7 +103,7 @@ class LlmResponse(Record):
         An answer without a candidate and without prompt feedback is an error ``UNKNOWN_ERROR``.
         """
         answer = GenerateContentResponse.model_validate(generate_content_response)
-        common: dict[str, Any] = {"usage_metadata": answer.usage_metadata, "model_version": answer.model_version}
+        common: Json = {"usage_metadata": answer.usage_metadata, "model_version": answer.model_version}
         if answer.candidates:
             candidate = answer.candidates[0]
             common |= {

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from newel_kernel._internal.contracts.request import LlmRequest
+from newel_kernel._internal.values import Json
 from newel_types import FunctionDeclaration
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class BaseTool:
     #: Whether a call that returns nothing gets its result later, by an event that somebody else makes.
     defers_response: bool = False
     effect: Effect = Effect.IDEMPOTENT
-    custom_metadata: dict[str, Any] | None = None
+    custom_metadata: Json | None = None
 
     def __init__(
         self,
@@ -40,7 +41,7 @@ class BaseTool:
         name: str,
         description: str = "",
         is_long_running: bool = False,
-        custom_metadata: dict[str, Any] | None = None,
+        custom_metadata: Json | None = None,
         effect: Effect | str | None = None,
     ) -> None:
         self.name = name
@@ -59,7 +60,7 @@ class BaseTool:
         """What the model is told about the tool; None for a tool that the model cannot call by name."""
         return None
 
-    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> Any:
+    async def run_async(self, *, args: Json, tool_context: Context) -> Any:
         """Run the tool; the result becomes the response (``{"result": value}`` unless it is a dict)."""
         raise NotImplementedError(f"{type(self).__name__} does not implement run_async")
 
@@ -75,7 +76,7 @@ class UnknownTool(BaseTool):
         super().__init__(name=name, description="Tool not found")
         self.error = ValueError(f"Tool '{name}' not found.\nAvailable tools: {', '.join(available)}")
 
-    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> NoReturn:
+    async def run_async(self, *, args: Json, tool_context: Context) -> NoReturn:
         """Raise the error that names the tools that there are."""
         raise self.error
 
