@@ -14,8 +14,10 @@ _NAMES = {
     "context": "CallbackContext Context ReadonlyContext ToolContext",
     "contracts.agent": "BaseAgent BaseAgentState Handover",
     "contracts.model": "BaseLlm BaseLlmConnection ModelCapabilities",
+    "contracts.model_agent": "ModelAgent",
     "contracts.request": "LlmRequest",
     "contracts.response": "LlmResponse",
+    "contracts.services": "ArtifactService CredentialService MemoryService",
     "contracts.store": (
         "BaseSessionService GetSessionConfig ListSessionsResponse apply_to_state check_pairing trim_temp"
     ),

@@ -14,8 +14,12 @@ from newel_kernel._internal.contracts.agent import Handover as Handover
 from newel_kernel._internal.contracts.model import BaseLlm as BaseLlm
 from newel_kernel._internal.contracts.model import BaseLlmConnection as BaseLlmConnection
 from newel_kernel._internal.contracts.model import ModelCapabilities as ModelCapabilities
+from newel_kernel._internal.contracts.model_agent import ModelAgent as ModelAgent
 from newel_kernel._internal.contracts.request import LlmRequest as LlmRequest
 from newel_kernel._internal.contracts.response import LlmResponse as LlmResponse
+from newel_kernel._internal.contracts.services import ArtifactService as ArtifactService
+from newel_kernel._internal.contracts.services import CredentialService as CredentialService
+from newel_kernel._internal.contracts.services import MemoryService as MemoryService
 from newel_kernel._internal.contracts.store import BaseSessionService as BaseSessionService
 from newel_kernel._internal.contracts.store import GetSessionConfig as GetSessionConfig
 from newel_kernel._internal.contracts.store import ListSessionsResponse as ListSessionsResponse

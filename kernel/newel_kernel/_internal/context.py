@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from newel_kernel._internal.errors import ServiceMissingError
 from newel_kernel._internal.events import Event, EventActions
@@ -14,13 +14,21 @@ from newel_kernel._internal.values import Json
 from newel_types import Part, coerce
 
 if TYPE_CHECKING:
+    from newel_kernel._internal.contracts.services import ArtifactService, MemoryService
     from newel_kernel._internal.invocation import InvocationContext
     from newel_kernel._internal.run_config import RunConfig
     from newel_kernel._internal.session import Session
     from newel_types import Content
 
+S = TypeVar("S")
 #: By call id: the event that asks the user something instead of a result (None: nothing new); the call stays open.
 OPEN_CALLS = Key[dict[str | None, Event | None]]("open calls", dict)
+
+
+class _Where(TypedDict):
+    app_name: str
+    user_id: str
+    session_id: str
 
 
 class ReadonlyContext:
@@ -128,11 +136,11 @@ class Context(ReadonlyContext):
         return f"{ctx.session.id}:{ctx.invocation_id}:{self.function_call_id}"
 
     async def save_artifact(
-        self, filename: str, artifact: Part, custom_metadata: Mapping[str, Any] | None = None
+        self, filename: str, artifact: Part, custom_metadata: Mapping[str, object] | None = None
     ) -> int:
         """Store a new version of an artifact; its number is returned and noted in `actions.artifact_delta`."""
-        extra = {} if custom_metadata is None else {"custom_metadata": custom_metadata}
-        version: int = await self._service("artifact").save_artifact(
+        extra: Json = {} if custom_metadata is None else {"custom_metadata": custom_metadata}
+        version = await self._artifacts().save_artifact(
             **self._where(), filename=filename, artifact=coerce(Part, artifact), **extra
         )
         self.actions.artifact_delta[filename] = version
@@ -140,49 +148,58 @@ class Context(ReadonlyContext):
 
     async def load_artifact(self, filename: str, version: int | None = None) -> Part | None:
         """A version of an artifact (the latest where `version` is None), or None."""
-        return await self._service("artifact").load_artifact(  # type: ignore[no-any-return]
+        return await self._artifacts().load_artifact(
             **self._where(), filename=filename, version=version
         )
 
     async def list_artifacts(self) -> list[str]:
         """The names of the session's artifacts, the user's included."""
-        return await self._service("artifact").list_artifact_keys(**self._where())  # type: ignore[no-any-return]
+        return await self._artifacts().list_artifact_keys(**self._where())
 
     async def get_artifact_version(self, filename: str, version: int | None = None) -> Any:
         """What is known of an artifact's version without its data, or None."""
-        return await self._service("artifact").get_artifact_version(**self._where(), filename=filename, version=version)
+        return await self._artifacts().get_artifact_version(**self._where(), filename=filename, version=version)
 
     async def search_memory(self, query: str) -> Any:
         """What the memory service finds for `query`."""
         session = self.session
-        return await self._service("memory").search_memory(
+        return await self._memory().search_memory(
             app_name=session.app_name, user_id=session.user_id, query=query
         )
 
     async def add_session_to_memory(self) -> None:
         """Remember this session."""
-        await self._service("memory").add_session_to_memory(self.session)
+        await self._memory().add_session_to_memory(self.session)
 
-    async def add_events_to_memory(self, *, events: Any, custom_metadata: Mapping[str, object] | None = None) -> None:
+    async def add_events_to_memory(
+        self, *, events: Sequence[Event], custom_metadata: Mapping[str, object] | None = None
+    ) -> None:
         """Remember some events of this session."""
-        await self._service("memory").add_events_to_memory(
+        await self._memory().add_events_to_memory(
             app_name=self.session.app_name, user_id=self.user_id, session_id=self.session.id,
             events=events, custom_metadata=custom_metadata,
         )  # fmt: skip
 
-    async def add_memory(self, *, memories: Any, custom_metadata: Mapping[str, object] | None = None) -> None:
+    async def add_memory(
+        self, *, memories: Sequence[object], custom_metadata: Mapping[str, object] | None = None
+    ) -> None:
         """Remember given entries."""
-        await self._service("memory").add_memory(
+        await self._memory().add_memory(
             app_name=self.session.app_name, user_id=self.user_id, memories=memories, custom_metadata=custom_metadata
         )
 
-    def _service(self, kind: str) -> Any:
-        service = getattr(self._invocation_context, kind + "_service")
+    def _artifacts(self) -> ArtifactService:
+        return self._needed("artifact", self._invocation_context.artifact_service)
+
+    def _memory(self) -> MemoryService:
+        return self._needed("memory", self._invocation_context.memory_service)
+
+    def _needed(self, kind: str, service: S | None) -> S:
         if service is None:
             raise ServiceMissingError(f"{kind} service is not initialized: pass Runner({kind}_service=...)")
         return service
 
-    def _where(self) -> dict[str, str]:
+    def _where(self) -> _Where:
         session = self.session
         return {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
 

@@ -243,7 +243,7 @@ def freeze_event(event: Event) -> Event:
     return event
 
 
-def as_message(message: Any) -> Content:
+def as_message(message: object) -> Content:
     """A Content from a string, a part, a list of them, a Content or a dict."""
     if isinstance(message, str):
         return Content(role="user", parts=[Part(text=message)])

@@ -15,6 +15,12 @@ from newel_kernel._internal.values import Json
 if TYPE_CHECKING:
     from newel_kernel._internal.chains import Chains
     from newel_kernel._internal.contracts.agent import BaseAgent, BaseAgentState
+    from newel_kernel._internal.contracts.services import (
+        ArtifactService,
+        CredentialService,
+        MemoryService,
+        ResumabilityConfig,
+    )
     from newel_kernel._internal.contracts.store import BaseSessionService
     from newel_kernel._internal.rendezvous import Meeting
     from newel_kernel._internal.run_config import RunConfig
@@ -49,9 +55,9 @@ class InvocationContext:
     call_id_prefix: ClassVar[str] = "call-"
 
     session_service: BaseSessionService
-    artifact_service: Any
-    memory_service: Any
-    credential_service: Any
+    artifact_service: ArtifactService | None
+    memory_service: MemoryService | None
+    credential_service: CredentialService | None
     composition: Chains
     agent: BaseAgent
     session: Session
@@ -76,12 +82,12 @@ class InvocationContext:
         run_config: RunConfig,
         invocation_id: str | None = None,
         user_content: Content | None = None,
-        artifact_service: Any = None,
-        memory_service: Any = None,
-        credential_service: Any = None,
+        artifact_service: ArtifactService | None = None,
+        memory_service: MemoryService | None = None,
+        credential_service: CredentialService | None = None,
         branch: str | None = None,
-        app: Any = None,
-        resumability_config: Any = None,
+        app: object = None,
+        resumability_config: ResumabilityConfig | None = None,
     ) -> None:
         self.session_service = session_service
         self.session = session

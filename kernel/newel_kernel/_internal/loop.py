@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from newel_kernel._internal import seam
 from newel_kernel._internal.context import OPEN_CALLS
@@ -23,6 +23,9 @@ from newel_kernel._internal.resumption import open_calls, waits
 from newel_kernel._internal.run_config import StreamingMode
 from newel_kernel._internal.tree import transfer_target
 from newel_types import FrozenContent, FunctionCall, deep_copy, thaw
+
+if TYPE_CHECKING:
+    from newel_kernel._internal.contracts.model_agent import ModelAgent
 
 Events = AsyncGenerator[Event, None]
 Responses = AsyncGenerator[LlmResponse, None]
@@ -107,7 +110,7 @@ async def _finish_calls(ctx: InvocationContext, tools: Tools) -> Iterable[Event]
 
 async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft) -> Responses:
     """The model's responses, each after the hooks have seen it (S0 §5); without hooks the model's own generator."""
-    agent: Any = ctx.agent
+    agent = cast("ModelAgent", ctx.agent)
     hooked = ctx.composition.models_hooked or _callbacks(agent) != _NO_CALLBACKS
     if hooked and (found := implemented(ctx, "before_model_callback")) is not None:
         if request.config.tools:  # a tool's declaration is made once; what a hook does to it is for this request
@@ -135,13 +138,13 @@ async def _only(response: LlmResponse) -> Responses:
     yield response
 
 
-def _own(response: Any) -> LlmResponse:
+def _own(response: object) -> LlmResponse:
     """`response` as one of ours, and not an object that was yielded, and committed, before."""
-    if response.__class__ is not LlmResponse:
+    if not isinstance(response, LlmResponse) or response.__class__ is not LlmResponse:
         response = LlmResponse.model_validate(response)
-    if response.content.__class__ is FrozenContent:
+    if isinstance(response.content, FrozenContent):
         response = response.model_copy(update={"content": thaw(response.content)})
-    return response  # type: ignore[no-any-return]
+    return response
 
 
 async def _hooked(ctx: InvocationContext, request: LlmRequest, answers: Responses, draft: Draft) -> Responses:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from newel_kernel._internal.contracts.agent import BaseAgent
 from newel_kernel._internal.contracts.request import LlmRequest
@@ -13,6 +13,9 @@ from newel_kernel._internal.contracts.tool import BaseTool, BaseToolset
 from newel_kernel._internal.errors import DuplicateToolError
 from newel_kernel._internal.events import Event
 from newel_kernel._internal.invocation import InvocationContext
+
+if TYPE_CHECKING:
+    from newel_kernel._internal.contracts.model_agent import ModelAgent
 
 DONE = -1
 
@@ -66,10 +69,10 @@ async def prepare(
 
 async def declare_tools(ctx: InvocationContext, request: LlmRequest) -> None:
     """Let each toolset and tool of the agent prepare the request, in order."""
-    owner: Any = ctx.agent
+    owner = cast("ModelAgent", ctx.agent)
     if not owner.tools:
         return
-    provided: list[tuple[BaseToolset, list[BaseTool]]] = []
+    provided: list[tuple[BaseToolset, Sequence[BaseTool]]] = []
     try:
         await _declare(ctx, owner, request, provided)
     except DuplicateToolError as error:
@@ -81,18 +84,19 @@ async def declare_tools(ctx: InvocationContext, request: LlmRequest) -> None:
         ) from None
 
 
-def _owner(tool: BaseTool, provided: Sequence[tuple[BaseToolset, list[BaseTool]]]) -> str:
+def _owner(tool: BaseTool, provided: Sequence[tuple[BaseToolset, Sequence[BaseTool]]]) -> str:
     toolset = next((toolset for toolset, tools in provided if any(tool is one for one in tools)), None)
     return tool.origin if toolset is None else f"{tool.origin} of the toolset {toolset.origin}"
 
 
 async def _declare(
-    ctx: InvocationContext, owner: Any, request: LlmRequest, provided: list[tuple[BaseToolset, list[BaseTool]]]
+    ctx: InvocationContext, owner: ModelAgent, request: LlmRequest, provided: list[tuple[BaseToolset, Sequence[BaseTool]]]
 ) -> None:
     """Declare the tools of `owner`; those that toolsets give are noted in `provided`."""
     if (only := owner.plain_tools(ctx)) is not None:
         request.append_tools(only)
         return
+    tools: Sequence[BaseTool]
     plain: list[BaseTool] = []
     for entry in owner.tools:
         if type(entry) is not FunctionType and isinstance(entry, BaseToolset):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Any
 
 from newel_kernel._internal.errors import ConfigurationError
 from newel_kernel._internal.events import Event, EventActions, as_message
@@ -14,7 +13,7 @@ from newel_kernel._internal.values import Json
 from newel_types import Content, Part, deep_copy
 
 
-def received(message: Any) -> Content:
+def received(message: object) -> Content:
     """The caller's message as a Content of our own: validated, with a role, and not shared with the caller.
 
     Takes a Content (ours or google-genai's), a dict, a string or parts.
@@ -77,7 +76,8 @@ def _by_asker(ctx: InvocationContext, content: Content) -> list[Event]:
     asked = {id_: find_call_event(events, {id_}) for id_ in ids}
     if unknown := sorted(str(id_) for id_, event in asked.items() if event is None):
         raise ConfigurationError(f"the message answers tool call(s) {unknown} that the session does not have")
-    latest: Any = find_call_event(events, ids)
+    latest = find_call_event(events, ids)
+    assert latest is not None
     groups: dict[tuple[str | None, str | None], list[Part]] = {}
     where = _conversation(latest)
     for part in content.parts or ():

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import Any
 
 from newel_kernel._internal.chains import Chains
 from newel_kernel._internal.contracts.agent import BaseAgent
+from newel_kernel._internal.contracts.services import (
+    Application,
+    ArtifactService,
+    CredentialService,
+    MemoryService,
+    ResumabilityConfig,
+)
 from newel_kernel._internal.contracts.store import BaseSessionService
-from newel_kernel._internal.contracts.tool import close_toolset
+from newel_kernel._internal.contracts.tool import Closing, close_toolset
 from newel_kernel._internal.ending import epilogues, finish, toolsets
 from newel_kernel._internal.errors import ConfigurationError, SessionNotFoundError
 from newel_kernel._internal.events import Event
@@ -26,7 +32,7 @@ from newel_kernel._internal.values import Json
 
 Events = AsyncGenerator[Event, None]
 #: What came in: the message, the state that comes with it, and whether its event is yielded too.
-Message = tuple[Any, Json | None, bool]
+Message = tuple[object, Json | None, bool]
 _DEFAULTS = RunConfig()
 _KEPT = ("id", "timestamp", "invocation_id", "actions", "node_info")
 
@@ -45,13 +51,13 @@ class Runner:
         *,
         composition: Chains,
         session_service: BaseSessionService,
-        app: Any = None,
+        app: Application | None = None,
         app_name: str | None = None,
         agent: BaseAgent | None = None,
-        plugins: Sequence[Any] = (),
-        artifact_service: Any = None,
-        memory_service: Any = None,
-        credential_service: Any = None,
+        plugins: Sequence[object] = (),
+        artifact_service: ArtifactService | None = None,
+        memory_service: MemoryService | None = None,
+        credential_service: CredentialService | None = None,
         auto_create_session: bool = False,
     ) -> None:
         root = app.root_agent if app is not None else agent
@@ -63,13 +69,13 @@ class Runner:
         self._is_delegate = is_delegate(root)
         self.app_name: str = app_name or (app.name if app is not None else root.name)
         self.auto_create_session = auto_create_session
-        self.plugins: list[Any] = list(plugins)
+        self.plugins: list[object] = list(plugins)
         self.composition = composition.for_app(app)
         self.session_service = session_service
         self.artifact_service = artifact_service
         self.memory_service = memory_service
         self.credential_service = credential_service
-        self.resumability_config = getattr(app, "resumability_config", None)
+        self.resumability_config: ResumabilityConfig | None = getattr(app, "resumability_config", None)
 
     def run_async(
         self,
@@ -77,7 +83,7 @@ class Runner:
         user_id: str,
         session_id: str,
         invocation_id: str | None = None,
-        new_message: Any = None,
+        new_message: object = None,
         state_delta: Json | None = None,
         run_config: RunConfig | None = None,
         yield_user_message: bool = False,
@@ -167,7 +173,7 @@ class Runner:
         return await self.session_service.open(**{**where, "session_id": created.id}) or created
 
     def _context(
-        self, session: Session, new_message: Any, invocation_id: str | None, config: RunConfig
+        self, session: Session, new_message: object, invocation_id: str | None, config: RunConfig
     ) -> InvocationContext:
         content = received(new_message) if new_message is not None else None
         resumable = self.resumability_config is not None and self.resumability_config.is_resumable
@@ -198,7 +204,7 @@ class Runner:
         """Close the tree's toolsets and the plugins; one that hangs is left after its time-out."""
         closed = [(type(one).__name__, await close_toolset(one, seconds)) for one in toolsets(self.agent)]
         for plugin in self.plugins:
-            if hasattr(plugin, "close"):
+            if isinstance(plugin, Closing):
                 closed.append((str(plugin), await close_toolset(plugin, seconds)))
         problems = [f"{name}: {type(error).__name__}: {error}" for name, error in closed if error is not None]
         if problems:

@@ -10,6 +10,7 @@ from newel_kernel import Context as KernelContext
 from newel_kernel import EventActions, FeatureUnavailableError, InvocationContext, Key, ToolConfirmation
 
 if TYPE_CHECKING:
+    from newel_kernel import CredentialService
     from newel_types import AuthConfig, AuthCredential
 
 __all__ = ["CallbackContext", "Context", "ToolContext"]
@@ -53,12 +54,11 @@ class Context(KernelContext, ReadonlyContext):
 
     async def load_credential(self, auth_config: AuthConfig) -> AuthCredential | None:
         """The credential that the credential service holds for `auth_config`, or None."""
-        stored: AuthCredential | None = await self._service("credential").load_credential(auth_config, self)
-        return stored
+        return await self._credentials().load_credential(auth_config, self)
 
     async def save_credential(self, auth_config: AuthConfig) -> None:
         """Save the exchanged credential of `auth_config`."""
-        await self._service("credential").save_credential(auth_config, self)
+        await self._credentials().save_credential(auth_config, self)
 
     def send_audio(self, blob: Any) -> None:
         """Say `blob` into the live session that this call is part of."""
@@ -66,6 +66,9 @@ class Context(KernelContext, ReadonlyContext):
         if queue is None:
             raise FeatureUnavailableError("send_audio() needs a live session: this invocation is none")
         queue.send_realtime(blob)
+
+    def _credentials(self) -> CredentialService:
+        return self._needed("credential", self._invocation_context.credential_service)
 
     def _call_id(self) -> str:
         if not self.function_call_id:

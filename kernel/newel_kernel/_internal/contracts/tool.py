@@ -6,7 +6,7 @@ import asyncio
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 
 from newel_kernel._internal.contracts.request import LlmRequest
 from newel_kernel._internal.values import Json
@@ -139,7 +139,15 @@ def _prefixed(tool: BaseTool, prefix: str) -> BaseTool:
     return renamed
 
 
-async def close_toolset(toolset: BaseToolset, seconds: float) -> BaseException | None:
+@runtime_checkable
+class Closing(Protocol):
+    """What a runner closes."""
+
+    async def close(self) -> None:
+        """Release what it holds."""
+
+
+async def close_toolset(toolset: Closing, seconds: float) -> BaseException | None:
     """Close `toolset` within `seconds`; what went wrong is returned, for closing goes on with the next one."""
     try:
         await asyncio.wait_for(toolset.close(), seconds)

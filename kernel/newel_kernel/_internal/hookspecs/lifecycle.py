@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from newel_kernel._internal.hookspecs.markers import hookspec
-from newel_kernel._internal.values import Json
 
 if TYPE_CHECKING:
     from newel_kernel._internal.context import Context
@@ -98,7 +97,7 @@ def after_model_callback(callback_context: Context, llm_response: LlmResponse) -
 
 
 @hookspec
-def before_tool_callback(tool: BaseTool, tool_args: Json, tool_context: Context) -> Json | None:
+def before_tool_callback(tool: BaseTool, tool_args: dict[str, Any], tool_context: Context) -> dict[str, Any] | None:
     """Interceptor, before a tool runs; it may edit the arguments. A dict is the result, and the tool does not run.
 
     >>> class Dry(BasePlugin):
@@ -111,8 +110,8 @@ def before_tool_callback(tool: BaseTool, tool_args: Json, tool_context: Context)
 
 @hookspec
 def on_tool_error_callback(
-    tool: BaseTool, tool_args: Json, tool_context: Context, error: Exception
-) -> Json | None:
+    tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, error: Exception
+) -> dict[str, Any] | None:
     """Interceptor, when a tool raised or is unknown: a dict is the result, else the error is raised.
 
     >>> class Handle(BasePlugin):
@@ -125,8 +124,8 @@ def on_tool_error_callback(
 
 @hookspec
 def after_tool_callback(
-    tool: BaseTool, tool_args: Json, tool_context: Context, result: Any
-) -> Json | None:
+    tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, result: Any
+) -> dict[str, Any] | None:
     """Interceptor, after a tool ran: a dict replaces its result.
 
     >>> class Wrap(BasePlugin):
