@@ -60,7 +60,9 @@ class Chains:
     epilogues: tuple[Epilogue, ...] = field(init=False)
     observers: tuple[Observer, ...] = field(init=False)
     #: What `for_app` made, by the request steps that are left.
-    _for_apps: dict[Any, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _for_apps: dict[tuple[RequestProcessor, ...], Self] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         call: ToolCall = _run_tool
@@ -103,7 +105,7 @@ class Chains:
         if steps not in self._for_apps:
             self._for_apps[steps] = new = replace(self)
             object.__setattr__(new, "request_steps", steps)
-        return self._for_apps[steps]  # type: ignore[no-any-return]
+        return self._for_apps[steps]
 
 
 def _run_tool(tool: BaseTool, args: Json, context: Context) -> Awaitable[Any]:

@@ -100,7 +100,7 @@ def error_result(ctx: InvocationContext, tool: BaseTool, call: FunctionCall, err
 
 
 def _result_event(
-    ctx: InvocationContext, tool: BaseTool, call: FunctionCall, result: Any, actions: EventActions | None
+    ctx: InvocationContext, tool: BaseTool, call: FunctionCall, result: object, actions: EventActions | None
 ) -> Event:
     if not isinstance(result, dict):
         result = {"result": result}
@@ -141,7 +141,7 @@ def _merge_actions(actions: Sequence[EventActions]) -> EventActions:
     return merged
 
 
-def _merge_values(present: Any, value: Any) -> Any:
+def _merge_values(present: object, value: object) -> object:
     if isinstance(present, dict) and isinstance(value, dict):
         return {**present, **{k: _merge_values(present.get(k), v) for k, v in value.items()}}
     return value

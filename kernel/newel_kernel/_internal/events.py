@@ -110,7 +110,7 @@ class Event(LlmResponse):
         self, invocation_id: str = "", author: str = "", content: Any = None, partial: bool | None = None,
         actions: EventActions | None = None, branch: str | None = None, isolation_scope: str | None = None,
         long_running_tool_ids: set[str] | None = None, output: Any = None, node_info: NodeInfo | None = None,
-        id: str = "", timestamp: float | None = None, message: Any = None, state: Json | None = None,
+        id: str = "", timestamp: float | None = None, message: object = None, state: Json | None = None,
         route: Any = None, **of_response: Any,
     ) -> None:  # fmt: skip
         """`message`, `state` and `route` are shorthands for content, actions.state_delta and actions.route."""
@@ -181,7 +181,7 @@ class Event(LlmResponse):
                 return False
         return parts[-1].code_execution_result is None
 
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Event:
+    def model_copy(self, *, update: Mapping[str, object] | None = None, deep: bool = False) -> Event:
         """An unfrozen copy with `update` applied; its actions are its own."""
         actions, node_info = self.touched_actions, self.touched_node_info
         with UnmadeFields(self, _LAZY):

@@ -96,7 +96,7 @@ class RequestProcessor(Stage):
     #: What runs for an agent in place of `run`: for what follows from the agent's fields alone.
     for_agent: Callable[[BaseAgent], RequestStep] | None = None
     #: Whether it has anything to do for an app (None: a runner of a bare agent). Asked once for each runner.
-    serves: Callable[[Any], bool] | None = None
+    serves: Callable[[object], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +159,6 @@ class Observer(Descriptor):
 
     notify: Callable[[Signal], None]
     #: Gives what stands around each step of an operation, in the step's task; it must not raise.
-    within: Callable[[Operation], AbstractContextManager[Any]] | None = None
+    within: Callable[[Operation], AbstractContextManager[object]] | None = None
     #: Whether to watch an invocation that begins; None: always. It must be quick and not raise.
     wanted: Callable[[], bool] | None = None

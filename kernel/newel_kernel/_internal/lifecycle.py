@@ -40,7 +40,7 @@ class Draft:
         return actions
 
 
-async def ask(ctx: InvocationContext, hook: str, keywords: Mapping[str, Any]) -> Any:
+async def ask(ctx: InvocationContext, hook: str, keywords: Mapping[str, object]) -> Any:
     """One round of a runner-level hook, for which there are implementations: plugins only."""
     plugins, fallbacks = ctx.composition.hooks[hook]
     return await first_answer(plugins + fallbacks, LIFECYCLE[hook].returns, keywords)
@@ -56,7 +56,7 @@ def implemented(ctx: InvocationContext, hook: str) -> Found | None:
     return plugins, ctx.agent.callbacks(hook) if own else _NONE, fallbacks
 
 
-async def run_round(hook: str, found: Found, keywords: Mapping[str, Any]) -> Any:
+async def run_round(hook: str, found: Found, keywords: Mapping[str, object]) -> Any:
     """Ask plugins, the agent and the fallbacks in turn; the first answer ends the round.
 
     `keywords` are the plugins'; the agent's callbacks get the same values under the names of their own.
@@ -94,7 +94,7 @@ async def model_round(
     draft: Draft,
     hook: str,
     found: Found,
-    keywords: Mapping[str, Any],
+    keywords: Mapping[str, object],
 ) -> LlmResponse | None:
     """One round of a model hook; state written in it rides on the event of the model's response."""
     context = ctx.context_type(ctx, event_actions=draft.actions)
@@ -114,7 +114,7 @@ async def on_model_error(
     return await model_round(ctx, draft, "on_model_error_callback", found, keywords)
 
 
-async def tool_round(hook: str, tool: BaseTool, args: Json, context: Context, *last: Any) -> Any:
+async def tool_round(hook: str, tool: BaseTool, args: Json, context: Context, *last: object) -> Any:
     """A tool hook's answer, or None."""
     found = implemented(context.get_invocation_context(), hook)
     if found is None:

@@ -17,6 +17,8 @@ from newel_kernel._internal.invocation import InvocationContext
 if TYPE_CHECKING:
     from newel_kernel._internal.contracts.model_agent import ModelAgent
 
+#: A toolset and the tools that it gave.
+Provided = tuple[BaseToolset, Sequence[BaseTool]]
 DONE = -1
 
 
@@ -28,7 +30,7 @@ class Plan:
     #: The plan holds while this is the root of the agent's tree,
     root: BaseAgent
     #: and for these: the number of edits of the tree, and the two chains.
-    made_of: tuple[Any, ...]
+    made_of: tuple[object, ...]
     #: The steps of a request: the position after each, and what to run.
     request: Sequence[tuple[int, Any]]
     response: Sequence[Any]
@@ -72,7 +74,7 @@ async def declare_tools(ctx: InvocationContext, request: LlmRequest) -> None:
     owner = cast("ModelAgent", ctx.agent)
     if not owner.tools:
         return
-    provided: list[tuple[BaseToolset, Sequence[BaseTool]]] = []
+    provided: list[Provided] = []
     try:
         await _declare(ctx, owner, request, provided)
     except DuplicateToolError as error:
@@ -84,14 +86,12 @@ async def declare_tools(ctx: InvocationContext, request: LlmRequest) -> None:
         ) from None
 
 
-def _owner(tool: BaseTool, provided: Sequence[tuple[BaseToolset, Sequence[BaseTool]]]) -> str:
+def _owner(tool: BaseTool, provided: Sequence[Provided]) -> str:
     toolset = next((toolset for toolset, tools in provided if any(tool is one for one in tools)), None)
     return tool.origin if toolset is None else f"{tool.origin} of the toolset {toolset.origin}"
 
 
-async def _declare(
-    ctx: InvocationContext, owner: ModelAgent, request: LlmRequest, provided: list[tuple[BaseToolset, Sequence[BaseTool]]]
-) -> None:
+async def _declare(ctx: InvocationContext, owner: ModelAgent, request: LlmRequest, provided: list[Provided]) -> None:
     """Declare the tools of `owner`; those that toolsets give are noted in `provided`."""
     if (only := owner.plain_tools(ctx)) is not None:
         request.append_tools(only)

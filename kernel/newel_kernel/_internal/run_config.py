@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from enum import Enum
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
@@ -62,14 +61,14 @@ class RunConfig(BaseModel):
     support_cfc: bool = False
     tool_thread_pool_config: ToolThreadPoolConfig | None = None
     response_modalities: list[str] | None = None
-    speech_config: Any = None
-    output_audio_transcription: Any = None
-    input_audio_transcription: Any = None
-    realtime_input_config: Any = None
+    speech_config: object = None
+    output_audio_transcription: object = None
+    input_audio_transcription: object = None
+    realtime_input_config: object = None
     enable_affective_dialog: bool | None = None
-    proactivity: Any = None
-    session_resumption: Any = None
-    context_window_compression: Any = None
+    proactivity: object = None
+    session_resumption: object = None
+    context_window_compression: object = None
     #: Only a live session has live audio, so no other one looks at these two.
     save_live_blob: bool = False
     save_live_audio: bool = False

@@ -33,7 +33,7 @@ class _Versioned(Record):
             self.cache = Stash()
         return self.cache
 
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+    def model_copy(self, *, update: Mapping[str, object] | None = None, deep: bool = False) -> Self:
         """A copy whose list of events is its own, also where this session is a live view."""
         events = [event.model_copy(deep=True) for event in self.events] if deep else list(self.events)
         new = super().model_copy(update={"events": events, **(update or {})}, deep=deep)

@@ -71,7 +71,7 @@ class State(MutableMapping[str, Any]):
         return {key: value for key, value in merged.items() if value is not None or key not in self._delta}
 
 
-def split_by_scope(delta: Mapping[str, Any]) -> tuple[Json, Json, Json]:
+def split_by_scope(delta: Mapping[str, object]) -> tuple[Json, Json, Json]:
     """`delta` as (app, user, session) deltas, the prefixes taken off; ``temp:`` keys are left out."""
     app: Json = {}
     user: Json = {}
@@ -86,7 +86,7 @@ def split_by_scope(delta: Mapping[str, Any]) -> tuple[Json, Json, Json]:
     return app, user, session
 
 
-def merge_scopes(app: Mapping[str, Any], user: Mapping[str, Any], session: Mapping[str, Any]) -> Json:
+def merge_scopes(app: Mapping[str, object], user: Mapping[str, object], session: Mapping[str, object]) -> Json:
     """One state of the three scopes, prefixes restored."""
     state = dict(session)
     for key, value in app.items():
@@ -96,7 +96,7 @@ def merge_scopes(app: Mapping[str, Any], user: Mapping[str, Any], session: Mappi
     return state
 
 
-def apply_delta(state: Json, delta: Mapping[str, Any]) -> None:
+def apply_delta(state: Json, delta: Mapping[str, object]) -> None:
     """Write `delta` into `state`; a value of None removes the key."""
     for key, value in delta.items():
         if value is None:

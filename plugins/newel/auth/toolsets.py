@@ -29,7 +29,7 @@ async def resolve_toolsets(ctx: InvocationContext) -> Sequence[Event] | None:
         context, manager = Context(ctx), CredentialManager(config)
         credential = await manager.get_auth_credential(context)
         if credential is not None:
-            ctx.stash[CREDENTIALS][config.credential_key] = credential
+            ctx.stash[CREDENTIALS][config.credential_key or ""] = credential
             continue
         wanted = manager.request_config(context)
         AuthHandler(wanted).check()

@@ -54,8 +54,8 @@ class BaseAgent(BaseModel):
     description: str = ""
     parent_agent: BaseAgent | None = Field(default=None, init=False)
     sub_agents: list[BaseAgent] = Field(default_factory=list)
-    before_agent_callback: Any = None
-    after_agent_callback: Any = None
+    before_agent_callback: object = None
+    after_agent_callback: object = None
 
     #: The loop's event-producing mode: an agent that may hand the conversation to others says so.
     transfers: ClassVar[bool] = False
@@ -75,7 +75,7 @@ class BaseAgent(BaseModel):
             raise ValueError("an agent cannot be named 'user': that is the author of the user's messages")
         return name
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Adopt the sub-agents; an agent has one parent, and its children have different names."""
         seen: set[str] = set()
         for agent in self.sub_agents:
@@ -89,7 +89,7 @@ class BaseAgent(BaseModel):
             seen.add(agent.name)
             agent.parent_agent = self
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         before = self.root_agent
         super().__setattr__(name, value)
         for root in {id(one): one for one in (before, self.root_agent)}.values():  # two where it changes its parent
@@ -120,7 +120,7 @@ class BaseAgent(BaseModel):
                 return found
         return None
 
-    def clone(self, update: Mapping[str, Any] | None = None) -> Self:
+    def clone(self, update: Mapping[str, object] | None = None) -> Self:
         """A copy of the agent and its subtree, without a parent; `update` sets fields."""
         changes = dict(update or {})
         if "parent_agent" in changes:
@@ -140,7 +140,7 @@ class BaseAgent(BaseModel):
         return copy
 
     @cached_property
-    def _bound(self) -> dict[str, tuple[Any, Callbacks]]:
+    def _bound(self) -> dict[str, tuple[object, Callbacks]]:
         """The bound callbacks by hook, each with the field's value that they were made of."""
         return {}
 

@@ -12,6 +12,7 @@ from newel_types import Content, FunctionDeclaration, GenerateContentConfig, Par
 
 if TYPE_CHECKING:
     from newel_kernel._internal.contracts.tool import BaseTool
+    from newel_types import LiveConnectConfig
 
 
 class LlmRequest:
@@ -30,7 +31,7 @@ class LlmRequest:
         model: str | None = None,
         contents: list[Content] | None = None,
         config: GenerateContentConfig | None = None,
-        live_connect_config: Any = None,
+        live_connect_config: LiveConnectConfig | None = None,
         tools_dict: dict[str, BaseTool] | None = None,
     ) -> None:
         self.model = model
@@ -72,7 +73,7 @@ class LlmRequest:
         return self._stash
 
     @property
-    def live_connect_config(self) -> Any:
+    def live_connect_config(self) -> LiveConnectConfig:
         """The LiveConnectConfig of a live connection, made when first touched."""
         if self._live is None:
             from newel_types import LiveConnectConfig  # noqa: PLC0415 - only live connections need it
@@ -81,7 +82,7 @@ class LlmRequest:
         return self._live
 
     @live_connect_config.setter
-    def live_connect_config(self, value: Any) -> None:
+    def live_connect_config(self, value: LiveConnectConfig) -> None:
         self._live = value
 
     def set_default_label(self, name: str, value: str) -> None:
@@ -216,7 +217,7 @@ def _reference(part: Part, index: int) -> tuple[str, str]:
     return f"file_data_{index}", f"file data ({file.file_uri if file else ''})"
 
 
-def _with_text(present: Any, text: str) -> Any:
+def _with_text(present: object, text: str) -> Any:
     if isinstance(present, Content):
         return Content(role=present.role, parts=[*(present.parts or ()), Part(text=text)])
     items = present if isinstance(present, list) else [present]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from newel_kernel._internal.values import Json
 from newel_types import (
@@ -73,7 +73,7 @@ class LlmResponse(Record):
     def __init__(
         self, content: Content | None = None, partial: bool | None = None, model_version: str | None = None,
         finish_reason: FinishReason | None = None, custom_metadata: Json | None = None,
-        usage_metadata: GenerateContentResponseUsageMetadata | None = None, **others: Any,
+        usage_metadata: GenerateContentResponseUsageMetadata | None = None, **others: object,
     ) -> None:  # fmt: skip
         self.content = content
         self.partial = partial
@@ -97,7 +97,7 @@ class LlmResponse(Record):
             self.usage_metadata = GenerateContentResponseUsageMetadata.model_validate(used)
 
     @classmethod
-    def create(cls, generate_content_response: Any) -> LlmResponse:
+    def create(cls, generate_content_response: object) -> LlmResponse:
         """The response of a ``GenerateContentResponse`` (ours or google-genai's): S0 §5.3.
 
         An answer without a candidate and without prompt feedback is an error ``UNKNOWN_ERROR``.
@@ -125,5 +125,5 @@ class LlmResponse(Record):
 NO_SPARSE: SparseValues = LlmResponse.no_sparse
 
 
-def _text(reason: Any) -> str | None:
+def _text(reason: object) -> str | None:
     return None if reason is None else str(getattr(reason, "value", reason))

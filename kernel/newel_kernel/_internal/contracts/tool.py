@@ -14,6 +14,7 @@ from newel_types import FunctionDeclaration
 
 if TYPE_CHECKING:
     from newel_kernel._internal.context import Context, ReadonlyContext
+    from newel_types import AuthConfig
 
 
 class Effect(StrEnum):
@@ -81,7 +82,7 @@ class UnknownTool(BaseTool):
         raise self.error
 
 
-ToolFilter = Callable[[BaseTool, Any], bool] | Sequence[str] | None
+ToolFilter = Callable[[BaseTool, "ReadonlyContext | None"], bool] | Sequence[str] | None
 
 
 class BaseToolset:
@@ -110,7 +111,7 @@ class BaseToolset:
     async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:
         """Prepare a model request before the tools do."""
 
-    def get_auth_config(self) -> Any:
+    def get_auth_config(self) -> AuthConfig | None:
         """The AuthConfig that `get_tools` needs, if any."""
         return None
 
