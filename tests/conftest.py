@@ -1,9 +1,10 @@
-"""A conversation with an agent over a fresh composition; every test makes its own."""
+"""How many processes run the tests, and what the tests of the kernel and the host share."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -199,3 +200,16 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         if str(folder) in (getattr(sys.modules[name], "__file__", None) or ""):
             del sys.modules[name]
     importlib.invalidate_caches()
+
+#: Each process collects all tests, so that many more of them spare little.
+_MOST = 8
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One for each core; none besides pytest's own for the tests of one file, which would wait for them to start."""
+    first, *others = config.args
+    if not others and Path(first.partition("::")[0]).is_file():
+        return 0
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, _MOST) if cores > 1 else 0

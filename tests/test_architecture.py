@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-import io
 import os
 import subprocess
 import sys
-import tokenize
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
@@ -16,13 +14,21 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-KERNEL = ROOT / "kernel" / "newel_kernel"
+PACKAGES = {name: ROOT / "kernel" / name for name in ("newel_types", "newel_kernel", "newel_compose")}
 PLUGINS = ROOT / "plugins" / "newel"
 CONTRIB = ROOT / "contrib"
+FOLDERS = [*PACKAGES.values(), PLUGINS, CONTRIB]
 SDKS = ("anthropic", "google.genai", "litellm", "openai", "sqlalchemy", "starlette")
-#: What the kernel may import besides the standard library and itself.
-KERNEL_NEEDS = {"newel_kernel", "pluggy", "pydantic", "pydantic_core", "stevedore", "yaml"}
-KERNEL_CODE_LINES = 3_950
+#: What each package may import besides the standard library and itself.
+NEEDS = {
+    "newel_types": {"pydantic", "pydantic_core"},
+    "newel_kernel": {"newel_types", "pluggy", "pydantic"},
+    "newel_compose": {"newel_kernel", "newel_types", "pluggy", "pydantic", "stevedore", "yaml"},
+}
+#: Nine in ten modules have at most so many lines, and a function has at most so many.
+MODULE_LINES, FUNCTION_LINES = 250, 40
+#: Modules that import each other, also for type checkers only: a ring is one module that was cut in the wrong place.
+RING = 5
 
 
 @cache
@@ -33,10 +39,6 @@ def modules(folder: Path) -> dict[Path, ast.Module]:
 def expect_none(problems: Iterable[str]) -> None:
     found = list(problems)
     assert not found, "\n".join(found)
-
-
-def is_type(path: Path) -> bool:
-    return "types" in path.relative_to(KERNEL).parts
 
 
 def lines_of(path: Path) -> int:
@@ -67,22 +69,6 @@ def imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
             yield from ((node.module or "", alias.name) for alias in node.names)
 
 
-def code_lines(path: Path) -> int:
-    """The lines with code: no blank ones, comments or docstrings."""
-    text = path.read_text(encoding="utf-8")
-    lines: set[int] = set()
-    nothing = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type not in nothing:
-            lines.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and (
-            ast.get_docstring(node, clean=False) is not None
-        ):
-            lines.difference_update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
-    return len(lines)
-
-
 def run_python(code: str, cwd: Path) -> str:
     env = {name: value for name, value in os.environ.items() if name != "NEWEL_DISTRIBUTION"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, env=env)
@@ -93,63 +79,135 @@ def run_python(code: str, cwd: Path) -> str:
 # --- sizes ------------------------------------------------------------------------------------------------------------
 
 
-def test_modules_of_the_kernel_are_small() -> None:
-    limits = {path: 400 if is_type(path) else 250 for path in modules(KERNEL)}
-    expect_none(f"{shown(p)}: {n} > {limit}" for p, limit in limits.items() if (n := lines_of(p)) > limit)
+@pytest.mark.parametrize("folder", FOLDERS, ids=shown)
+def test_nine_in_ten_modules_are_small(folder: Path) -> None:
+    sizes = sorted((lines_of(path), shown(path)) for path in modules(folder))
+    longer = [f"{name}: {lines}" for lines, name in sizes if lines > MODULE_LINES]
+    assert len(longer) <= len(sizes) // 10, "\n".join(longer)
 
 
-def test_modules_of_the_plugins_are_small() -> None:
-    paths = [*modules(PLUGINS), *modules(CONTRIB)]
-    expect_none(f"{shown(path)}: {n}" for path in paths if (n := lines_of(path)) > 400)
-
-
-def test_functions_are_short() -> None:
-    expect_none([*too_long(KERNEL, 40), *too_long(PLUGINS, 60), *too_long(CONTRIB, 60)])
-
-
-def test_the_kernel_stays_a_kernel(capsys: pytest.CaptureFixture[str]) -> None:
-    total = sum(code_lines(path) for path in modules(KERNEL) if not is_type(path))
-    with capsys.disabled():
-        print(f"\nnewel_kernel without types: {total:,} lines of code (at most {KERNEL_CODE_LINES:,})")
-    assert total <= KERNEL_CODE_LINES
-
-
-def test_code_lines_leave_out_blanks_comments_and_docstrings(tmp_path: Path) -> None:
-    file = tmp_path / "module.py"
-    file.write_text(
-        '"""Doc\n\nstring."""\n\nx = (\n    1,  # one\n\n    # two\n)\n\n\ndef f():\n    """Doc."""\n\n', "utf-8"
-    )
-    assert code_lines(file) == 4
+@pytest.mark.parametrize("folder", FOLDERS, ids=shown)
+def test_functions_are_short(folder: Path) -> None:
+    expect_none(too_long(folder, FUNCTION_LINES))
 
 
 # --- arrows -----------------------------------------------------------------------------------------------------------
 
 
-def test_the_kernel_imports_little() -> None:
-    allowed = KERNEL_NEEDS | sys.stdlib_module_names
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_beneath_imports_little(package: str) -> None:
+    allowed = NEEDS[package] | {package} | sys.stdlib_module_names
     expect_none(
         f"{shown(path)} imports {module}"
-        for path, tree in modules(KERNEL).items()
+        for path, tree in modules(PACKAGES[package]).items()
         for module, _ in imports(tree)
         if module.partition(".")[0] not in allowed
     )
 
 
-def test_plugins_use_public_names_of_the_kernel() -> None:
+@pytest.mark.parametrize("package", PACKAGES)
+def test_who_imports_a_package_uses_the_names_of_its_door(package: str) -> None:
+    names = set(import_module(package).__all__)
+    others = [folder for folder in FOLDERS if folder != PACKAGES[package]]
     expect_none(
-        f"{shown(path)} imports {module}.{name}"
-        for folder in (PLUGINS, CONTRIB)
+        f"{shown(path)} imports {name or 'all'} from {module}"
+        for folder in others
         for path, tree in modules(folder).items()
         for module, name in imports(tree)
-        if module.partition(".")[0] == "newel_kernel"
-        and any(part.startswith("_") and not part.startswith("__") for part in f"{module}.{name}".split("."))
+        if module.partition(".")[0] == package
+        and (module != package or name not in names)
+        and (module, name) not in {(package, ""), (package, "*")}
     )
+
+
+def test_the_doors_are_documented_name_by_name() -> None:
+    page = (ROOT / "docs" / "kernel.md").read_text(encoding="utf-8")
+    expect_none(
+        f"docs/kernel.md does not say what {package}.{name} is for"
+        for package in ("newel_kernel", "newel_compose")
+        for name in import_module(package).__all__
+        if f"`{name}`" not in page
+    )
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_door_and_its_stub_agree(package: str) -> None:
+    stub = ast.parse((PACKAGES[package] / "__init__.pyi").read_text(encoding="utf-8"))
+    names = {
+        name.split(".")[0]
+        for node in stub.body
+        for name in (
+            [alias.asname or alias.name for alias in node.names] if isinstance(node, ast.ImportFrom)
+            else [node.target.id] if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+            else []
+        )
+    }  # fmt: skip
+    module = import_module(package)
+    assert names - {"ModuleType"} == set(module.__all__)
+    assert all(getattr(module, name) is not None for name in module.__all__)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=shown)
+def test_no_ring_of_modules_is_large(folder: Path) -> None:
+    expect_none(" <-> ".join(sorted(ring)) for ring in rings(folder) if len(ring) > RING)
+
+
+def rings(folder: Path) -> list[list[str]]:
+    """The groups of modules that import each other, counting imports for type checkers."""
+    root = folder if folder == CONTRIB else folder.parent
+    trees = {".".join(path.relative_to(root).with_suffix("").parts): tree for path, tree in modules(folder).items()}
+    names = {name.removesuffix(".__init__") for name in trees}
+    graph: dict[str, set[str]] = {}
+    for name, tree in trees.items():
+        if not name.endswith("__init__"):  # a face names what is inside it
+            targets = {one for module, item in imports(tree) for one in (f"{module}.{item}", module) if one in names}
+            graph[name] = targets - {name}
+    return [group for group in components(graph) if len(group) > 1]
+
+
+def components(graph: dict[str, set[str]]) -> list[list[str]]:
+    """The strongly connected components, by Kosaraju."""
+    order: list[str] = []
+    seen: set[str] = set()
+
+    def visit(start: str, edges: dict[str, set[str]], out: list[str]) -> None:
+        stack = [(start, iter(sorted(edges.get(start, ()))))]
+        seen.add(start)
+        while stack:
+            following = stack[-1][1]
+            nearest = next((one for one in following if one in graph and one not in seen), None)
+            if nearest is None:
+                out.append(stack.pop()[0])
+            else:
+                seen.add(nearest)
+                stack.append((nearest, iter(sorted(edges.get(nearest, ())))))
+
+    for node in sorted(graph):
+        if node not in seen:
+            visit(node, graph, order)
+    backwards: dict[str, set[str]] = {}
+    for node, targets in graph.items():
+        for target in targets:
+            backwards.setdefault(target, set()).add(node)
+    seen.clear()
+    groups: list[list[str]] = []
+    for node in reversed(order):
+        if node not in seen:
+            groups.append([])
+            visit(node, backwards, groups[-1])
+    return groups
+
+
+def test_a_ring_is_found() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"d"}}
+    assert sorted(sorted(group) for group in components(graph)) == [["a", "b", "c"], ["d"], ["e"]]
 
 
 def test_nothing_is_called_utils() -> None:
     """No room for what has no place; `newel.utils` is a module of the specified API and holds only such."""
     rooms = [ROOT, ROOT / "kernel", ROOT / "plugins", *CONTRIB.iterdir(), PLUGINS]
-    found = [path for room in rooms if room.is_dir() for path in room.iterdir()] + list(KERNEL.rglob("*"))
+    found = [path for room in rooms if room.is_dir() for path in room.iterdir()]
+    found += [path for folder in PACKAGES.values() for path in folder.rglob("*")]
     vague = {"common", "helpers", "misc", "utils"}
     expect_none(shown(path) for path in found if path.stem in vague and path != PLUGINS / "utils")
 
@@ -178,7 +236,7 @@ def test_starting_imports_no_sdk(start: str, tmp_path: Path) -> None:
     assert run_python(code, tmp_path).splitlines()[-1] == "LOADED []"
 
 
-@pytest.mark.parametrize("package", ["newel", "newel_kernel"])
+@pytest.mark.parametrize("package", ["newel", *PACKAGES])
 def test_public_names_resolve(package: str) -> None:
     module = import_module(package)
     names = [name for name in dir(module) if not name.startswith("_")]

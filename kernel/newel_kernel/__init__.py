@@ -26,11 +26,12 @@ _NAMES = {
     "errors": (
         "AgentConfigError AlreadyExistsError CompositionError ConfigurationError DuplicateToolError "
         "FeatureUnavailableError FencedError HookSignatureError LlmCallsLimitExceededError LockError "
-        "ModelError NewelError NodeTimeoutError PairingError PluginError PluginLoadError ServiceMissingError "
+        "ModelError NewelError NodeTimeoutError PairingError PluginError PluginHookError PluginLoadError "
+        "ServiceMissingError "
         "SessionError SessionNotFoundError StaleSessionError StateSchemaError ToolAbortedError did_you_mean"
     ),
     "events": "Event EventActions EventCompaction NodeInfo ToolConfirmation as_message freeze_event",
-    "hooks": "LIFECYCLE Bound Callbacks PluginHookError as_callbacks bind",
+    "hooks": "LIFECYCLE Bound Callbacks as_callbacks bind",
     "hookspecs.markers": "Settings hookimpl hookspec",
     "invocation": "InvocationContext new_invocation_id",
     "kinds": (

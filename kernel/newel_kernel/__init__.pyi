@@ -46,6 +46,7 @@ from newel_kernel._internal.errors import NewelError as NewelError
 from newel_kernel._internal.errors import NodeTimeoutError as NodeTimeoutError
 from newel_kernel._internal.errors import PairingError as PairingError
 from newel_kernel._internal.errors import PluginError as PluginError
+from newel_kernel._internal.errors import PluginHookError as PluginHookError
 from newel_kernel._internal.errors import PluginLoadError as PluginLoadError
 from newel_kernel._internal.errors import ServiceMissingError as ServiceMissingError
 from newel_kernel._internal.errors import SessionError as SessionError
@@ -64,7 +65,6 @@ from newel_kernel._internal.events import freeze_event as freeze_event
 from newel_kernel._internal.hooks import LIFECYCLE as LIFECYCLE
 from newel_kernel._internal.hooks import Bound as Bound
 from newel_kernel._internal.hooks import Callbacks as Callbacks
-from newel_kernel._internal.hooks import PluginHookError as PluginHookError
 from newel_kernel._internal.hooks import as_callbacks as as_callbacks
 from newel_kernel._internal.hooks import bind as bind
 from newel_kernel._internal.hookspecs.markers import Settings as Settings

@@ -111,22 +111,22 @@ class Record:
             return obj
         obj = as_plain(obj)
         try:
-            made: Self = cls._door().validate_python(obj)
+            result: Self = cls._door().validate_python(obj)
         except ValidationError as error:
-            made = _keep_unknown(cls, obj, error)
-        return made
+            result = _keep_unknown(cls, obj, error)
+        return result
 
     @classmethod
     def model_validate_json(cls, data: str | bytes, **_: Any) -> Self:
         """An instance from JSON (camelCase or snake_case keys; bytes as base64)."""
         try:
-            made: Self = cls._door().validate_json(data)
+            result: Self = cls._door().validate_json(data)
         except ValidationError as error:
             if not any(e["type"] in _UNKNOWN for e in error.errors(include_url=False, include_context=False)):
                 raise
             known, unknown = _split_unknown(from_json(data), error)
-            made = _attach(cls._door().validate_json(to_json(known)), unknown)
-        return made
+            result = _attach(cls._door().validate_json(to_json(known)), unknown)
+        return result
 
     @classmethod
     def model_json_schema(cls, **kwargs: Any) -> dict[str, Any]:
@@ -194,24 +194,24 @@ class Record:
 def record(cls: type[Any]) -> Any:
     """Make `cls` a slotted record dataclass and give it its frozen twin."""
     generated = "__init__" not in cls.__dict__
-    made: Any = slotted(dataclasses.dataclass(eq=False, repr=False, init=generated)(cls))
-    made.field_names = tuple(field.name for field in dataclasses.fields(made))
-    made._common = tuple(name for name in made.field_names if name not in made.sparse)
-    made._values = attrgetter(*made._common)
-    made._plain = made
-    made._frozen = type(
-        made.__name__,
-        (made,),
+    new: Any = slotted(dataclasses.dataclass(eq=False, repr=False, init=generated)(cls))
+    new.field_names = tuple(field.name for field in dataclasses.fields(new))
+    new._common = tuple(name for name in new.field_names if name not in new.sparse)
+    new._values = attrgetter(*new._common)
+    new._plain = new
+    new._frozen = type(
+        new.__name__,
+        (new,),
         {
             "__slots__": (),
-            "__module__": made.__module__,
+            "__module__": new.__module__,
             "__setattr__": _refuse,
             "__delattr__": _refuse,
-            "__new__": lambda _frozen, *args, **kwargs: made(*args, **kwargs),  # dataclasses.replace gives a plain one
+            "__new__": lambda _frozen, *args, **kwargs: new(*args, **kwargs),  # dataclasses.replace gives a plain one
         },
     )
-    made._frozen._plain = made
-    return made
+    new._frozen._plain = new
+    return new
 
 
 def _refuse(self: Record, name: str, *_: Any) -> None:

@@ -27,7 +27,7 @@ _WHERE = {
     "Context": "newel.agents.context",
     "Event": "newel_kernel",
     "Runner": "newel.runners",
-    "Workflow": "newel.workflow.workflow",
+    "Workflow": "newel.workflow",
     "run": "newel.runs.answer",
     "tool": "newel.tools.decorator",
 }

@@ -485,6 +485,14 @@ class TestExtend:
             extend(compose("minimal"), [self.Watch(name="x"), self.Watch(name="x")])
 
 
+def test_a_replacement_leaves_other_kinds_alone() -> None:
+    tea = providing("tea", register_tool_factories=[ToolFactory(name="echo", create=dict)])
+    chosen = Distribution(name="house", plugins=("models", "tools", "echo"), replace={"echo": "tea"})
+    composed = compose(chosen, plugins=[tea])
+    assert composed.registry.owned(ToolFactory)["echo"].plugin == "tea"
+    assert composed.registry.owned(ModelProvider)["echo"].plugin == "echo"
+
+
 class TestRegistries:
     def test_an_unknown_name_lists_those_there_are(self) -> None:
         with pytest.raises(ConfigurationError) as caught:

@@ -72,7 +72,7 @@ def shuffled(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         return found[group]
 
     def shuffle() -> None:
-        monkeypatch.setattr(discovery, "entry_points", dealt)
+        monkeypatch.setattr(discovery, "scan", lambda: dealt)
         for points in found.values():
             dice.shuffle(points)
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newel.agents import LlmAgent
@@ -244,6 +244,7 @@ def test_merging_keeps_identity_order_and_the_first_time() -> None:
     assert merged.touched_actions is None
 
 
+@settings(deadline=None)
 @given(st.lists(st.dictionaries(st.sampled_from("abc"), st.integers()), min_size=2, max_size=5))
 def test_merged_deltas_add_up_and_the_last_writer_wins(deltas: list[dict[str, int]]) -> None:
     expected: dict[str, int] = {}

@@ -8,7 +8,7 @@ import pickle
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newel_kernel import Event, EventActions, EventCompaction, NodeInfo, ToolConfirmation, as_message, freeze_event
@@ -70,6 +70,7 @@ class TestFinal:
         assert made.is_final_response() is final
         assert freeze_event(made).is_final_response() is final
 
+    @settings(deadline=None)
     @given(st.lists(st.sampled_from([TEXT, CALL, RESULT, CODE, RAN])), st.sampled_from([None, True, False]),
            st.booleans(), st.booleans())  # fmt: skip
     def test_it_is_the_predicate_of_the_specification(

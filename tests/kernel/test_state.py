@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newel.agents import LlmAgent
@@ -76,6 +76,7 @@ class TestState:
         state.clear()
         assert dict(state) == {}
 
+    @settings(deadline=None)
     @given(st.lists(st.tuples(KEYS, VALUES)))
     def test_what_is_seen_is_what_the_delta_makes_of_the_start(self, writes: list[tuple[str, Any]]) -> None:
         start = {"a": 0, "app:a": 0}
@@ -93,6 +94,7 @@ class TestScopes:
         assert split_by_scope(delta) == ({"x": 1}, {"x": 2}, {"x": 3, "application": 5})
         assert merge_scopes({"x": 1}, {"x": 2}, {"x": 3}) == {"app:x": 1, "user:x": 2, "x": 3}
 
+    @settings(deadline=None)
     @given(st.dictionaries(KEYS, VALUES))
     def test_splitting_and_merging_lose_only_what_is_temporary(self, delta: dict[str, Any]) -> None:
         kept = {key: value for key, value in delta.items() if not key.startswith("temp:")}

@@ -50,22 +50,23 @@ class _Loaded:
 def compose(
     distribution: str | Path | Distribution | None = None, *, plugins: Sequence[Any] = (), lock: Path | None = None
 ) -> Composition:
-    """Compose a distribution (see `selection` for the default), with further plugin objects given directly.
+    """Compose a distribution (see `selection` for the default), with further plugin objects.
 
-    Raises CompositionError with every problem that was found, each naming the distributions it comes from.
+    Raises CompositionError with every problem, each naming the distributions it comes from.
     """
-    chosen, found_lock = select_distribution(distribution)
-    found = discovery.installed()
+    points = discovery.scan()
+    chosen, lock_here = select_distribution(distribution, points)
+    installed = discovery.installed(points)
     objects = [_object(plugin, index) for index, plugin in enumerate(plugins)]
-    _check_mentions(chosen, found, [one.name for one in objects])
-    loaded, records = _load(chosen, found)
+    _check_mentions(chosen, installed, [one.name for one in objects])
+    loaded, records = _load(chosen, installed, points)
     manager = Manager()
     for one in (*objects, *loaded):
         manager.add(one.name, one.plugin)
     manager.declare_kinds()
     sources = {one.name: one.record.source for one in (*objects, *loaded)}
     settings = _settings(chosen, manager, sources)
-    registry, placed = _provide(chosen, manager, sources, found, settings)
+    registry, placed = _provide(chosen, manager, sources, installed, settings)
     records = [_with_hooks(record, manager) for record in (*(one.record for one in objects), *records)]
     composition = Composition(
         distribution=chosen,
@@ -77,8 +78,8 @@ def compose(
         objects=tuple(plugins),
         **{chain: tuple(p.stage for p in placed[chain]) for chain in _CHAINS},  # type: ignore[arg-type]
     )
-    if lock is not None or found_lock is not None:
-        check_lock(composition, lock or found_lock)  # type: ignore[arg-type]
+    if lock is not None or lock_here is not None:
+        check_lock(composition, lock or lock_here)  # type: ignore[arg-type]
     return composition
 
 
@@ -92,7 +93,7 @@ def compose_once(distribution: str | None = None) -> Composition:
 
 
 def extend(composition: Composition, plugins: Sequence[Any]) -> Composition:
-    """`composition` with the given plugin objects, whose hooks come first.
+    """`composition` with further plugin objects, whose hooks come first.
 
     Plugins that only have lifecycle hooks join what is composed; one that registers something (a processor,
     say) makes it compose anew.
@@ -110,36 +111,40 @@ def extend(composition: Composition, plugins: Sequence[Any]) -> Composition:
     return replace(composition.with_hooks(hooks), objects=(*plugins, *composition.objects))
 
 
-def _check_mentions(chosen: Distribution, found: dict[str, discovery.Found], objects: Sequence[str]) -> None:
+def _check_mentions(
+    chosen: Distribution, installed: dict[str, discovery.InstalledPlugin], objects: Sequence[str]
+) -> None:
     """Refuse names under `disable`, `settings` and `replace` that no plugin has: a typo must not pass."""
-    known = [*found, *objects]
+    names = [*installed, *objects]
     problems = [
         f"{chosen.source or chosen.name}: `{key}` names the plugin {name!r}, which is not installed"
-        f"{did_you_mean(name, known)}"
-        for key, names, there_are in (
-            ("disable", chosen.disable, found), ("settings", chosen.settings, known),
-            ("replace", chosen.replace.values(), known),
+        f"{did_you_mean(name, names)}"
+        for key, mentioned, there_are in (
+            ("disable", chosen.disable, installed), ("settings", chosen.settings, names),
+            ("replace", chosen.replace.values(), names),
         )
-        for name in names
+        for name in mentioned
         if name not in there_are
     ]  # fmt: skip
     if problems:
         raise CompositionError(problems)
 
 
-def _load(chosen: Distribution, found: dict[str, discovery.Found]) -> tuple[list[_Loaded], list[PluginRecord]]:
+def _load(
+    chosen: Distribution, installed: dict[str, discovery.InstalledPlugin], points: discovery.Points
+) -> tuple[list[_Loaded], list[PluginRecord]]:
     """Load what the distribution names, and with `autoload` whatever else is installed."""
     named = [name for name in chosen.plugins if name not in chosen.disable]
-    discovery.check_named(named, found, chosen.source or chosen.name)
-    others = [name for name in found if name not in named and name not in chosen.disable] if chosen.autoload else []
-    objects, failures = discovery.load([*named, *others])
+    discovery.check_named(named, installed, chosen.source or chosen.name)
+    others = [name for name in installed if name not in named and name not in chosen.disable] if chosen.autoload else []
+    objects, failures = discovery.load([*named, *others], points)
     for name in named:
         if name in failures:
-            raise discovery.load_error(found[name], failures[name])
+            raise discovery.load_error(installed[name], failures[name])
     loaded: list[_Loaded] = []
     records: list[PluginRecord] = []
     for name in (*named, *sorted(others)):
-        plugin = found[name]
+        plugin = installed[name]
         if name in failures:
             why = f"failed to load: {type(failures[name]).__name__}: {failures[name]}"
             records.append(PluginRecord(name, plugin.distribution, plugin.version, "failed", why))
@@ -148,10 +153,10 @@ def _load(chosen: Distribution, found: dict[str, discovery.Found]) -> tuple[list
         record = PluginRecord(name, plugin.distribution, plugin.version, "enabled", why)
         loaded.append(_Loaded(name, objects[name], record))
         records.append(record)
-    for name in sorted(found.keys() - {record.name for record in records}):
+    for name in sorted(installed.keys() - {record.name for record in records}):
         state = "disabled" if name in chosen.disable else "available"
         why = "disabled by the distribution" if state == "disabled" else "installed; the distribution does not name it"
-        records.append(PluginRecord(name, found[name].distribution, found[name].version, state, why))
+        records.append(PluginRecord(name, installed[name].distribution, installed[name].version, state, why))
     return loaded, records
 
 
@@ -164,19 +169,22 @@ def _object(plugin: Any, index: int) -> _Loaded:
 
 
 def _provide(
-    chosen: Distribution, manager: Manager, sources: dict[str, str], found: dict[str, discovery.Found],
+    chosen: Distribution, manager: Manager, sources: dict[str, str], installed: dict[str, discovery.InstalledPlugin],
     settings: dict[str, BaseModel],
 ) -> tuple[PluginRegistry, dict[str, tuple[Placed, ...]]]:  # fmt: skip
     by_kind: dict[type[Descriptor], list[Owned]] = {}
     vain = dict(chosen.replace)
     for hook, kind in manager.kinds.items():
-        for plugin, item in manager.collect(hook, settings):
-            owned = Owned(item, plugin, sources[plugin])
-            wanted = chosen.replace.get(item.name)
-            if wanted is None or wanted == plugin:
-                vain.pop(item.name, None)
-                by_kind.setdefault(kind.descriptor, []).append(owned)
-    disabled = _disabled_stages(chosen, found)
+        items = [Owned(item, plugin, sources[plugin]) for plugin, item in manager.collect(hook, settings)]
+        # A replacement counts in the kinds in which its plugin provides that name; other kinds may have the name, too.
+        replaced = {one.item.name for one in items if chosen.replace.get(one.item.name) == one.plugin}
+        for one in items:
+            name = one.item.name
+            if name not in replaced or chosen.replace[name] == one.plugin:
+                by_kind.setdefault(kind.descriptor, []).append(one)
+        for name in replaced:
+            vain.pop(name, None)
+    disabled = _disabled_stages(chosen, installed)
     problems = [
         f"{chosen.source or chosen.name}: `replace` takes {name!r} from {plugin!r}, a plugin that does not provide it"
         for name, plugin in vain.items()
@@ -194,28 +202,28 @@ def _provide(
     return PluginRegistry(unique, {kind.descriptor for kind in manager.kinds.values()}, hint), placed
 
 
-def _disabled_stages(chosen: Distribution, found: dict[str, discovery.Found]) -> dict[str, str]:
+def _disabled_stages(chosen: Distribution, installed: dict[str, discovery.InstalledPlugin]) -> dict[str, str]:
     """The stage names of disabled plugins, each with the sentence that says so.
 
     A disabled plugin is not imported, so its stages are known by the convention that a plugin's
     processor carries the plugin's name.
     """
     return {
-        name: f"the distribution {chosen.name!r} disables the plugin {name!r} ({found[name].source})"
+        name: f"the distribution {chosen.name!r} disables the plugin {name!r} ({installed[name].source})"
         for name in chosen.disable
     }
 
 
 def _unique(kind: type[Descriptor], owned: Iterable[Owned], problems: list[str]) -> dict[str, Owned]:
-    known: dict[str, Owned] = {}
+    unique: dict[str, Owned] = {}
     for one in owned:
-        other = known.setdefault(one.item.name, one)
+        other = unique.setdefault(one.item.name, one)
         if other is not one:
             problems.append(
                 f"{kind.__name__} {one.item.name!r} is provided by the plugins {other.plugin!r} ({other.source}) and "
                 f"{one.plugin!r} ({one.source}); name one under `replace:` or disable the other"
             )
-    return known
+    return unique
 
 
 def _settings(chosen: Distribution, manager: Manager, sources: dict[str, str]) -> dict[str, BaseModel]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from functools import cache
+from importlib.metadata import Distribution, EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ DISTRIBUTION_GROUP = "newel.distributions"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class InstalledPlugin:
     """A plugin that is installed: its name, where it points, and the distribution that brought it."""
 
     name: str
@@ -32,33 +33,47 @@ class Found:
         return f"{self.distribution} {self.version}".strip()
 
 
-def installed() -> dict[str, Found]:
+#: The entry points of a group.
+Points = Callable[[str], Iterable[EntryPoint]]
+
+
+def scan() -> Points:
+    """What is installed now, read once for all groups: reading it is the most of what composing again costs."""
+    points = entry_points()
+    return lambda group: points.select(group=group)
+
+
+def installed(points: Points | None = None) -> dict[str, InstalledPlugin]:
     """Every installed plugin by name, sorted; two of one name are refused."""
-    found: dict[str, Found] = {}
+    points = points or scan()
+    plugins: dict[str, InstalledPlugin] = {}
     problems = []
-    for point in sorted(entry_points(group=PLUGIN_GROUP), key=lambda p: (p.name, p.value)):
-        plugin = Found(point.name, point.value, point.dist.name if point.dist else "?", _version(point))
-        other = found.get(point.name)
+    identity = cache(_identity)  # within one call, so that it is never stale
+    for point in sorted(points(PLUGIN_GROUP), key=lambda p: (p.name, p.value)):
+        plugin = InstalledPlugin(point.name, point.value, *identity(point.dist))
+        other = plugins.get(point.name)
         if other is not None and other != plugin:
             problems.append(
                 f"the plugin {point.name!r} is installed twice, by {other.source} and by {plugin.source}; "
                 f"uninstall one of them"
             )
-        found.setdefault(point.name, plugin)
+        plugins.setdefault(point.name, plugin)
     if problems:
         raise CompositionError(problems)
-    return found
+    return plugins
 
 
-def _version(point: EntryPoint) -> str:
-    return point.dist.version if point.dist else ""
+def _identity(package: Distribution | None) -> tuple[str, str]:
+    """Name and version of what brought a plugin; each of them parses the package's metadata anew."""
+    return (package.name, package.version) if package is not None else ("?", "")
 
 
-def distribution_files() -> dict[str, Path]:
+def distribution_files(points: Points | None = None) -> dict[str, Path]:
     """The distributions that installed packages ship: name -> file."""
+    points = points or scan()
     files: dict[str, Path] = {}
     problems = []
-    for point in sorted(entry_points(group=DISTRIBUTION_GROUP), key=lambda p: (p.name, p.value)):
+    for point in sorted(points(DISTRIBUTION_GROUP), key=lambda p: (p.name, p.value)):
         for file in _files(point):
             other = files.setdefault(point.name, file)
             if other != file:
@@ -91,12 +106,16 @@ class _Guarded(EntryPoint):
 class FreshManager(NamedExtensionManager):  # type: ignore[type-arg] # older releases are not generic
     """Stevedore without its disk cache, which hides a plugin installed in the last two minutes."""
 
+    def __init__(self, points: Points, *args: Any, **options: Any) -> None:
+        self._points = points
+        super().__init__(*args, **options)
+
     def list_entry_points(self) -> list[EntryPoint]:
-        """The entry points of the group, as they are installed now."""
-        return [_Guarded(p.name, p.value, p.group) for p in entry_points(group=self.namespace)]
+        """The entry points of the group, as the scan found them."""
+        return [_Guarded(p.name, p.value, p.group) for p in self._points(self.namespace)]
 
 
-def load(names: Sequence[str]) -> tuple[dict[str, Any], dict[str, BaseException]]:
+def load(names: Sequence[str], points: Points | None = None) -> tuple[dict[str, Any], dict[str, BaseException]]:
     """Import the named plugins: what loaded, and what failed with its error."""
     failures: dict[str, BaseException] = {}
 
@@ -104,6 +123,7 @@ def load(names: Sequence[str]) -> tuple[dict[str, Any], dict[str, BaseException]
         failures[point.name] = error
 
     manager = FreshManager(
+        points or scan(),
         PLUGIN_GROUP,
         names=list(names),
         name_order=True,
@@ -116,18 +136,18 @@ def load(names: Sequence[str]) -> tuple[dict[str, Any], dict[str, BaseException]
     return {extension.name: extension.plugin for extension in manager}, failures
 
 
-def check_named(named: Iterable[str], found: Mapping[str, Found], source: str) -> None:
+def check_named(named: Iterable[str], plugins: Mapping[str, InstalledPlugin], source: str) -> None:
     """Refuse a distribution that names plugins which are not installed."""
     problems = [
-        f"{source} names the plugin {name!r}, which is not installed{did_you_mean(name, found)}"
+        f"{source} names the plugin {name!r}, which is not installed{did_you_mean(name, plugins)}"
         for name in named
-        if name not in found
+        if name not in plugins
     ]
     if problems:
         raise CompositionError(problems)
 
 
-def load_error(plugin: Found, error: BaseException) -> PluginLoadError:
+def load_error(plugin: InstalledPlugin, error: BaseException) -> PluginLoadError:
     """The error of a plugin that a distribution needs and that does not load."""
     failure = PluginLoadError(
         f"the plugin {plugin.name!r} ({plugin.source}, {plugin.target}) failed to load: "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from types import ModuleType
 from typing import Any
 
 import pluggy
@@ -26,6 +27,8 @@ from newel_kernel import (
 )
 
 _PREFIX = "register_"
+#: The attribute by which pluggy marks implementations of a project's hooks.
+_MARK = "newel_impl"
 #: How alike the name of an unknown hook must be to a known one to be taken for a misspelling of it.
 _MISSPELT = 0.8
 
@@ -33,7 +36,12 @@ _MISSPELT = 0.8
 class _Pluggy(pluggy.PluginManager):
     """pluggy that also takes the methods of a `BasePlugin` for hooks, unmarked as they are."""
 
+    def parse_hookspec_opts(self, module_or_class: Any, name: str) -> Any:
+        return None if name.startswith("__") else super().parse_hookspec_opts(module_or_class, name)
+
     def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
+        if name.startswith("__") or (isinstance(plugin, ModuleType) and not hasattr(vars(plugin).get(name), _MARK)):
+            return None  # pluggy itself examines each name of a module at some cost
         options = super().parse_hookimpl_opts(plugin, name)
         if options is None and name in LIFECYCLE and getattr(type(plugin), "implements_hooks", False):
             method = getattr(type(plugin), name, None)

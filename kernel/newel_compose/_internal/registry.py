@@ -30,9 +30,9 @@ class PluginRegistry:
 
     def find(self, kind: type[D], name: str) -> D:
         """The descriptor of that kind and name; a ConfigurationError names those there are."""
-        known = self.owned(kind)
-        if name in known:
-            return cast("D", known[name].item)
+        owned = self.owned(kind)
+        if name in owned:
+            return cast("D", owned[name].item)
         raise ConfigurationError(f"no plugin provides the {words(kind)} {name!r}{self.instead(kind, name)}")
 
     def all(self, kind: type[D]) -> list[D]:
@@ -49,11 +49,11 @@ class PluginRegistry:
 
     def instead(self, kind: type[Descriptor], name: str, show: Callable[[str], str] = str) -> str:
         """The end of a message that `name` is missing: what is near, what there is, what may be why."""
-        known = self.owned(kind)
+        owned = self.owned(kind)
         if kind not in self._declared:
             return self.why_missing(kind)
-        names = ", ".join(show(one) for one in sorted(known)) or "none"
-        return f"{did_you_mean(name, known)} (there are: {names}){self._hint}"
+        names = ", ".join(show(one) for one in sorted(owned)) or "none"
+        return f"{did_you_mean(name, owned)} (there are: {names}){self._hint}"
 
     def why_missing(self, kind: type[Descriptor]) -> str:
         """What may be why one of a kind is missing: the end of an error's text, or empty."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from newel_compose._internal.composition import Composition
-from newel_compose._internal.discovery import distribution_files
+from newel_compose._internal.discovery import Points, distribution_files
 from newel_compose._internal.distribution import Distribution, read_distribution
 from newel_kernel import ConfigurationError, LockError
 
@@ -17,14 +17,16 @@ DEFAULT = "standard"
 LOCK_FILE = "newel.lock"
 
 
-def select_distribution(choice: str | Path | Distribution | None = None) -> tuple[Distribution, Path | None]:
+def select_distribution(
+    choice: str | Path | Distribution | None = None, points: Points | None = None
+) -> tuple[Distribution, Path | None]:
     """The distribution of an argument, of NEWEL_DISTRIBUTION, of newel.yaml or [tool.newel], or `standard`.
 
     Returned with the lock file that binds it: one lies beside where the choice was made, unless it was an argument.
     """
     if isinstance(choice, Distribution):
         return choice, None
-    folders = distribution_files()
+    folders = distribution_files(points)
     if choice is not None:
         return read_distribution(choice, folders), None
     here = Path.cwd()

@@ -5,22 +5,27 @@ NewelError
 │   ├── CompositionError          the plugins do not fit together (carries every problem found)
 │   │   └── LockError             the composition differs from its lock file
 │   ├── AgentConfigError          an agent file is wrong (carries file and line)
-│   ├── ServiceMissingError       the runner has no such service (a FeatureUnavailableError, too)
+│   ├── ServiceMissingError       the runner has no such service
 │   └── DuplicateToolError        two tools of an agent have one name (carries both)
 ├── PluginError                   a plugin misbehaved (carries its name and distribution)
 │   ├── PluginLoadError           it could not be imported
+│   ├── PluginHookError           its hook raised (the cause is chained)
 │   └── HookSignatureError        a hook or a callback has the wrong signature or result
 ├── ModelError                    no model, an unknown address, a missing SDK or key
 │   └── LlmCallsLimitExceededError  RunConfig.max_llm_calls was reached
 ├── FeatureUnavailableError       asked for something that no installed plugin provides
+│   └── ServiceMissingError       the same as above
 ├── ToolAbortedError              a tool raised SystemExit, KeyboardInterrupt or a stray CancelledError
-├── SessionError
-│   ├── SessionNotFoundError
+├── SessionError                  a session cannot be read or written
+│   ├── SessionNotFoundError      there is no such session
 │   ├── AlreadyExistsError        a session of that id exists
 │   ├── StaleSessionError         the session moved on: reload the tail and retry
 │   ├── FencedError               another worker took the session over: stop
 │   └── PairingError              a tool result without its call
-└── NodeTimeoutError, StateSchemaError   raised by graph nodes
+├── NodeTimeoutError              a graph node took longer than its time-out
+└── StateSchemaError              a state value does not fit the declared schema
+
+A room of `newel` may have errors of its own below these, each beside the code that raises it.
 """
 
 from __future__ import annotations
@@ -68,6 +73,10 @@ class PluginError(NewelError):
 
 class PluginLoadError(PluginError):
     """A plugin could not be imported; the cause is chained."""
+
+
+class PluginHookError(PluginError, RuntimeError):
+    """A plugin's hook raised; the message names the plugin and the hook, the cause is chained."""
 
 
 class HookSignatureError(PluginError, TypeError):

@@ -15,13 +15,9 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from newel_kernel._internal.contracts.response import LlmResponse
-from newel_kernel._internal.errors import HookSignatureError, PluginError
+from newel_kernel._internal.errors import HookSignatureError, PluginError, PluginHookError
 from newel_kernel._internal.events import Event
 from newel_types import Content, Record
-
-
-class PluginHookError(PluginError, RuntimeError):
-    """A plugin's hook raised; the message names the plugin and the hook, the cause is chained."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from newel_compose import Loader
 from newel_kernel import Settings, hookspec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentType(Loader):
     """An agent class that an agent file can name."""
 

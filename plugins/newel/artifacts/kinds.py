@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from newel.artifacts.base_artifact_service import BaseArtifactService
@@ -11,7 +10,6 @@ from newel_compose import Backend
 from newel_kernel import Settings, hookspec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ArtifactBackend(Backend[BaseArtifactService]):
     """Opens an artifact store from a URI of the scheme `name`."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from newel.auth.base_auth_provider import BaseAuthProvider
 from newel_kernel import ConfigurationError
 from newel_types import AuthScheme
@@ -13,7 +11,7 @@ class AuthProviderRegistry:
     """Providers by the exact class of scheme. The one registered last comes first; the others are asked after it."""
 
     def __init__(self) -> None:
-        self._providers: dict[type[Any], list[BaseAuthProvider]] = {}
+        self._providers: dict[type[AuthScheme], list[BaseAuthProvider]] = {}
 
     def register(
         self, auth_scheme_type: type[AuthScheme] | BaseAuthProvider, provider_instance: BaseAuthProvider | None = None
@@ -22,22 +20,22 @@ class AuthProviderRegistry:
         if provider_instance is not None:
             self._add(auth_scheme_type, provider_instance)
             return
-        provider: Any = auth_scheme_type
-        schemes = getattr(provider, "supported_auth_schemes", None)
-        if not schemes or isinstance(provider, type):
+        schemes = () if isinstance(auth_scheme_type, type) else getattr(auth_scheme_type, "supported_auth_schemes", ())
+        if isinstance(auth_scheme_type, type) or not schemes:
             raise ConfigurationError(
-                f"{provider!r} names no scheme: set its supported_auth_schemes, or call register(scheme, provider)"
+                f"{auth_scheme_type!r} names no scheme: set its supported_auth_schemes, or call "
+                "register(scheme, provider)"
             )
         for scheme in schemes:
-            self._add(scheme, provider)
+            self._add(scheme, auth_scheme_type)
 
-    def _add(self, scheme: Any, provider: BaseAuthProvider) -> None:
+    def _add(self, scheme: object, provider: BaseAuthProvider) -> None:
         if not isinstance(scheme, type):
             raise ConfigurationError(f"a provider is registered for a class of scheme, not for {scheme!r}")
-        known = self._providers.setdefault(scheme, [])
-        if provider in known:
-            known.remove(provider)
-        known.insert(0, provider)
+        providers = self._providers.setdefault(scheme, [])
+        if provider in providers:
+            providers.remove(provider)
+        providers.insert(0, provider)
 
     def get_provider(self, auth_scheme: AuthScheme | type[AuthScheme]) -> BaseAuthProvider | None:
         """The provider that is asked first for a scheme (or its class), or None."""

@@ -1,4 +1,4 @@
-"""CredentialManager: the credential of a tool, from wherever it can be had without the user, else asked of the user."""
+"""CredentialManager: finds the credential of a tool, or asks the user for it."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ import logging
 from weakref import WeakValueDictionary
 
 from newel.agents.context import CallbackContext
+from newel.auth import providers
 from newel.auth.auth_handler import AuthHandler
 from newel.auth.base_auth_provider import BaseAuthProvider
 from newel.auth.environment import from_environment
 from newel.auth.errors import CredentialExchangeError, CredentialRefresherError
 from newel.auth.exchanger.base_credential_exchanger import BaseCredentialExchanger
 from newel.auth.exchanger.credential_exchanger_registry import CredentialExchangerRegistry
-from newel.auth.exchanger.oauth2_credential_exchanger import OAuth2CredentialExchanger
-from newel.auth.exchanger.service_account_credential_exchanger import ServiceAccountCredentialExchanger
+from newel.auth.kinds import exchanger_of, refresher_of
 from newel.auth.oauth2_discovery import with_end_points
-from newel.auth.providing import provided, shared
 from newel.auth.refresher.base_credential_refresher import BaseCredentialRefresher
 from newel.auth.refresher.credential_refresher_registry import CredentialRefresherRegistry
-from newel.auth.refresher.oauth2_credential_refresher import OAuth2CredentialRefresher
 from newel.auth.secrecy import remember
 from newel.auth.settings import settings_of
 from newel.auth.stash_keys import CONSENTS, CREDENTIALS, FAILURES, STORED, UNEXCHANGED
@@ -48,18 +46,18 @@ class CredentialManager:
     @classmethod
     def register_auth_provider(cls, provider: BaseAuthProvider) -> None:
         """Register a provider, for its `supported_auth_schemes`, for the whole process."""
-        shared.register(provider)
+        providers.shared.register(provider)
 
     def register_credential_exchanger(
         self, credential_type: AuthCredentialTypes, exchanger_instance: BaseCredentialExchanger
     ) -> None:
-        """Exchange credentials of a type with `exchanger_instance`."""
+        """Let `exchanger_instance` exchange this manager's credentials of a type, instead of the plugins' exchanger."""
         self._exchangers.register(credential_type, exchanger_instance)
 
     def register_credential_refresher(
         self, credential_type: AuthCredentialTypes, refresher_instance: BaseCredentialRefresher
     ) -> None:
-        """Renew credentials of a type with `refresher_instance`."""
+        """Let `refresher_instance` renew this manager's credentials of a type, instead of the plugins' refresher."""
         self._refreshers.register(credential_type, refresher_instance)
 
     async def get_or_request(self, context: CallbackContext) -> AuthCredential | None:
@@ -77,47 +75,48 @@ class CredentialManager:
 
     def request_config(self, context: CallbackContext) -> AuthConfig:
         """What to ask the user for: the config, with the consent that a provider wants, where one does."""
-        wanted = context.get_invocation_context().stash[CONSENTS].get(self._auth_config.credential_key)
-        return self._auth_config.model_copy(deep=True, update={"exchanged_auth_credential": wanted} if wanted else None)
+        consent = context.get_invocation_context().stash[CONSENTS].get(self._auth_config.credential_key)
+        update = {"exchanged_auth_credential": consent} if consent else None
+        return self._auth_config.model_copy(deep=True, update=update)
 
     async def get_auth_credential(self, context: CallbackContext) -> AuthCredential | None:
         """The credential, ready to be used, or None: then the user has to be asked."""
-        found = await provided(self._auth_config, context)
-        if found is not None and _needs_consent(found):
-            context.get_invocation_context().stash[CONSENTS][self._auth_config.credential_key] = found
-            found = None
-        if found is None:
+        credential = await providers.ask(self._auth_config, context)
+        if credential is not None and _needs_consent(credential):
+            context.get_invocation_context().stash[CONSENTS][self._auth_config.credential_key] = credential
+            credential = None
+        if credential is None:
             async with self._lock(context):
-                found = await self._resolve(context)
-        if found is not None:
-            remember(context, found)
-        return found
+                credential = await self._resolve(context)
+        if credential is not None:
+            remember(context, credential)
+        return credential
 
     async def _resolve(self, context: CallbackContext) -> AuthCredential | None:
         config, ctx = self._auth_config, context.get_invocation_context()
         key, raw = config.credential_key or "", config.raw_auth_credential
         if (failure := ctx.stash[FAILURES].pop(key, None)) is not None:
             raise failure
-        answered = ctx.stash[CREDENTIALS].get(key) or self._own_answer(context)
-        if answered is None and _is_ready(raw):
+        answer = ctx.stash[CREDENTIALS].get(key) or self._own_answer(context)
+        if answer is None and _is_ready(raw):
             return raw.model_copy(deep=True) if raw is not None else None
         scheme = await with_end_points(config.auth_scheme, policy_of(settings_of(context)))
-        if answered is not None:
-            return await self._taken("answer", answered, scheme, context)
+        if answer is not None:
+            return await self._take("answer", answer, scheme, context)
         if ctx.credential_service is not None and (stored := await context.load_credential(config)) is not None:
-            if (usable := await self._taken("store", stored, scheme, context)) is not None:
+            if (usable := await self._take("store", stored, scheme, context)) is not None:
                 return usable
             other = await context.load_credential(config)
             if other is not None and other != stored:  # another process has renewed it in the meantime
-                return await self._taken("store", other, scheme, context)
+                return await self._take("store", other, scheme, context)
             await self._save(None, context)
-        found = from_environment(config, settings_of(context))
-        if found is not None and (usable := await self._taken("environment", found, scheme, context)) is not None:
+        variable = from_environment(config, settings_of(context))
+        if variable is not None and (usable := await self._take("environment", variable, scheme, context)) is not None:
             return usable
         own = self._own_client(scheme)
-        return await self._taken("app", own, scheme, context) if own is not None else None
+        return await self._take("app", own, scheme, context) if own is not None else None
 
-    async def _taken(
+    async def _take(
         self, source: str, credential: AuthCredential, scheme: AuthScheme, context: CallbackContext
     ) -> AuthCredential | None:
         """The credential made usable, and kept: for the rest of the invocation, and stored where it is the user's."""
@@ -145,10 +144,10 @@ class CredentialManager:
     def _own_answer(self, context: CallbackContext) -> AuthCredential | None:
         """An answer that could not be exchanged when it came: the request's own secrets were not at hand."""
         key = self._auth_config.credential_key or ""
-        waiting = context.get_invocation_context().stash[UNEXCHANGED].get(key)
-        if waiting is None:
+        answer = context.get_invocation_context().stash[UNEXCHANGED].get(key)
+        if answer is None:
             return None
-        return AuthHandler(self._auth_config).accept(waiting, self._auth_config.raw_auth_credential)
+        return AuthHandler(self._auth_config).accept(answer, self._auth_config.raw_auth_credential)
 
     def _own_client(self, scheme: AuthScheme) -> AuthCredential | None:
         """The app's own credential, where it gets tokens without the user."""
@@ -163,22 +162,20 @@ class CredentialManager:
         self, credential: AuthCredential, scheme: AuthScheme, context: CallbackContext
     ) -> AuthCredential | None:
         """The credential with a token that lasts; None where only the user can give a new one."""
-        policy = policy_of(settings_of(context))
-        kind = credential.auth_type
-        exchanger = self._exchangers.get_exchanger(kind)
-        refresher = self._refreshers.get_refresher(kind)
-        if kind in _CONSENTED:
-            exchanger = exchanger or OAuth2CredentialExchanger(policy)
-            refresher = refresher or OAuth2CredentialRefresher(policy)
-        elif kind is AuthCredentialTypes.SERVICE_ACCOUNT:
-            exchanger = exchanger or ServiceAccountCredentialExchanger(policy)
+        kind, chains = credential.auth_type, context.get_invocation_context().composition
         try:
+            exchanger = self._exchangers.get_exchanger(kind) or exchanger_of(
+                chains, kind, required=_needs_exchange(credential)
+            )
             if exchanger is not None:
                 credential, exchanged = await exchanger.exchange(credential, scheme)
                 if exchanged:
                     return credential
+            refresher = self._refreshers.get_refresher(kind) or refresher_of(
+                chains, kind, required=_is_expired(credential)
+            )
             if refresher is not None and await refresher.is_refresh_needed(credential, scheme):
-                credential = await _renewed(refresher, credential, scheme)
+                credential = await _renew(refresher, credential, scheme)
         except CredentialExchangeError as error:
             if not error.user_can_help:
                 raise
@@ -191,9 +188,7 @@ class CredentialManager:
         return _locks.setdefault((*where, self._auth_config.credential_key or ""), asyncio.Lock())
 
 
-async def _renewed(
-    refresher: BaseCredentialRefresher, credential: AuthCredential, scheme: AuthScheme
-) -> AuthCredential:
+async def _renew(refresher: BaseCredentialRefresher, credential: AuthCredential, scheme: AuthScheme) -> AuthCredential:
     try:
         return await refresher.refresh(credential, scheme)
     except CredentialRefresherError as error:
@@ -211,6 +206,17 @@ def _is_ready(credential: AuthCredential | None) -> bool:
 
 def _has_token(credential: AuthCredential) -> bool:
     return credential.oauth2 is not None and bool(credential.oauth2.access_token)
+
+
+def _needs_exchange(credential: AuthCredential) -> bool:
+    """Whether a credential is of no use before it is exchanged."""
+    kind = credential.auth_type
+    return kind is AuthCredentialTypes.SERVICE_ACCOUNT or (kind in _CONSENTED and not _has_token(credential))
+
+
+def _is_expired(credential: AuthCredential) -> bool:
+    left = seconds_left(credential.oauth2) if credential.oauth2 is not None else None
+    return left is not None and left <= 0
 
 
 def _needs_consent(credential: AuthCredential) -> bool:

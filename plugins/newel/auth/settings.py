@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Protocol
 
 from pydantic import BaseModel, Field
 
-from newel_kernel import ReadonlyContext
+from newel_kernel import Chains, ReadonlyContext
 
 
 class Settings(BaseModel, extra="forbid"):
@@ -25,8 +26,21 @@ class Settings(BaseModel, extra="forbid"):
 DEFAULT = Settings()
 
 
-def settings_of(context: ReadonlyContext | Any) -> Settings:
-    """The settings that the distribution of a context (or of an invocation) has."""
-    ctx: Any = getattr(context, "_invocation_context", context)
-    found = ctx.composition.settings.get("auth")
-    return found if isinstance(found, Settings) else DEFAULT
+class Composed(Protocol):
+    """What has a composition: an invocation, a runner."""
+
+    @property
+    def composition(self) -> Chains:
+        """The composition."""
+
+
+def settings_of(owner: ReadonlyContext | Composed) -> Settings:
+    """The settings that the distribution of a context (or of an invocation, a runner) has."""
+    composed: Composed = owner._invocation_context if isinstance(owner, ReadonlyContext) else owner
+    return settings_in(composed.composition.settings)
+
+
+def settings_in(settings: Mapping[str, BaseModel]) -> Settings:
+    """The settings of `auth` among those of all plugins; the default ones where it is not enabled."""
+    own = settings.get("auth")
+    return own if isinstance(own, Settings) else DEFAULT

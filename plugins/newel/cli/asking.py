@@ -93,6 +93,7 @@ class Desk:
             history = import_module("prompt_toolkit.history").DummyHistory()
             self._lines = import_module("prompt_toolkit").PromptSession(history=history)
         try:
-            return str(await self._lines.prompt_async(label, is_password=hidden, default=default))
+            line = self._lines.prompt_async(label, is_password=hidden, default=default, handle_sigint=False)
+            return str(await line)
         except (KeyboardInterrupt, EOFError):
             return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import Protocol
@@ -13,15 +14,20 @@ import click
 
 from newel.cli.asking import Desk
 from newel.cli.conversation import Conversation, Options, conversation_options, converse, data_folder
-from newel.cli.terminal import one_line, say
+from newel.cli.terminal import ctrl_d_kept, one_line, say
 from newel.cli.transcript import Dialogue, Transcript
 from newel.cli.turn import RunFailedError, Watched, run_turn
 from newel_kernel import NewelError, seam
 from newel_types import Content
 
+Interrupt = Callable[[], object]
+
 
 class Prompt(Protocol):
     """Where the user's lines come from."""
+
+    #: What Ctrl-C does while no turn runs; None: it ends the program.
+    between_turns: Interrupt | None
 
     async def read(self) -> str | None:
         """The next line, or None where there are no more."""
@@ -29,17 +35,21 @@ class Prompt(Protocol):
 
 
 class TerminalPrompt:
-    """Lines typed in a terminal, with editing and a history that lasts."""
+    """Lines typed in a terminal, with editing and a history that lasts.
+
+    It reads Ctrl-C as a key. As a signal Ctrl-C comes before or after it, when no turn runs that it could stop.
+    """
 
     def __init__(self) -> None:
         history = import_module("prompt_toolkit.history").FileHistory(str(data_folder() / "history"))
         self._session = import_module("prompt_toolkit").PromptSession(history=history)
+        self.between_turns: Interrupt | None = lambda: None
 
     async def read(self) -> str | None:
         """Ctrl-C drops the line, Ctrl-D ends the conversation."""
         while True:
             try:
-                return str(await self._session.prompt_async("you> "))
+                return str(await self._session.prompt_async("you> ", handle_sigint=False))
             except KeyboardInterrupt:
                 continue
             except EOFError:
@@ -48,6 +58,8 @@ class TerminalPrompt:
 
 class PipedPrompt:
     """Lines of a pipe or a file."""
+
+    between_turns: Interrupt | None = None
 
     async def read(self) -> str | None:
         """The next line; nothing else runs between turns, so waiting for it may block."""
@@ -70,16 +82,19 @@ def chat(
     options = Options(session=session, user=user, model=model, sessions=sessions, distribution=distribution)
     conversation = converse(ctx, agent, options)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    if at_terminal:
-        say(f"{conversation.agent.name} - Ctrl-C stops an answer, Ctrl-D leaves", dim=True)
     desk = Desk(conversation, at_terminal)
-    asyncio.run(_chat(conversation, TerminalPrompt() if at_terminal else PipedPrompt(), desk, session is not None))
-    if at_terminal:
-        say(f"(to go on: --session {conversation.session})", dim=True)
+    if not at_terminal:
+        asyncio.run(_chat(conversation, PipedPrompt(), desk, session is not None))
+        return
+    say(f"{conversation.agent.name} - Ctrl-C stops an answer, Ctrl-D leaves", dim=True)
+    with ctrl_d_kept():
+        asyncio.run(_chat(conversation, TerminalPrompt(), desk, session is not None))
+    say(f"(to go on: --session {conversation.session})", dim=True)
 
 
 async def _chat(conversation: Conversation, prompt: Prompt, desk: Desk, taken_up: bool) -> None:
     watched = Watched(Dialogue(conversation.agent.name))
+    _on_interrupt(prompt.between_turns)
     try:
         message: str | Content | None = await desk.ask_all() if taken_up else None
         while True:
@@ -89,18 +104,18 @@ async def _chat(conversation: Conversation, prompt: Prompt, desk: Desk, taken_up
                 message = line if line.strip() else await desk.ask_all()
             if message is not None:
                 watched.asking.clear()
-                await _interruptible(conversation, message, watched)
+                await _interruptible(conversation, message, watched, prompt.between_turns)
                 message = await desk.ask_new() if watched.asking else None
     finally:
         await conversation.close()
 
 
-async def _interruptible(conversation: Conversation, message: str | Content, transcript: Transcript) -> None:
+async def _interruptible(
+    conversation: Conversation, message: str | Content, transcript: Transcript, afterwards: Interrupt | None
+) -> None:
     """One turn, which Ctrl-C cancels and nothing else ends the conversation for."""
-    loop = asyncio.get_running_loop()
     turn = seam.spawn(run_turn(conversation, message, transcript, stream=True), name="turn")
-    with suppress(NotImplementedError, RuntimeError):  # not on every platform, and in the main thread only
-        loop.add_signal_handler(signal.SIGINT, turn.cancel)
+    _on_interrupt(turn.cancel)
     try:
         await turn
     except asyncio.CancelledError:
@@ -112,5 +127,14 @@ async def _interruptible(conversation: Conversation, message: str | Content, tra
     except NewelError as error:
         say(f"error: {one_line(error)}", err=True, fg="red")
     finally:
-        with suppress(NotImplementedError, RuntimeError):
+        _on_interrupt(afterwards)
+
+
+def _on_interrupt(action: Interrupt | None) -> None:
+    """What Ctrl-C does from now on; None: it ends the program."""
+    loop = asyncio.get_running_loop()
+    with suppress(NotImplementedError, RuntimeError):  # not on every platform, and in the main thread only
+        if action is None:
             loop.remove_signal_handler(signal.SIGINT)
+        else:
+            loop.add_signal_handler(signal.SIGINT, action)

@@ -59,6 +59,8 @@ def why(ctx: click.Context, name: str) -> None:
     say(f"  {record.state}: {record.why}")
     if record.hooks:
         say(f"  hooks: {', '.join(record.hooks)}")
+    for missing in record.left_out:
+        say(f"  left out: {missing}")
     for item in provides:
         say(f"  provides {item['kind']} {item['name']!r}")
     for place in places:

@@ -1,15 +1,20 @@
-"""Terminal: text that is safe to show, and tables."""
+"""Terminal: text that is safe to show, tables, and keys that wait for a prompt."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
 import click
+
+if sys.platform != "win32":
+    import termios
 
 #: What can move the cursor, retitle the window or type for the user; models and tools write text too.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -55,3 +60,24 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
     for row in rows:
         table.add_row(*(text(_CONTROL.sub("", cell)) for cell in row))
     import_module("rich.console").Console().print(table)
+
+
+@contextmanager
+def ctrl_d_kept() -> Iterator[None]:
+    """A Ctrl-D that is typed between two prompts waits for the next one, as other keys do.
+
+    Between prompts the line discipline would take it for the end of a file, and the next prompt would read a NUL.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    stdin = sys.stdin.fileno()
+    before = termios.tcgetattr(stdin)
+    *modes, characters = termios.tcgetattr(stdin)
+    characters[termios.VEOF] = os.fpathconf(stdin, "PC_VDISABLE")
+    termios.tcsetattr(stdin, termios.TCSANOW, [*modes, characters])
+    try:
+        yield
+    finally:
+        with suppress(termios.error):  # the terminal may be gone
+            termios.tcsetattr(stdin, termios.TCSANOW, before)

@@ -11,15 +11,18 @@ from newel.agents.loop_agent import LoopAgent
 from newel.agents.parallel_agent import ParallelAgent
 from newel.agents.sequential_agent import SequentialAgent
 from newel.drawing.picture import Kind, Picture, Relation
+from newel.workflow import (
+    DEFAULT_ROUTE,
+    START,
+    BaseNode,
+    FunctionNode,
+    JoinNode,
+    Node,
+    ParallelWorker,
+    ToolNode,
+    Workflow,
+)
 from newel.workflow.agent_node import AgentNode
-from newel.workflow.base_node import START, BaseNode
-from newel.workflow.custom_node import Node
-from newel.workflow.edges import DEFAULT_ROUTE
-from newel.workflow.function_node import FunctionNode
-from newel.workflow.join_node import JoinNode
-from newel.workflow.parallel_worker import ParallelWorker
-from newel.workflow.tool_node import ToolNode
-from newel.workflow.workflow import Workflow
 from newel_kernel import BaseAgent, BaseTool, BaseToolset
 
 _COMPOSITE = (SequentialAgent, LoopAgent, ParallelAgent)

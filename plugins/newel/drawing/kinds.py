@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from newel_compose import Factory
 from newel_kernel import Settings, hookspec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Display(Factory):
     """`create` gives, for an agent, what a notebook may show of it by MIME type.
 

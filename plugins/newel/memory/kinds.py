@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from newel.memory.base_memory_service import BaseMemoryService
@@ -11,7 +10,6 @@ from newel_compose import Backend
 from newel_kernel import Settings, hookspec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryBackend(Backend[BaseMemoryService]):
     """Opens a memory service from a URI of the scheme `name`."""
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from newel_compose import Backend
 from newel_kernel import BaseSessionService, Settings, hookspec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionBackend(Backend[BaseSessionService]):
     """Opens a session store from a URI of the scheme `name`."""
 

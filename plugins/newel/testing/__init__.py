@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from newel.models.scripted import ScriptExhaustedError as ScriptExhaustedError
     from newel.models.scripted import ScriptLeftoverError as ScriptLeftoverError
     from newel.models.scripted import ScriptMismatchError as ScriptMismatchError
+    from newel.testing.conversation import Conversation as Conversation
+    from newel.testing.conversation import Turn as Turn
     from newel.testing.gemini_server import GeminiServer as GeminiServer
     from newel.testing.oauth_server import OAuthServer as OAuthServer
 
@@ -19,8 +21,10 @@ _WHERE = dict.fromkeys(
     ["ScriptError", "ScriptExhaustedError", "ScriptLeftoverError", "ScriptMismatchError", "ScriptedModel"],
     "newel.models.scripted",
 ) | {
+    "Conversation": "newel.testing.conversation",
     "GeminiServer": "newel.testing.gemini_server",
     "OAuthServer": "newel.testing.oauth_server",
+    "Turn": "newel.testing.conversation",
 }
 
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

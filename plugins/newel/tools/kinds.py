@@ -10,7 +10,6 @@ from newel_compose import Factory
 from newel_kernel import BaseTool, Chains, ConfigurationError, Descriptor, Settings, hookspec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFactory(Factory):
     """`create` gives a tool, which an agent file can name."""
 

@@ -1,5 +1,97 @@
-"""Another name of `newel.workflow.base_node`."""
+"""BaseNode: the contract of a node of a workflow graph."""
 
-from newel.workflow.base_node import START, BaseNode
+from __future__ import annotations
 
-__all__ = ["START", "BaseNode"]
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from newel.workflow._retry_config import RetryConfig
+from newel.workflow.coercion import fit_plain
+from newel.workflow.context import NodeContext, Run
+from newel.workflow.state_schema import Schema
+from newel_kernel import Event
+
+
+class BaseNode(BaseModel):
+    """A step of a graph: a name, and `_run_impl`, an async generator that a subclass implements.
+
+    What it yields becomes events: an Event as it is, a RequestInput as a question to the user, any other value as
+    the node's output, of which there is one at most. None is no output.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    name: str
+    description: str = ""
+    #: Once its questions are answered: run it again, with the answers in `ctx.resume_inputs`; else they are its output.
+    rerun_on_resume: bool = False
+    #: A run without output triggers nothing: the node waits for its next trigger.
+    wait_for_output: bool = False
+    retry_config: RetryConfig | None = None
+    #: Seconds that one attempt may take.
+    timeout: float | None = Field(default=None, gt=0)
+    #: Pydantic classes, annotations that pydantic knows, or JSON schemas, which say nothing about the value.
+    input_schema: object = None
+    output_schema: object = None
+    #: A pydantic class: the state keys that the node, and those in it, may write.
+    state_schema: Schema | None = None
+
+    #: Runs once all its predecessors have, on what each of them gave.
+    joins: ClassVar[bool] = False
+    #: Its nodes' events bear its name.
+    is_graph: ClassVar[bool] = False
+
+    @field_validator("name")
+    @classmethod
+    def _identifier(cls, name: str) -> str:
+        if name and not name.isidentifier() and name != START_NAME:
+            raise ValueError(f"invalid node name {name!r}: it must be a Python identifier")
+        return name
+
+    @property
+    def converses(self) -> bool:
+        """Whether it talks with the user: where it says something and has no output, it waits for a message."""
+        return False
+
+    @property
+    def starts_nodes(self) -> bool:
+        """Whether its code may run other nodes while it waits for something itself: then it needs a task."""
+        return True
+
+    async def run(self, *, ctx: NodeContext, node_input: Any) -> AsyncGenerator[Any, None]:
+        """What the node yields for `node_input`, once that fits the input schema."""
+        async with aclosing(self._run_impl(ctx=ctx, node_input=self.fit_input(node_input))) as items:
+            async for item in items:
+                yield item
+
+    def _run_impl(self, *, ctx: NodeContext, node_input: Any) -> AsyncGenerator[Any, None]:
+        """What the node does; a subclass implements it as an async generator."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement _run_impl")
+
+    def fit_input(self, value: object) -> object:
+        """`value` as the input schema asks; pydantic's ValidationError where it does not fit."""
+        return fit_plain(value, self.input_schema)
+
+    def fit_output(self, value: object) -> object:
+        """`value` as the output schema asks; pydantic's ValidationError where it does not fit."""
+        return fit_plain(value, self.output_schema)
+
+    def recall_output(self, event: Event, path: str) -> object:
+        """The output that a committed `event` of the node at `path`, or of one in it, stands for."""
+        return event.output
+
+    async def _events(self, run: Run) -> AsyncGenerator[Event, None]:
+        """The events of one attempt; the outcome is noted on `run`."""
+        async with aclosing(self.run(ctx=run.context, node_input=run.input)) as items:
+            async for item in items:
+                event = run.take(item)
+                if event is not None:
+                    yield event
+
+
+START_NAME = "__START__"
+#: Where a graph begins.
+START = BaseNode(name=START_NAME)

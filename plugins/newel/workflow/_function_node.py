@@ -1,5 +1,128 @@
-"""Another name of `newel.workflow.function_node`."""
+"""FunctionNode: a Python function as a node."""
 
-from newel.workflow.function_node import FunctionNode
+from __future__ import annotations
 
-__all__ = ["FunctionNode"]
+import inspect
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import aclosing
+from typing import Any
+
+from pydantic import BaseModel, PrivateAttr
+
+from newel.events.request_input import RequestInput
+from newel.workflow._base_node import BaseNode
+from newel.workflow._retry_config import RetryConfig
+from newel.workflow.binding import Binding, Source
+from newel.workflow.coercion import plain
+from newel.workflow.context import Run
+from newel_kernel import Event
+from newel_types import ATOMS, Content
+
+
+class FunctionNode(BaseNode):
+    """Runs `func`: a function, a coroutine function, or a generator function of either kind.
+
+    A parameter named `node_input` gets the input, one annotated with the Context (or named `ctx`) the context; the
+    others get the state's values of their names, or with ``parameter_binding='node_input'`` the input's fields.
+    Values are coerced to the annotations. What the function returns (or each value that it yields) becomes an
+    event: see `BaseNode`; a Content becomes a message.
+    """
+
+    func: Callable[..., object]
+    parameter_binding: Source = "state"
+    auth_config: object = None
+
+    _binding: Binding = PrivateAttr()
+    _in_place: bool = PrivateAttr()
+    _generates: bool = PrivateAttr()
+
+    def __init__(
+        self, func: Callable[..., object] | None = None, *, fn: Callable[..., object] | None = None,
+        name: str | None = None, retry_config: RetryConfig | None = None, **fields: Any,
+    ) -> None:  # fmt: skip
+        function = func or fn
+        if not callable(function):
+            raise ValueError(f"FunctionNode needs a callable as func, not {function!r}")
+        name = name or getattr(function, "__name__", None)
+        if not name:
+            raise ValueError(f"FunctionNode needs a name: {function!r} has no __name__ of its own; pass name=...")
+        fields.setdefault("description", inspect.getdoc(function) if hasattr(function, "__name__") else "")
+        fields["description"] = fields["description"] or ""
+        super().__init__(name=name, retry_config=retry_config, **fields, **{"func": function})
+
+    def model_post_init(self, context: object, /) -> None:
+        """Read the signature."""
+        super().model_post_init(context)
+        self._binding = Binding(self.func, self.name, self.parameter_binding)
+        call = self.func if inspect.isroutine(self.func) else getattr(self.func, "__call__", self.func)  # noqa: B004
+        call = getattr(self.func, "func", call)
+        self._generates = inspect.isgeneratorfunction(call) or inspect.isasyncgenfunction(call)
+        waits = inspect.iscoroutinefunction(call) or inspect.isasyncgenfunction(call)
+        self._in_place = not waits and not self._generates
+        hints = self._binding.hints
+        if self.input_schema is None and _is_model(hints.get("node_input")):
+            self.input_schema = hints["node_input"]
+        if self.output_schema is None and not self._generates and _is_model(hints.get("return")):
+            self.output_schema = hints["return"]
+
+    @property
+    def binding(self) -> Binding:
+        """The function's parameters."""
+        return self._binding
+
+    @property
+    def in_place(self) -> bool:
+        """Whether calling it is all there is to a run."""
+        return self._in_place
+
+    @property
+    def awaitable(self) -> bool:
+        """Whether calling it gives a coroutine, and awaiting that (without a time-out) is all there is to a run."""
+        return not self._in_place and not self._generates and self.timeout is None
+
+    @property
+    def starts_nodes(self) -> bool:
+        """Whether its code may run other nodes while it waits."""
+        return self._binding.takes_context and not self._in_place
+
+    def event_of(self, run: Run, result: object) -> Event | None:
+        """The event of what the function returned or yielded, or None."""
+        if result.__class__ in ATOMS:
+            return run.take(result)
+        if isinstance(result, Content):
+            return run.stamp(Event(content=result))
+        if isinstance(result, (Event, RequestInput)):
+            return run.take(result)
+        return run.take(plain(result))
+
+    async def _events(self, run: Run) -> AsyncGenerator[Event, None]:
+        result = self._binding.call(run)
+        if self._generates and isinstance(result, (AsyncGenerator, Generator)):
+            async for event in self._yielded(run, result):
+                yield event
+            return
+        if result.__class__ not in ATOMS and inspect.isawaitable(result):
+            result = await result
+        last = self.event_of(run, result) or run.writes_event()
+        if last is not None:
+            yield last
+
+    async def _yielded(
+        self, run: Run, items: AsyncGenerator[object, None] | Generator[object, None, None]
+    ) -> AsyncGenerator[Event, None]:
+        if isinstance(items, AsyncGenerator):
+            async with aclosing(items) as values:
+                async for value in values:
+                    if (event := self.event_of(run, value)) is not None:
+                        yield event
+            return
+        try:
+            for value in items:
+                if (event := self.event_of(run, value)) is not None:
+                    yield event
+        finally:
+            items.close()
+
+
+def _is_model(hint: object) -> bool:
+    return isinstance(hint, type) and issubclass(hint, BaseModel)

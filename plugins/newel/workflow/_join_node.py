@@ -1,5 +1,28 @@
-"""Another name of `newel.workflow.join_node`."""
+"""JoinNode: waits for all its predecessors."""
 
-from newel.workflow.join_node import JoinNode
+from __future__ import annotations
 
-__all__ = ["JoinNode"]
+from collections.abc import AsyncGenerator
+from typing import Any, ClassVar
+
+from newel.workflow._base_node import BaseNode
+from newel.workflow.coercion import fit_plain
+from newel.workflow.context import NodeContext
+
+
+class JoinNode(BaseNode):
+    """Runs once every predecessor has; its output is what each gave, by name. The input schema is that of each."""
+
+    joins: ClassVar[bool] = True
+
+    def fit_input(self, value: Any) -> dict[str, object]:
+        """Each predecessor's output as the input schema asks."""
+        return {name: fit_plain(output, self.input_schema) for name, output in value.items()}
+
+    @property
+    def starts_nodes(self) -> bool:
+        """No."""
+        return False
+
+    async def _run_impl(self, *, ctx: NodeContext, node_input: object) -> AsyncGenerator[object, None]:
+        yield node_input

@@ -1,7 +1,69 @@
-"""Another name of modules of `newel.workflow`."""
+"""Node, a node to subclass, and `node`, which makes nodes of what people put into graphs."""
 
-from newel.workflow.base_node import START
-from newel.workflow.custom_node import Node
-from newel.workflow.decorator import node
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+from newel.workflow._base_node import START, BaseNode
+from newel.workflow._parallel_worker import ParallelWorker
+from newel.workflow._retry_config import RetryConfig
+from newel.workflow.context import NodeContext, Run
+from newel.workflow.factory import build_node
+from newel_kernel import Event
 
 __all__ = ["START", "Node", "node"]
+
+
+class Node(BaseNode):
+    """A node to subclass: implement `run_node_impl`. With `parallel_worker` it runs on each item of its input."""
+
+    parallel_worker: bool = False
+
+    def run_node_impl(self, *, ctx: NodeContext, node_input: Any) -> AsyncGenerator[Any, None]:
+        """What the node does; a subclass implements it as an async generator."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement run_node_impl")
+
+    async def _run_impl(self, *, ctx: NodeContext, node_input: Any) -> AsyncGenerator[Any, None]:
+        async with aclosing(self.run_node_impl(ctx=ctx, node_input=node_input)) as items:
+            async for item in items:
+                yield item
+
+    async def _events(self, run: Run) -> AsyncGenerator[Event, None]:
+        if not self.parallel_worker:
+            events = super()._events(run)
+        else:
+            single = self.model_copy(update={"parallel_worker": False, "retry_config": None, "timeout": None})
+            events = ParallelWorker(single)._events(run)
+        async with aclosing(events):
+            async for event in events:
+                yield event
+
+
+def node(
+    node_like: object = None,
+    *,
+    name: str | None = None,
+    rerun_on_resume: bool | None = None,
+    retry_config: RetryConfig | None = None,
+    timeout: float | None = None,
+    parallel_worker: bool = False,
+    max_concurrency: int | None = None,
+    auth_config: object = None,
+) -> Any:
+    """A node of a function, an agent, a tool or a node; without one, a decorator that makes it.
+
+    With `parallel_worker` it is run on each item of a list, `max_concurrency` at once. `retry_config` and `timeout`
+    are then the worker's, that is of all items together.
+    """
+    fields: dict[str, Any] = {"name": name, "rerun_on_resume": rerun_on_resume, "auth_config": auth_config}
+    if node_like is None:
+        return lambda function: node(
+            function, retry_config=retry_config, timeout=timeout, parallel_worker=parallel_worker,
+            max_concurrency=max_concurrency, **fields,
+        )  # fmt: skip
+    if parallel_worker:
+        inner = build_node(node_like, **fields)
+        return ParallelWorker(inner, max_concurrency=max_concurrency, retry_config=retry_config, timeout=timeout)
+    return build_node(node_like, retry_config=retry_config, timeout=timeout, **fields)

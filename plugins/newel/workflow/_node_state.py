@@ -1,5 +1,41 @@
-"""Another name of `newel.workflow.states`."""
+"""NodeState: what a checkpoint says of a node."""
 
-from newel.workflow.states import NodeState
+from __future__ import annotations
 
-__all__ = ["NodeState"]
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+
+from newel.workflow._node_status import NodeStatus
+
+
+class NodeState(BaseModel):
+    """The record of a node's execution. Fields at their default are left out of a dump: a checkpoint stays small."""
+
+    model_config = ConfigDict(extra="ignore", ser_json_bytes="base64")
+
+    status: NodeStatus = NodeStatus.INACTIVE
+    input: Any = None
+    attempt_count: int = 1
+    #: The ids of the questions that are open.
+    interrupts: list[str] = Field(default_factory=list)
+    #: The answers, by the id of their question.
+    resume_inputs: dict[str, Any] = Field(default_factory=dict)
+    run_counter: int = 0
+    run_id: str | None = None
+    parent_run_id: str | None = None
+
+    @model_serializer(mode="wrap")
+    def _sparse(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields
+        return {
+            name: value
+            for name, value in handler(self).items()
+            if getattr(self, name) != fields[name].get_default(call_default_factory=True)
+        }
+
+
+#: What a checkpoint says of a node that completed at its first attempt.
+COMPLETED: dict[str, Any] = NodeState(status=NodeStatus.COMPLETED).model_dump(mode="json")
+#: And of one that waits to be triggered again.
+WAITING: dict[str, Any] = NodeState(status=NodeStatus.WAITING).model_dump(mode="json")

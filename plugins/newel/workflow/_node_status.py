@@ -1,5 +1,18 @@
-"""Another name of `newel.workflow.states`."""
+"""NodeStatus: where a node is in its life."""
 
-from newel.workflow.states import NodeStatus
+from __future__ import annotations
 
-__all__ = ["NodeStatus"]
+from enum import Enum
+
+
+class NodeStatus(Enum):
+    """Where a node is in its life."""
+
+    INACTIVE = 0
+    PENDING = 1
+    RUNNING = 2
+    COMPLETED = 3
+    #: It asked for input that has not come; or, without interrupts, it waits to be triggered again.
+    WAITING = 4
+    FAILED = 5
+    CANCELLED = 6

@@ -1,5 +1,66 @@
-"""Another name of `newel.workflow.parallel_worker`."""
+"""ParallelWorker: a node run side by side on each item of a list."""
 
-from newel.workflow.parallel_worker import ParallelWorker as _ParallelWorker
+from __future__ import annotations
 
-__all__ = ["_ParallelWorker"]
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from pydantic import Field
+
+from newel.workflow._base_node import START, BaseNode
+from newel.workflow._errors import NodeInterruptedError
+from newel.workflow._retry_config import RetryConfig
+from newel.workflow.context import ChildRun, Run
+from newel.workflow.factory import build_node
+from newel_kernel import Event
+
+
+class ParallelWorker(BaseNode):
+    """Runs `node` on every item of its input, each on a branch of its own; the output is theirs, in the input's order.
+
+    At most `max_concurrency` run at once. Where one fails, the others are cancelled. An input that is no list is
+    taken as a list of one.
+    """
+
+    node: BaseNode
+    max_concurrency: int | None = Field(default=None, ge=1)
+
+    def __init__(
+        self, node: object, *, max_concurrency: int | None = None, retry_config: RetryConfig | None = None,
+        timeout: float | None = None, **fields: Any,
+    ) -> None:  # fmt: skip
+        inner = build_node(node)
+        if inner is START:
+            raise ValueError("a parallel worker cannot run START")
+        fields.setdefault("name", inner.name)
+        fields.setdefault("description", inner.description)
+        fields["rerun_on_resume"] = True
+        fields |= {"node": inner, "max_concurrency": max_concurrency, "retry_config": retry_config, "timeout": timeout}
+        super().__init__(**fields)
+
+    async def _events(self, run: Run) -> AsyncGenerator[Event, None]:
+        items = run.input if isinstance(run.input, (list, tuple)) else [run.input]
+        children: list[ChildRun] = []
+        ends: asyncio.Queue[asyncio.Task[None]] = asyncio.Queue()
+        running = 0
+        for item in items:
+            if running == self.max_concurrency:
+                (await ends.get()).result()
+                running -= 1
+            child = run.start_child(self.node, item, use_sub_branch=True)
+            children.append(child)
+            if child.task is not None:
+                child.task.add_done_callback(ends.put_nowait)
+                running += 1
+        for _ in range(running):
+            (await ends.get()).result()
+        if any(child.outcome.interrupts for child in children):
+            raise NodeInterruptedError()
+        event = run.take([child.outcome.output for child in children])
+        if event is not None:
+            yield event
+
+
+#: As the specification names it.
+_ParallelWorker = ParallelWorker

@@ -1,5 +1,69 @@
-"""Another name of `newel.workflow.retry_config`."""
+"""Retries of nodes: which failures, how often, after how long."""
 
-from newel.workflow.retry_config import RetryConfig
+from __future__ import annotations
 
-__all__ = ["RetryConfig"]
+import random
+from typing import Any
+
+from pydantic import BaseModel, Field, field_validator
+
+_ATTEMPTS = 5
+_INITIAL_SECONDS = 1.0
+_MOST_SECONDS = 60.0
+_FACTOR = 2.0
+_JITTER = 1.0
+
+
+class RetryConfig(BaseModel, extra="forbid"):
+    """How a failed node is tried again: exponential back-off in seconds, with jitter.
+
+    `max_attempts` counts the first one (default 5; 0 and 1 mean no retry). `jitter` is the part of a delay that
+    is random, either way. `exceptions` (classes or their names; default: all) match their subclasses too.
+    """
+
+    max_attempts: int | None = Field(default=None, ge=0)
+    initial_delay: float | None = Field(default=None, ge=0)
+    max_delay: float | None = Field(default=None, ge=0)
+    backoff_factor: float | None = Field(default=None, gt=0)
+    jitter: float | None = Field(default=None, ge=0)
+    exceptions: list[str] | None = None
+
+    @field_validator("exceptions", mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        if not isinstance(value, (list, tuple, set)):
+            return value
+        return [_name(entry) for entry in value]
+
+    def delay(self, error: BaseException, attempt: int) -> float | None:
+        """Seconds to wait after the `attempt`-th attempt (from 1) failed with `error`; None: give up."""
+        most = _ATTEMPTS if self.max_attempts is None else self.max_attempts
+        if attempt >= most or not self._covers(error):
+            return None
+        seconds = _or(self.initial_delay, _INITIAL_SECONDS)
+        limit = _or(self.max_delay, _MOST_SECONDS)
+        factor = _or(self.backoff_factor, _FACTOR)
+        for _ in range(attempt - 1):  # not a power: that overflows long after the limit is reached
+            if seconds >= limit and factor >= 1:
+                break
+            seconds *= factor
+        seconds = min(seconds, limit)
+        jitter = _or(self.jitter, _JITTER)
+        return max(0.0, seconds * (1 + random.uniform(-jitter, jitter)))  # noqa: S311 - nobody gains by guessing it
+
+    def _covers(self, error: BaseException) -> bool:
+        if self.exceptions is None:
+            return True
+        return any(kind.__name__ in self.exceptions for kind in type(error).__mro__)
+
+
+def _name(entry: Any) -> str:
+    if isinstance(entry, str):
+        return entry
+    if isinstance(entry, type) and issubclass(entry, BaseException):
+        return entry.__name__
+    raise ValueError(f"RetryConfig.exceptions takes exception classes and their names, not {entry!r}")
+
+
+def _or(value: float | None, default: float) -> float:
+    return default if value is None else value

@@ -1,5 +1,37 @@
-"""Another name of `newel.workflow.tool_node`."""
+"""ToolNode: a tool as a node."""
 
-from newel.workflow.tool_node import ToolNode
+from __future__ import annotations
 
-__all__ = ["ToolNode"]
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any
+
+from newel.workflow._base_node import BaseNode
+from newel.workflow.context import NodeContext
+from newel_kernel import BaseTool, seam
+
+
+class ToolNode(BaseNode):
+    """Runs `tool` on the input, a dict of its arguments (or None, for none); its result is the output."""
+
+    tool: BaseTool
+
+    def __init__(self, tool: BaseTool, **fields: Any) -> None:
+        fields.setdefault("name", tool.name)
+        fields.setdefault("description", tool.description or "")
+        super().__init__(**fields, **{"tool": tool})
+
+    @property
+    def starts_nodes(self) -> bool:
+        """No."""
+        return False
+
+    async def _run_impl(self, *, ctx: NodeContext, node_input: Any) -> AsyncGenerator[Any, None]:
+        if node_input is not None and not isinstance(node_input, Mapping):
+            raise TypeError(
+                f"node {self.name!r} runs a tool, so its input must be a dict of the tool's arguments or None, "
+                f"not {type(node_input).__name__}"
+            )
+        ctx.function_call_id = ctx.function_call_id or seam.new_id()
+        result = await self.tool.run_async(args=dict(node_input or {}), tool_context=ctx)
+        if result is not None:
+            yield result

@@ -1,6 +1,134 @@
-"""Another name of modules of `newel.workflow`."""
+"""Workflow: an agent whose steps are the nodes of a graph."""
 
-from newel.workflow.decorator import parallel_worker
-from newel.workflow.workflow import Workflow
+from __future__ import annotations
 
-__all__ = ["Workflow", "parallel_worker"]
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, field_validator
+
+from newel.agents.base_agent import BaseAgent
+from newel.workflow._base_node import BaseNode
+from newel.workflow._errors import NodeInterruptedError
+from newel.workflow._function_node import FunctionNode
+from newel.workflow._graph import Graph
+from newel.workflow._parallel_worker import ParallelWorker
+from newel.workflow.agent_node import AgentNode
+from newel.workflow.context import Run
+from newel.workflow.edges import Edge
+from newel.workflow.graph_run import GraphRun
+from newel.workflow.node_run import NodeRun
+from newel.workflow.root_run import run_root
+from newel.workflow.state_schema import declared
+from newel_kernel import BaseToolset, Event, InvocationContext, StateSchemaError
+
+
+class Workflow(BaseAgent, BaseNode):
+    """Runs the graph of `edges`: Edges, and chains such as ``("START", a, (b, c), join, {"again": a, "done": d})``.
+
+    Nodes are functions, tools, agents, workflows and BaseNodes. What a node gives is the input of those that
+    follow; the output of the last one is the workflow's. At most `max_concurrency` nodes run side by side.
+    """
+
+    is_graph: ClassVar[bool] = True
+
+    name: str = "workflow"
+    rerun_on_resume: bool = True
+    edges: list[Any] = Field(default_factory=list)
+    max_concurrency: int | None = Field(default=None, ge=1)
+    graph: Graph | None = None
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(**fields)
+        self._check_state_schema()
+
+    @field_validator("edges")
+    @classmethod
+    def _edge_items(cls, items: list[Any]) -> list[Any]:
+        for index, item in enumerate(items):
+            if not isinstance(item, (Edge, tuple, list)):
+                raise ValueError(
+                    f"edges[{index}] is {item!r} ({type(item).__name__}); an entry is an Edge or a chain of nodes, "
+                    f"as in ('START', first, second)"
+                )
+        return items
+
+    def model_post_init(self, context: object, /) -> None:
+        """Build the graph and check it."""
+        super().model_post_init(context)
+        if self.graph is None and self.edges:
+            self.graph = Graph.from_edge_items(self.edges)
+        if self.graph is not None:
+            self.graph.validate_graph()
+
+    def _check_state_schema(self) -> None:
+        """Refuse parameters that the state cannot have. After validation, which would make another error of it."""
+        for node in self.graph.nodes if self.graph is not None else ():
+            schema = node.state_schema or self.state_schema
+            if schema is None or not isinstance(node, FunctionNode) or node.parameter_binding != "state":
+                continue
+            for name in node.binding.names:
+                if name not in schema.model_fields:
+                    raise StateSchemaError(
+                        f"parameter {name!r} of node {node.name!r} is not declared in the state schema "
+                        f"{schema.__name__!r}, which declares {declared(schema)}"
+                    )
+
+    def clone(self, update: Any = None) -> Self:
+        """A copy with a graph of its own; `update` sets fields."""
+        changes = dict(update or {})
+        return super().clone({"graph": None, **changes} if "edges" in changes else changes)
+
+    @property
+    def starts_nodes(self) -> bool:
+        """No: its nodes do."""
+        return False
+
+    @property
+    def tools(self) -> list[BaseToolset]:
+        """The toolsets of its agents, which whoever runs it closes at the end."""
+        toolsets: list[BaseToolset] = []
+        for node in self.graph.nodes if self.graph is not None else ():
+            agents = [node.agent] if isinstance(node, AgentNode) else [node] if isinstance(node, Workflow) else []
+            while agents:
+                agent = agents.pop()
+                toolsets += [tool for tool in getattr(agent, "tools", ()) if isinstance(tool, BaseToolset)]
+                agents += agent.sub_agents
+        return toolsets
+
+    def recall_output(self, event: Event, path: str) -> object:
+        """The output that a committed `event` of a node of the graph stands for."""
+        key = event.node_info.path[len(path) + 1 :].split("/")[0]
+        step = self.graph.steps.get(key.rpartition("@")[0]) if self.graph is not None else None
+        return event.output if step is None else step.node.recall_output(event, f"{path}/{key}")
+
+    def _enter(self, parent_context: InvocationContext, *within: Any) -> AsyncGenerator[Event, None]:
+        """As an agent where it has callbacks of its own; else plugins hear of the agents in it, not of the graph."""
+        if self.before_agent_callback is None and self.after_agent_callback is None:
+            ctx = parent_context.for_agent(self)
+            if not ctx.end_invocation:
+                return self._run_async_impl(ctx)
+        return super()._enter(parent_context, *within)
+
+    def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        return run_root(self, ctx)
+
+    async def _events(self, run: Run) -> AsyncGenerator[Event, None]:
+        if self.graph is None:
+            return
+        assert isinstance(run, NodeRun)
+        graph_run = GraphRun(run, self.graph, self.max_concurrency)
+        async with aclosing(graph_run.events(self.fit_input(run.input))) as events:
+            async for event in events:
+                yield event
+        for output in graph_run.outputs:
+            run.give(output)
+        if graph_run.open_questions:
+            run.outcome.interrupts = graph_run.open_questions
+            raise NodeInterruptedError()
+
+
+def parallel_worker(node_like: object, max_concurrency: int | None = None, **fields: Any) -> ParallelWorker:
+    """A node that runs `node_like` on each item of a list."""
+    return ParallelWorker(node_like, max_concurrency=max_concurrency, **fields)

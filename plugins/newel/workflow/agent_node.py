@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from newel.agents.isolated import Outcome, finishes, run_isolated
-from newel.workflow.base_node import BaseNode
+from newel.workflow._base_node import BaseNode
+from newel.workflow.context import Run
 from newel_kernel import BaseAgent, Event, InvocationContext
-
-if TYPE_CHECKING:
-    from newel.workflow.node_run import NodeRun
 
 
 class _Pausing:
@@ -28,7 +26,7 @@ class AgentNode(BaseNode):
     output; so do agents that no model drives.
     """
 
-    agent: Any
+    agent: BaseAgent
 
     def __init__(self, agent: BaseAgent, **fields: Any) -> None:
         mode = getattr(agent, "mode", None)
@@ -54,52 +52,53 @@ class AgentNode(BaseNode):
     def _isolated(self) -> bool:
         return hasattr(self.agent, "mode") and self.agent.mode != "chat"
 
-    def fit_output(self, value: Any) -> Any:
-        """The agent's own schema made it fit."""
+    def fit_output(self, value: object) -> object:
+        """`value`: the agent's own schema has validated it."""
         return value
 
-    def recall_output(self, event: Event, path: str) -> Any:
+    def recall_output(self, event: Event, path: str) -> object:
         """The output that a committed message stands for."""
-        outcome = Outcome(self.agent)
-        outcome.see(event.model_copy())
-        return outcome.value
+        answer = Outcome(self.agent)
+        answer.see(event.model_copy())
+        return answer.value
 
-    async def _events(self, run: NodeRun) -> AsyncGenerator[Event, None]:
-        outcome = Outcome(self.agent)
+    async def _events(self, run: Run) -> AsyncGenerator[Event, None]:
+        answer = Outcome(self.agent)
         async with aclosing(self._running(run)) as events:
             async for event in events:
                 if _is_note(event) and self._is_idle(run, event):
                     continue
                 if not event.node_info.path:
-                    event.node_info.path = run.path
-                if self._isolated and not run.produced:
-                    outcome.see(event)
-                    if outcome.value is not None:
-                        run.output, run.produced = outcome.value, True
-                        event.node_info.output_for = run.output_for
-                elif event.output is not None and not run.produced:
-                    run.output, run.produced = event.output, True
-                    event.node_info.output_for = run.output_for
+                    event.node_info.path = run.place.path
+                if not run.outcome.produced and (output := self._output_of(event, answer)) is not None:
+                    run.outcome.give(output)
+                    event.node_info.output_for = run.place.output_for
                 if not event.partial:
                     self._note(run, event)
                 yield event
-        if self.converses and not run.produced and not run.interrupts:
-            run.interrupts = [run.path]  # it waits for what the user says
+        if self.converses and not run.outcome.produced and not run.outcome.interrupts:
+            run.outcome.ask([run.place.path])  # it waits for what the user says
 
-    def _note(self, run: NodeRun, event: Event) -> None:
+    def _output_of(self, event: Event, answer: Outcome) -> object:
+        if not self._isolated:
+            return event.output
+        answer.see(event)
+        return answer.value
+
+    def _note(self, run: Run, event: Event) -> None:
         """Note what `event` means for the run."""
         run.note_questions(event)
         _answered(run, event)
         if self.converses and self._has_finished(event):
-            run.produced, run.interrupts = True, ()
-        if not run.interrupts and self._is_end(event):
+            run.outcome.finish()
+        if not run.outcome.interrupts and self._is_end(event):
             run.settle()  # so that this event says so
 
-    def _is_idle(self, run: NodeRun, note: Event) -> bool:
+    def _is_idle(self, run: Run, note: Event) -> bool:
         """Whether nobody needs `note`: a task agent's turn is not its end."""
         if self._isolated and not run.tree.resumable:
             return True
-        return self.converses and not run.produced and note.author == self.agent.name
+        return self.converses and not run.outcome.produced and note.author == self.agent.name
 
     def _has_finished(self, event: Event) -> bool:
         return finishes(self.agent, event)
@@ -110,21 +109,22 @@ class AgentNode(BaseNode):
         actions = event.touched_actions
         return actions is not None and bool(actions.end_of_agent) and event.author == self.agent.name
 
-    def _running(self, run: NodeRun) -> AsyncGenerator[Event, None]:
+    def _running(self, run: Run) -> AsyncGenerator[Event, None]:
+        place = run.place
         ctx = run.tree.invocation.model_copy(
-            update={"branch": run.branch, "node_path": run.path, "isolation_scope": run.scope}
+            update={"branch": place.branch, "node_path": place.path, "isolation_scope": place.scope}
         )
         if not self._isolated:
             return _own(self.agent.run_async(ctx), ctx)
         ctx.resumability_config = _Pausing()
         value = self.fit_input(run.input)
-        scope, since = run.scope, run.since
+        scope, since = place.scope, run.since
         if self.converses:
-            around = run.tree.invocation.isolation_scope if run.parent is None else run.parent.scope
-            scope = run.path if scope == around else scope
+            around = run.tree.invocation.isolation_scope if run.parent is None else run.parent.place.scope
+            scope = place.path if scope == around else scope
             # Every invocation has runs of that path: what an earlier one said in the scope is not for this one.
             since = len(ctx.session.events) if since is None else since
-        return run_isolated(self.agent, ctx, value, branch=run.branch, isolation_scope=scope, since=since)
+        return run_isolated(self.agent, ctx, value, branch=place.branch, isolation_scope=scope, since=since)
 
 
 async def _own(events: AsyncGenerator[Event, None], ctx: InvocationContext) -> AsyncGenerator[Event, None]:
@@ -142,8 +142,8 @@ def _is_note(event: Event) -> bool:
     return event.content is None and actions is not None and bool(actions.end_of_agent or actions.agent_state)
 
 
-def _answered(run: NodeRun, event: Event) -> None:
+def _answered(run: Run, event: Event) -> None:
     """A question that the agent's own run answers later is open no more."""
     for response in event.get_function_responses():
-        if response.id in run.answers and response.id in run.interrupts:
-            run.interrupts = [waiting for waiting in run.interrupts if waiting != response.id]
+        if response.id is not None and response.id in run.answers:
+            run.outcome.answer(response.id)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
-_TYPES: dict[str, Callable[[Any], bool]] = {
+#: A JSON schema.
+Schema: TypeAlias = Mapping[str, Any]
+_TYPES: dict[str, Callable[[object], bool]] = {
     "string": lambda value: isinstance(value, str),
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
@@ -15,16 +17,22 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "object": lambda value: isinstance(value, dict),
     "null": lambda value: value is None,
 }
-_SPOKEN: dict[str, Callable[[str], Any]] = {"integer": int, "number": float, "boolean": json.loads, "null": json.loads}
+#: How text spells a value of another type.
+_SPELT: dict[str, Callable[[str], object]] = {
+    "integer": int,
+    "number": float,
+    "boolean": json.loads,
+    "null": json.loads,
+}
 
 
-def answer_value(question: str, response: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Any:
+def answer_value(question: str, response: Mapping[str, object], schema: Schema | None) -> object:
     """The answer in `response`: what its only entry `result` holds (text is read as JSON, if it is), or all of it.
 
     Raises ValueError where `schema`, a JSON schema, does not allow it; text that spells a number or a boolean
     which the schema asks for is taken as that.
     """
-    value: Any = dict(response)
+    value: object = dict(response)
     if response.keys() == {"result"}:
         value = response["result"]
     if isinstance(value, str) and not (schema and schema.get("type") == "string"):
@@ -38,16 +46,14 @@ def answer_value(question: str, response: Mapping[str, Any], schema: Mapping[str
     return fitted
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str) -> object:
     try:
         return json.loads(text)
     except ValueError:
         return text
 
 
-def _fitted(
-    value: Any, schema: Mapping[str, Any], root: Mapping[str, Any], where: str, problems: list[str]
-) -> Any:
+def _fitted(value: object, schema: Schema, root: Schema, where: str, problems: list[str]) -> object:
     """`value` as `schema` allows it; what it does not allow goes to `problems`."""
     schema = _resolved(schema, root)
     options = schema.get("anyOf") or schema.get("any_of") or schema.get("oneOf")
@@ -57,7 +63,7 @@ def _fitted(
     kinds = [kind] if isinstance(kind, str) else list(kind or ())
     kinds = [k.lower() for k in kinds] + (["null"] if schema.get("nullable") else [])
     if kinds and not any(_TYPES.get(k, bool)(value) for k in kinds):
-        value = _spoken(value, kinds, where, problems)
+        value = _read(value, kinds, where, problems)
     allowed = schema.get("enum")
     if allowed is not None and value not in allowed:
         problems.append(f"{where} is {value!r}, not one of {allowed}")
@@ -69,42 +75,41 @@ def _fitted(
     return value
 
 
-def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+def _resolved(schema: Schema, root: Schema) -> Schema:
     reference = schema.get("$ref")
     if isinstance(reference, str) and reference.startswith("#/$defs/"):
-        found: Mapping[str, Any] = root.get("$defs", {}).get(reference[len("#/$defs/") :], {})
-        return found
+        definition: Schema = root.get("$defs", {}).get(reference[len("#/$defs/") :], {})
+        return definition
     return schema
 
 
-def _any_of(
-    value: Any, options: list[Mapping[str, Any]], root: Mapping[str, Any], where: str, problems: list[str]
-) -> Any:
+def _any_of(value: object, options: list[Schema], root: Schema, where: str, problems: list[str]) -> object:
     for option in options:
-        found: list[str] = []
-        fitted = _fitted(value, option, root, where, found)
-        if not found:
+        misfits: list[str] = []
+        fitted = _fitted(value, option, root, where, misfits)
+        if not misfits:
             return fitted
     problems.append(f"{where} is {value!r}, which fits none of the types that are allowed")
     return value
 
 
-def _spoken(value: Any, kinds: list[str], where: str, problems: list[str]) -> Any:
+def _read(value: object, kinds: list[str], where: str, problems: list[str]) -> object:
+    """What `value` spells, where it is the text of something of one of these types."""
     for kind in kinds:
-        if isinstance(value, str) and kind in _SPOKEN:
+        if isinstance(value, str) and kind in _SPELT:
             try:
-                spoken = _SPOKEN[kind](value)
+                read = _SPELT[kind](value)
             except ValueError:
                 continue
-            if _TYPES[kind](spoken):
-                return spoken
+            if _TYPES[kind](read):
+                return read
     problems.append(f"{where} is {value!r}, not of type {' or '.join(kinds)}")
     return value
 
 
 def _object(
-    value: dict[str, Any], schema: Mapping[str, Any], root: Mapping[str, Any], where: str, problems: list[str]
-) -> dict[str, Any]:
+    value: dict[str, object], schema: Schema, root: Schema, where: str, problems: list[str]
+) -> dict[str, object]:
     fitted = dict(value)
     for name in schema.get("required") or ():
         if name not in value:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_type_hints
 
 from newel.workflow.coercion import fit
+from newel.workflow.context import Run
 from newel_kernel import ReadonlyContext
 from newel_types import Content
-
-if TYPE_CHECKING:
-    from newel.workflow.node_run import NodeRun
 
 CONTEXT_NAMES = ("ctx", "tool_context")
 INPUT_NAME = "node_input"
@@ -24,7 +22,7 @@ class Binding:
 
     __slots__ = ("_function", "_name", "_parameters", "_source", "hints", "input_only", "takes_context")
 
-    def __init__(self, function: Callable[..., Any], name: str, source: Source) -> None:
+    def __init__(self, function: Callable[..., object], name: str, source: Source) -> None:
         self._function = function
         self._name = name
         self._source = source
@@ -44,7 +42,7 @@ class Binding:
             and self._parameters[0][1] is None
         )
 
-    def _hint(self, name: str) -> Any:
+    def _hint(self, name: str) -> object:
         """What the parameter takes: ReadonlyContext for the context, None for anything."""
         hint = self.hints.get(name)
         options = get_args(hint) or (hint,)
@@ -59,15 +57,15 @@ class Binding:
         """The parameters that the state (or the fields of the input) may have."""
         return [name for name, hint, _, _ in self._parameters if name != INPUT_NAME and hint is not ReadonlyContext]
 
-    def call(self, run: NodeRun) -> Any:
+    def call(self, run: Run) -> object:
         """Call the function for `run`; ValueError where a value is missing, ValidationError where one does not fit."""
         if self.input_only:
             return self._function(run.input)
-        arguments: list[Any] = []
-        keywords: dict[str, Any] = {}
+        arguments: list[object] = []
+        keywords: dict[str, object] = {}
         for name, hint, default, by_keyword in self._parameters:
             if hint is ReadonlyContext:
-                value: Any = run.context
+                value: object = run.context
             elif name == INPUT_NAME and self._source == "state":
                 value = fit(run.input, hint)
             else:
@@ -78,13 +76,11 @@ class Binding:
                 arguments.append(value)
         return self._function(*arguments, **keywords)
 
-    def _bound(self, run: NodeRun, name: str, hint: Any, default: Any) -> Any:
-        values: Mapping[str, Any] = run.tree.invocation.session.state
+    def _bound(self, run: Run, name: str, hint: object, default: object) -> object:
+        values: Mapping[str, object] = run.tree.invocation.session.state
         if self._source == "node_input":
-            given = run.input
-            if isinstance(given, Content):
-                given = fit(given, dict)
-            values = given if isinstance(given, Mapping) else {}
+            fields = fit(run.input, dict) if isinstance(run.input, Content) else run.input
+            values = fields if isinstance(fields, Mapping) else {}
         value = values.get(name, _MISSING)
         if value is not _MISSING:
             return fit(value, hint)
@@ -96,7 +92,7 @@ class Binding:
         return default
 
 
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+def _hints(function: Callable[..., object]) -> dict[str, object]:
     target = getattr(function, "func", function)  # a functools.partial
     if not hasattr(target, "__annotations__"):
         target = getattr(target, "__call__", target)  # noqa: B004 - its annotations are wanted, not whether it is there

@@ -12,7 +12,7 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from newel_types import ATOMS, Content, Record
 
 
-def fit(value: Any, hint: Any) -> Any:
+def fit(value: object, hint: object) -> object:
     """`value` as `hint` asks, or pydantic's ValidationError. Of a message, its text is taken, and parsed as JSON."""
     if hint is None or hint is Any or value.__class__ is hint:
         return value
@@ -24,7 +24,7 @@ def fit(value: Any, hint: Any) -> Any:
     return adapter.validate_python(value)
 
 
-def _fit_text(message: Content, hint: Any, adapter: TypeAdapter[Any]) -> Any:
+def _fit_text(message: Content, hint: object, adapter: TypeAdapter[object]) -> object:
     text = text_of(message)
     if str in _options(hint):
         return text
@@ -34,19 +34,19 @@ def _fit_text(message: Content, hint: Any, adapter: TypeAdapter[Any]) -> Any:
         return adapter.validate_python(text)  # the better error, for a text that is no JSON
 
 
-def _options(hint: Any) -> tuple[Any, ...]:
+def _options(hint: object) -> tuple[object, ...]:
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 
-def _adapter(hint: Any) -> TypeAdapter[Any] | None:
+def _adapter(hint: object) -> TypeAdapter[object] | None:
     try:
-        return _known(hint)
+        return _hashed_adapter(hint)
     except TypeError:  # not hashable: a JSON schema
         return None
 
 
 @lru_cache(maxsize=1024)
-def _known(hint: Any) -> TypeAdapter[Any] | None:
+def _hashed_adapter(hint: Any) -> TypeAdapter[object] | None:
     if isinstance(hint, (dict, str)) or not (isinstance(hint, type) or get_origin(hint) is not None):
         return None
     try:
@@ -78,6 +78,6 @@ def plain(value: Any) -> Any:
     return value
 
 
-def fit_plain(value: Any, schema: Any) -> Any:
+def fit_plain(value: object, schema: object) -> object:
     """`value` validated by `schema` and as plain data; as it is where there is no schema."""
     return value if schema is None else plain(fit(value, schema))

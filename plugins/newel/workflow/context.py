@@ -1,69 +1,135 @@
-"""NodeContext: what the code of a graph node gets."""
+"""NodeContext: what the code of a graph node gets; and Run, the run that stands behind it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, Unpack
 
 from newel.agents.context import Context
 from newel.events.request_input import RequestInput
-from newel.workflow.child_runs import child_output, start_child
+from newel.workflow._errors import DynamicNodeFailError, NodeInterruptedError
+from newel.workflow.children import Child
 from newel.workflow.coercion import text_of
-from newel.workflow.errors import NodeInterruptedError
-from newel.workflow.state_schema import CheckedState
-from newel_kernel import State
+from newel.workflow.outcome import Outcome
+from newel.workflow.place import Place, Placement
+from newel.workflow.state_schema import CheckedState, Schema
+from newel.workflow.tree import Tree
+from newel_kernel import Event, State
 from newel_types import Content
 
-if TYPE_CHECKING:
-    from newel.workflow.base_node import BaseNode
-    from newel.workflow.node_run import NodeRun
+
+class AnyNode(Protocol):
+    """What every node tells of itself."""
+
+    name: str
+    description: str
+    rerun_on_resume: bool
+
+
+class Run(Protocol):
+    """One run of a node, as the node and its code see it."""
+
+    place: Place
+    outcome: Outcome
+    tree: Tree
+    input: object
+    state_schema: Schema | None
+    #: The answers to its questions, where it runs again with them.
+    answers: Mapping[str, object]
+    #: The session's index of its first event, where it ran before.
+    since: int | None
+    #: The number of this attempt, from 1.
+    attempt: int
+    #: Why it failed for good.
+    failure: DynamicNodeFailError | None
+
+    @property
+    def node(self) -> AnyNode:
+        """The node."""
+
+    @property
+    def parent(self) -> Run | None:
+        """The run that this one is part of."""
+
+    @property
+    def context(self) -> NodeContext:
+        """What the node's code sees of this run."""
+
+    def give(self, value: object) -> None:
+        """Note the output; ValueError where there is one."""
+
+    def take(self, item: object) -> Event | None:
+        """The event that something yielded by the node becomes, ready to be committed; None where it is nothing."""
+
+    def stamp(self, event: Event) -> Event:
+        """`event`, which the node made, with its place in the graph; what it means for the run is noted."""
+
+    def writes_event(self) -> Event | None:
+        """An event of what was written and not sent yet, or None."""
+
+    def note_questions(self, event: Event) -> None:
+        """Note what `event` asks of the outside."""
+
+    def settle(self) -> None:
+        """Note in the checkpoint that the run is over, unless questions are open."""
+
+    def start_child(
+        self, node: object, node_input: object, *, run_id: str | None = None, **placement: Unpack[Placement]
+    ) -> ChildRun:
+        """A run of a node within this one, under way; one whose outcome the journal has is not run again."""
+
+
+class ChildRun(Child, Protocol):
+    """A run that code started, as it sees it."""
+
+    async def result(self) -> object:
+        """The output, once it is over, or what it raised; NodeInterruptedError where it waits for an answer."""
 
 
 class NodeContext(Context):
     """The context of a node's run: its input, its output and route, other nodes to run, and what every context has."""
 
-    __slots__ = ("_asked", "_run")
+    __slots__ = ("_questions", "_run")
 
-    def __init__(self, run: NodeRun) -> None:
+    def __init__(self, run: Run) -> None:
         shared = run.tree.invocation
-        own = shared if run.branch == shared.branch else shared.model_copy(update={"branch": run.branch})
+        own = shared if run.place.branch == shared.branch else shared.model_copy(update={"branch": run.place.branch})
         super().__init__(own)
         self._run = run
-        self._asked = 0
+        self._questions = 0
 
     @property
-    def node(self) -> BaseNode:
+    def node(self) -> AnyNode:
         """The node."""
         return self._run.node
 
     @property
     def node_input(self) -> Any:
-        """What the node was given; of the user's message, its text where that is all of it."""
-        given = self._run.input
-        if isinstance(given, Content) and all(part.text is not None for part in given.parts or ()):
-            return text_of(given)
-        return given
+        """The node's input; of the user's message, its text where that is all of it."""
+        value = self._run.input
+        if isinstance(value, Content) and all(part.text is not None for part in value.parts or ()):
+            return text_of(value)
+        return value
 
     @property
     def output(self) -> Any:
         """The node's output; set it once, or return it, or yield it."""
-        return self._run.output
+        return self._run.outcome.output
 
     @output.setter
     def output(self, value: Any) -> None:
-        self._run.set_output(value)
-        self._run.unsent_output = True
+        self._run.give(value)
+        self._run.outcome.unsent_output = True
 
     @property
     def route(self) -> Any:
         """The route (a bool, an int, a string) or routes (a list) that the graph follows from here."""
-        return self._run.route
+        return self._run.outcome.route
 
     @route.setter
     def route(self, value: Any) -> None:
-        self._run.route = value
-        self._run.unsent_route = value is not None
+        self._run.outcome.set_route(value)
 
     def emit_route(self, route: Any) -> None:
         """Set the route."""
@@ -85,7 +151,7 @@ class NodeContext(Context):
     @property
     def interrupt_ids(self) -> set[str]:
         """The questions that this run has asked."""
-        return set(self._run.interrupts)
+        return set(self._run.outcome.interrupts)
 
     def interrupt(
         self, message: str | RequestInput | None = None, *, interrupt_id: str | None = None, payload: Any = None,
@@ -96,13 +162,15 @@ class NodeContext(Context):
         Until then it raises NodeInterruptedError, which ends the run. A node that is not run again on resume has
         the answer as its output.
         """
-        self._asked += 1
+        self._questions += 1
         if isinstance(message, RequestInput):
             request = message
         else:
-            given = {} if interrupt_id is None else {"interrupt_id": interrupt_id}
-            given = given or {"interrupt_id": f"{self.node_path}:{self._asked}:{self.invocation_id}"}
-            request = RequestInput(message=message, payload=payload, response_schema=response_schema, **given)
+            if interrupt_id is None:
+                interrupt_id = f"{self.node_path}:{self._questions}:{self.invocation_id}"
+            request = RequestInput(
+                interrupt_id=interrupt_id, message=message, payload=payload, response_schema=response_schema
+            )
         if request.interrupt_id in self._run.answers:
             return self._run.answers[request.interrupt_id]
         raise NodeInterruptedError(request)
@@ -113,7 +181,7 @@ class NodeContext(Context):
     ) -> Any:  # fmt: skip
         """Run a node, a function, a tool, an agent or a graph from this one's code, and give its output.
 
-        `run_id` names the run, so that it is known again when this node runs again after an interruption; without
+        `run_id` names the run, so that it is recognised when this node runs again after an interruption; without
         one it is counted by the node's name. `use_as_output`: its output is this node's too. `use_sub_branch`: on a
         branch of its own, which runs side by side need. A failure raises DynamicNodeFailError.
         """
@@ -122,11 +190,11 @@ class NodeContext(Context):
                 f"node {self.node_path} runs nodes from its code, so it needs rerun_on_resume=True: where one of them "
                 f"waits for an answer, this one runs again to get it"
             )
-        child = start_child(
-            self._run, node, node_input, run_id=run_id, use_as_output=use_as_output, use_sub_branch=use_sub_branch,
+        child = self._run.start_child(
+            node, node_input, run_id=run_id, use_as_output=use_as_output, use_sub_branch=use_sub_branch,
             branch=override_branch, scope=override_isolation_scope,
         )  # fmt: skip
-        return await child_output(self._run, child)
+        return await child.result()
 
     @property
     def attempt_count(self) -> int:
@@ -136,32 +204,32 @@ class NodeContext(Context):
     @property
     def node_path(self) -> str:
         """Where in the graph this run is: ``workflow@1/node@2``."""
-        return self._run.path
+        return self._run.place.path
 
     @property
     def run_id(self) -> str:
         """Which run of its node this is."""
-        return self._run.run_id
+        return self._run.place.run_id
 
     @property
     def event_author(self) -> str:
         """The author of the node's events."""
-        return self._run.author
+        return self._run.place.author
 
     @property
     def agent_name(self) -> str:
         """The name that the node's events bear."""
-        return self._run.author
+        return self._run.place.author
 
     @property
     def branch(self) -> str | None:
         """The branch of the node's events."""
-        return self._run.branch
+        return self._run.place.branch
 
     @property
     def isolation_scope(self) -> str | None:
         """The scope of the node's events."""
-        return self._run.scope
+        return self._run.place.scope
 
     @property
     def parent_ctx(self) -> NodeContext | None:
@@ -171,9 +239,11 @@ class NodeContext(Context):
     @property
     def error(self) -> Exception | None:
         """Why the run failed for good, or None."""
-        return self._run.error
+        failure = self._run.failure
+        return None if failure is None else failure.error
 
     @property
     def error_node_path(self) -> str:
         """Where it failed: the path of this node, or of one that it ran; empty where it did not."""
-        return self._run.error_path or ""
+        failure = self._run.failure
+        return "" if failure is None else failure.error_node_path

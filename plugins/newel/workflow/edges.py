@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from newel.workflow.base_node import BaseNode
-from newel.workflow.building import build_node
+from newel.workflow._base_node import BaseNode
+from newel.workflow.factory import build_node
 
 #: The route of an edge that is followed where no other route of its node was.
 DEFAULT_ROUTE = "__DEFAULT__"
@@ -23,18 +23,18 @@ class Edge(BaseModel):
 
     from_node: Any
     to_node: Any
-    route: Any = None
+    route: object = None
 
     @field_validator("from_node", "to_node")
     @classmethod
-    def _node_like(cls, value: Any) -> Any:
+    def _node_like(cls, value: object) -> object:
         if isinstance(value, BaseNode) or callable(value) or hasattr(value, "name") or value == "START":
             return value
         raise ValueError(f"{value!r} ({type(value).__name__}) cannot be a node")
 
     @field_validator("route")
     @classmethod
-    def _routes(cls, value: Any) -> Any:
+    def _routes(cls, value: object) -> object:
         if isinstance(value, (tuple, set)):
             value = list(value)
         for route in value if isinstance(value, list) else [value]:
@@ -49,10 +49,10 @@ class EdgeReader:
     """Reads edge items; the same object in several of them is the same node."""
 
     def __init__(self) -> None:
-        self._nodes: dict[Any, tuple[Any, BaseNode]] = {}
+        self._nodes: dict[object, tuple[object, BaseNode]] = {}
         self.edges: list[Edge] = []
 
-    def read(self, item: Any) -> None:
+    def read(self, item: object) -> None:
         """Take in an Edge, or a chain: a tuple of nodes, of tuples of nodes, and of maps from routes to them."""
         if isinstance(item, Edge):
             self._add(self.node(item.from_node), self.node(item.to_node), item.route)
@@ -61,16 +61,16 @@ class EdgeReader:
         else:
             raise ValueError(f"Invalid edge type: {type(item)}")
 
-    def node(self, node_like: Any) -> BaseNode:
+    def node(self, node_like: object) -> BaseNode:
         """The node of an entry."""
         key = (node_like.__self__, node_like.__func__) if inspect.ismethod(node_like) else node_like
         identity = tuple(map(id, key)) if isinstance(key, tuple) else id(key)
-        known = self._nodes.get(identity)
-        if known is None:
-            known = self._nodes[identity] = (key, build_node(node_like))  # keeps the key: its id stays its own
-        return known[1]
+        entry = self._nodes.get(identity)
+        if entry is None:
+            entry = self._nodes[identity] = (key, build_node(node_like))  # keeps the key: its id stays its own
+        return entry[1]
 
-    def _read_chain(self, chain: Sequence[Any]) -> None:
+    def _read_chain(self, chain: Sequence[object]) -> None:
         before: list[BaseNode] = []
         map_before = False
         for entry in chain:
@@ -90,7 +90,9 @@ class EdgeReader:
                     self._add(source, target, None)
             before = group
 
-    def _read_map(self, before: list[BaseNode], routes: Mapping[Any, Any], chain: Sequence[Any]) -> list[BaseNode]:
+    def _read_map(
+        self, before: list[BaseNode], routes: Mapping[object, object], chain: Sequence[object]
+    ) -> list[BaseNode]:
         if not routes:
             raise ValueError(f"a routing map in the chain {shown(chain)} is empty: name at least one route")
         targets: list[BaseNode] = []
@@ -103,16 +105,16 @@ class EdgeReader:
                     self._add(source, target, route)
         return targets
 
-    def _add(self, source: BaseNode, target: BaseNode, route: Any) -> None:
+    def _add(self, source: BaseNode, target: BaseNode, route: object) -> None:
         self.edges.append(Edge(from_node=source, to_node=target, route=route))
 
 
-def shown(entries: Iterable[Any]) -> str:
+def shown(entries: Iterable[object]) -> str:
     """The entries of a chain, by name."""
     return f"({', '.join(_name(entry) for entry in entries)})"
 
 
-def _name(entry: Any) -> str:
+def _name(entry: object) -> str:
     if isinstance(entry, tuple):
         return shown(entry)
     if isinstance(entry, Mapping):

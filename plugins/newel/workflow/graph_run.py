@@ -8,147 +8,65 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections import deque
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import Any
 
-from newel.workflow.base_node import START_NAME
-from newel.workflow.function_node import FunctionNode
-from newel.workflow.graph import Graph, Step
-from newel.workflow.joining import Joins
-from newel.workflow.meeting import Meeting, committed
-from newel.workflow.node_run import NodeRun
-from newel.workflow.performing import await_call, conclusion, perform
-from newel.workflow.recalling import recall
+from newel.events.request_input import RequestInput
+from newel.workflow._errors import NodeInterruptedError
+from newel.workflow._graph import Graph
+from newel.workflow.agenda import Agenda
+from newel.workflow.meeting import PRODUCED, Handover, Meeting, committed
+from newel.workflow.node_run import NodeRun, Stop
+from newel.workflow.outputs import Held, Outputs
+from newel.workflow.step import Step
 from newel_kernel import Event, current_operation
 from newel_types import ATOMS
 
 Events = AsyncGenerator[Event, None]
-#: Events that wait until it is certain that they hold the graph's only output, and how their producer goes on.
-Held = tuple[list[Event], NodeRun | None, Any]
 _NOTHING: list[Event] = []
 
 
 class GraphRun:
     """One run of `graph` as the node run `run`."""
 
+    __slots__ = ("_agenda", "_limit", "_meeting", "_observed", "_outputs", "_run", "_tasks")
+
     def __init__(self, run: NodeRun, graph: Graph, max_concurrency: int | None) -> None:
-        self.run = run
-        self.steps = graph.steps
-        self.limit = max_concurrency
-        self.meeting = Meeting()
-        self.ready: deque[NodeRun] = deque()
-        self.tasks: dict[asyncio.Task[None], NodeRun] = {}
-        self.counts: dict[str, int] = {}
-        self.joins = Joins()
-        #: Nodes that run or wait for an answer, and the runs that wait for them: a node does one thing at a time.
-        self.busy: set[str] = set()
-        self.later: dict[str, deque[NodeRun]] = {}
-        self.open: list[str] = []
-        self.outputs: dict[str, Any] = {}
-        self.held: list[Held] = []
-        #: How many of the tasks wait for theirs to be let go.
-        self.kept = 0
-        self.checked = len(graph.terminal_names) > 1
+        self._run = run
+        self._limit = max_concurrency
+        self._meeting = Meeting()
+        self._outputs = Outputs(run.node.name, run.place, several=len(graph.terminal_names) > 1)
+        self._agenda = Agenda(run, graph, self._meeting, self._outputs)
+        self._tasks: dict[asyncio.Task[object], NodeRun] = {}
         #: Whether every run is to be an operation that plugins hear of.
-        self.observed = current_operation.get() is not None
+        self._observed = current_operation.get() is not None
 
-    # What is to run.
+    @property
+    def outputs(self) -> Sequence[object]:
+        """The graph's output, where it has one."""
+        return list(self._outputs.by_name.values())
 
-    def start(self, node_input: Any) -> None:
-        """Trigger the first nodes; then do over what the journal knows to be done."""
-        self._follow(self.steps[START_NAME], node_input, None, self.run.branch)
-        journal = self.run.tree.journal
-        if journal is not None:
-            self._replay(journal.ended.get(self.run.path, {}))
+    @property
+    def open_questions(self) -> list[str]:
+        """The ids of the questions that the graph waits for."""
+        return self._agenda.open_questions
 
-    def _replay(self, ended: dict[str, None]) -> None:
-        """Bring the graph to where the journal left it, in the order in which its runs ended then."""
-        waiting: dict[str, NodeRun] = {}
-        for path in ended:
-            while self.ready:
-                run = self.ready.popleft()
-                waiting[run.path] = run
-            known = waiting.pop(path, None)
-            if known is not None and recall(known):
-                self._complete(known)
-        self.ready.extendleft(reversed(waiting.values()))
-        left: list[NodeRun] = []
-        while self.ready:
-            run = self.ready.popleft()
-            if recall(run):
-                self._recalled(run)
-            else:
-                left.append(run)
-        self.ready.extend(left)
-
-    def _recalled(self, run: NodeRun) -> list[Event]:
-        """Take over a run whose outcome the journal had."""
-        self._complete(run)
-        return _NOTHING
-
-    def _follow(self, step: Step, output: Any, route: Any, branch: str | None) -> None:
-        """Trigger what follows a node; several get a sub-branch each."""
-        targets = step.following(route)
-        several = len(targets) > 1
-        for target in targets:
-            if not target.node.joins:
-                self.ready.append(self._new_run(target, output, branch, several))
-                continue
-            joined = self.joins.arrive(target, step.name, output, branch)
-            if joined is not None:
-                self.ready.append(self._new_run(target, *joined, False))
-
-    def _new_run(self, step: Step, node_input: Any, branch: str | None, sub_branch: bool) -> NodeRun:
-        own = self.run
-        count = self.counts[step.name] = self.counts.get(step.name, 0) + 1
-        run = NodeRun(step.node, str(count), own, own.tree, self.meeting, node_input, branch)
-        if sub_branch:
-            run.branch = f"{branch}.{run.key}" if branch else run.key
-        if step.terminal:
-            run.ends(own)
-        elif own.tree.journal is not None:
-            run.chooses = step.chooses
-        return run
-
-    def _complete(self, run: NodeRun) -> None:
-        """Note the end of a run, and trigger what follows."""
-        name = run.node.name
-        if run.interrupts:
-            self.busy.add(name)
-            self.open.extend(run.interrupts)
-            return
-        run.settle()
-        self.busy.discard(name)
-        if self.later and (later := self.later.get(name)):
-            self.ready.append(later.popleft())
-        if run.output is None and run.node.wait_for_output:
-            return
-        if not run.terminal:
-            self._follow(self.steps[name], run.output, run.route, run.branch)
-        elif run.produced:
-            self.outputs[name] = run.output
-            if len(self.outputs) > 1:
-                raise self._too_many(self.outputs)
-
-    # Running it.
-
-    async def events(self) -> Events:
+    async def events(self, node_input: object) -> Events:
         """The events of the nodes, in the order in which they come."""
-        tree = self.run.tree
+        agenda, outputs, checkpoint = self._agenda, self._outputs, self._run.tree.checkpoint
+        agenda.start(node_input)
         try:
             while True:
-                running = len(self.tasks) - self.kept
-                if self.ready and (self.limit is None or running < self.limit):
-                    run = self.ready.popleft()
-                    steps = self._begin(self.steps[run.node.name], run)
+                running = len(self._tasks) - outputs.waiting
+                if agenda.ready and (self._limit is None or running < self._limit):
+                    run = agenda.ready.popleft()
+                    steps = self._begin(run)
                     if steps is None:
-                        await await_call(run, self.steps[run.node.name].call)
-                        steps = self._conclude(run)
+                        step = agenda.steps[run.node.name]
+                        steps = self._conclude(step, run, await run.call(step.call))
                 elif running:
-                    steps = self._arrived(*await self.meeting.next())
-                elif self.held:
+                    steps = self._arrived(await self._meeting.next())
+                elif outputs.held:
                     steps = self._release()
                 else:
                     return
@@ -158,162 +76,149 @@ class GraphRun:
                     continue
                 async with aclosing(steps) as events:
                     async for event in events:
-                        if tree.checkpoint:
-                            tree.pin(event)
+                        if checkpoint.ended:
+                            checkpoint.pin(event)
                         yield event
         finally:
-            await self.meeting.close()
+            await self._meeting.close()
 
-    def _begin(self, step: Step, run: NodeRun) -> list[Event] | Events | None:
+    def _begin(self, run: NodeRun) -> list[Event] | Events | None:
         """Start a run; the events that it will have. None: its function is to be awaited here."""
-        if step.name in self.busy:
-            self.later.setdefault(step.name, deque()).append(run)
+        agenda = self._agenda
+        step = agenda.steps[run.node.name]
+        if step.name in agenda.busy:
+            agenda.hold_up(run)
             return _NOTHING
-        if self.run.tree.journal is not None and recall(run):
-            return self._recalled(run)
-        if step.in_place and not self.observed:
+        if run.tree.journal is not None and agenda.recall(run):
+            agenda.complete(run)
+            return _NOTHING
+        if step.in_place and not self._observed:
             return self._call(step, run)
-        self.busy.add(step.name)
-        awaitable = step.awaitable and not self.observed
-        if self.ready or self.tasks or step.starts_nodes:
-            work = await_call(run, step.call) if awaitable else self.meeting.produce(perform(run))
-            self.tasks[self.meeting.start(work)] = run
+        agenda.busy.add(step.name)
+        awaitable = step.awaitable and not self._observed
+        if agenda.ready or self._tasks or step.starts_nodes:
+            if awaitable:
+                self._tasks[self._meeting.start(run.call(step.call))] = run
+            else:
+                self._tasks[self._meeting.start(self._meeting.produce(run.events()))] = run
             return _NOTHING
-        return None if awaitable else self._perform(run)
+        return None if awaitable else self._alone(run)
+
+    # Functions that are called here.
 
     def _call(self, step: Step, run: NodeRun) -> list[Event] | Events:
         """Run a function in place."""
         try:
-            run.pending = result = step.call(run)
+            result = step.call(run)
+        except NodeInterruptedError as interrupted:
+            result = Stop(question=interrupted.request)
         except Exception as error:  # noqa: BLE001 - the border to a node's code
-            run.failure = error
-        else:
-            if result.__class__ not in ATOMS and inspect.isawaitable(result):
-                self.busy.add(step.name)
-                self.tasks[self.meeting.start(await_call(run, lambda _: result))] = run
-                return _NOTHING
-        return self._conclude(run)
-
-    def _conclude(self, run: NodeRun) -> list[Event] | Events:
-        """The events of a function that was called."""
-        node = run.node
-        run.called = False
-        if run.failure is None:
-            try:
-                assert isinstance(node, FunctionNode)
-                event = node.outcome(run, run.pending) or run.writes_event()
-                events = [] if event is None else [event]
-                if run.unsent_output or run.unsent_route or run.question or run.children or run.context_made:
-                    events += conclusion(run)
-            except Exception as error:  # noqa: BLE001 - likewise: what it gave does not fit
-                run.failure = error
-        if run.failure is not None:
-            return self._failed(run, run.failure)
-        if self.checked and run.terminal and run.produced and self._contested(0):
-            self._hold(events, run)
+            return self._failed(run, error)
+        if result.__class__ not in ATOMS and inspect.isawaitable(result):
+            self._agenda.busy.add(step.name)
+            self._tasks[self._meeting.start(run.call(lambda _: result))] = run
             return _NOTHING
-        self._complete(run)
-        return self._pinned(events, run)
+        return self._conclude(step, run, result)
+
+    def _conclude(self, step: Step, run: NodeRun, result: object) -> list[Event] | Events:
+        """The events of a function that was called: of its result, or its Stop."""
+        question: RequestInput | None = None
+        if isinstance(result, Stop):
+            if result.failure is not None:
+                return self._failed(run, result.failure)
+            question, result = result.question, None
+        try:
+            event = step.event_of(run, result) or run.writes_event()
+            events = [] if event is None else [event]
+            if run.context_made is not None or question is not None:
+                events += run.conclusion(question)
+        except Exception as error:  # noqa: BLE001 - likewise: what it gave does not fit
+            return self._failed(run, error)
+        if self._outputs.several and run.place.terminal and run.outcome.produced and self._contested(0):
+            self._outputs.hold(Held(events, run=run))
+            return _NOTHING
+        self._agenda.complete(run)
+        return self._pinned(events)
 
     def _failed(self, run: NodeRun, failure: Exception) -> list[Event] | Events:
         """What follows a first attempt that failed: perhaps others, beside which the other runs go on."""
-        self.busy.add(run.node.name)
-        retry = run.node.retry_config
-        again = retry is not None and retry.delay(failure, run.attempt) is not None
-        alone = not self.tasks
-        if alone and not (again and (self.ready or self.steps[run.node.name].starts_nodes)):
-            return self._perform(run, failure)
-        self.tasks[self.meeting.start(self.meeting.produce(perform(run, failure)))] = run
+        self._agenda.busy.add(run.node.name)
+        again = run.retry_delay(failure) is not None
+        alone = not self._tasks
+        if alone and not (again and (self._agenda.ready or self._agenda.steps[run.node.name].starts_nodes)):
+            return self._alone(run, failure)
+        self._tasks[self._meeting.start(self._meeting.produce(run.events(failure)))] = run
         return self._first_arrival() if alone else _NOTHING
 
     async def _first_arrival(self) -> Events:
         """The error of the only task, before the runs that are ready start beside its next attempt."""
-        event, future = await self.meeting.next()
-        if event is not None:
-            yield event
-            committed(future)
+        arrival = await self._meeting.next()
+        if isinstance(arrival, tuple):
+            yield arrival[0]
+            committed(arrival[1])
 
-    async def _perform(self, run: NodeRun, failure: Exception | None = None) -> Events:
+    # Other runs.
+
+    async def _alone(self, run: NodeRun, failure: Exception | None = None) -> Events:
         """The events of a run that nothing runs beside."""
-        async with aclosing(perform(run, failure)) as events:
+        async with aclosing(run.events(failure)) as events:
             async for event in events:
-                if self.outputs.keys() - {run.node.name} and self._is_output(event):
-                    raise self._too_many({*self.outputs, run.node.name})
+                self._outputs.check(run.node.name, event)
                 yield event
-        self._complete(run)
+        self._agenda.complete(run)
         for event in self._silent(run):
             yield event
 
-    def _pinned(self, events: list[Event], run: NodeRun) -> list[Event]:
+    def _arrived(self, arrival: Handover | asyncio.Task[object]) -> list[Event] | Events:
+        """Take what arrived: an event of a run in a task, or its end."""
+        if not isinstance(arrival, tuple):
+            run = self._tasks.pop(arrival)
+            result = arrival.result()
+            if result is not PRODUCED:
+                return self._conclude(self._agenda.steps[run.node.name], run, result)
+            self._agenda.complete(run)
+            return self._silent(run)
+        event, future = arrival
+        if self._outputs.several and self._outputs.holds(event) and self._contested(1):
+            self._outputs.hold(Held([event], committed=future))
+            return _NOTHING
+        return self._handed_over(event, future)
+
+    @staticmethod
+    async def _handed_over(event: Event, future: asyncio.Future[None]) -> Events:
+        yield event
+        committed(future)
+
+    def _pinned(self, events: list[Event]) -> list[Event]:
         """`events` of a run that is over, the last of them with the checkpoint.
 
         In a resumable app, a run without any is noted at once: what it did must not be done again.
         """
-        tree = self.run.tree
+        tree = self._run.tree
         if events:
-            if tree.checkpoint:
-                tree.pin(events[-1])
-        elif tree.silent and tree.resumable:
-            return [tree.checkpoint_event(self.run)]
+            if tree.checkpoint.ended:
+                tree.checkpoint.pin(events[-1])
+        elif tree.checkpoint.silent and tree.resumable:
+            return [tree.checkpoint_event(self._run.place)]
         return events
 
     def _silent(self, run: NodeRun) -> list[Event]:
-        return _NOTHING if run.produced else self._pinned([], run)
-
-    def _arrived(self, event: Event | None, ended: Any) -> list[Event] | Events:
-        """Take what arrived: an event of a run in a task, or its end."""
-        if event is None:
-            run = self.tasks.pop(ended)
-            ended.result()
-            if run.called:
-                return self._conclude(run)
-            self._complete(run)
-            return self._silent(run)
-        if self.checked and self._is_output(event) and self._contested(1):
-            self._hold([event], None, ended)
-            return _NOTHING
-        return self._handed_over(event, ended)
-
-    @staticmethod
-    async def _handed_over(event: Event, future: Any) -> Events:
-        yield event
-        committed(future)
+        return _NOTHING if run.outcome.produced else self._pinned([])
 
     # A graph has one output.
 
-    def _is_output(self, event: Event) -> bool:
-        return not event.partial and self.run.path in (event.node_info.output_for or ())
-
     def _contested(self, tasks: int) -> bool:
         """Whether another output came or may come, where as many `tasks` are those of the one at hand."""
-        return bool(self.outputs or self.held or self.ready or len(self.tasks) > tasks)
-
-    def _too_many(self, names: Iterable[str]) -> ValueError:
-        return ValueError(
-            f"workflow {self.run.node.name!r}: the terminal nodes {sorted(names)} each gave an output, "
-            f"and a workflow has one at most: join them, or let only one give an output"
-        )
-
-    def _hold(self, events: list[Event], run: NodeRun | None, future: Any = None) -> None:
-        """Keep an output back while others may come: two are refused before either is committed."""
-        self.held.append((events, run, future))
-        self.kept += future is not None
-        names = set(self.outputs)
-        prefix = len(self.run.path) + 1
-        outputs = [event for waiting, _, _ in self.held for event in waiting if self._is_output(event)]
-        names.update(event.node_info.path[prefix:].split("/")[0].rpartition("@")[0] for event in outputs)
-        if len(names) > 1:
-            raise self._too_many(names)
+        outputs = self._outputs
+        return bool(outputs.by_name or outputs.held or self._agenda.ready or len(self._tasks) > tasks)
 
     async def _release(self) -> Events:
         """Let go of the outputs that were held, now that no other can come."""
-        held, self.held = self.held, []
-        for events, run, future in held:
-            if run is not None:
-                self._complete(run)
-                events = self._pinned(events, run)
+        for held in self._outputs.release():
+            events = held.events
+            if held.run is not None:
+                self._agenda.complete(held.run)
+                events = self._pinned(events)
             for event in events:
                 yield event
-            if future is not None:
-                self.kept -= 1
-                committed(future)
+            self._outputs.let_go(held)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
+from newel.workflow.answers import Schema
 from newel_kernel import Event, InvocationContext
 from newel_types import Content
 
@@ -14,17 +14,17 @@ _NOTE = "newel.workflow.journal"
 class Record:
     """What the events of one run tell. Indices are those of the session's events."""
 
-    __slots__ = ("first", "last", "output_event", "questions", "route", "said", "scopes")
+    __slots__ = ("first", "last", "message", "output_event", "questions", "route", "scopes")
 
     def __init__(self, first: int) -> None:
         self.first = first
         self.last = first
         self.output_event: Event | None = None
-        self.route: Any = None
+        self.route: object = None
         #: The ids of the questions asked, each with the schema of its answer.
-        self.questions: dict[str, dict[str, Any] | None] = {}
+        self.questions: dict[str, Schema | None] = {}
         #: The latest event with content, and the scopes that the run and those in it talk in.
-        self.said: Event | None = None
+        self.message: Event | None = None
         self.scopes: set[str | None] = set()
 
 
@@ -34,7 +34,7 @@ class Journal:
     def __init__(self) -> None:
         self.records: dict[str, Record] = {}
         #: The answers to each question, in order, each with the index of its event.
-        self.answers: dict[str, list[tuple[dict[str, Any], int]]] = {}
+        self.answers: dict[str, list[tuple[Mapping[str, object], int]]] = {}
         #: The index of the user's latest message in each isolation scope.
         self.messages: dict[str | None, int] = {}
         #: The paths of the runs that ended, in order, by their parent's path.
@@ -54,7 +54,7 @@ class Journal:
         record.last = index
         record.scopes.add(event.isolation_scope)
         if event.content is not None:
-            record.said = event
+            record.message = event
         if event.error_code and event.content is None:
             record.output_event = None  # of a failed attempt
         if event.output is not None or info.message_as_output:
@@ -85,7 +85,7 @@ class Journal:
             if self.message is None:
                 self.message = event.content
 
-    def _read_ended(self, nodes: dict[str, Any] | None) -> None:
+    def _read_ended(self, nodes: Iterable[str] | None) -> None:
         for path in nodes or ():
             self.ended.setdefault(path.rpartition("/")[0], {})[path] = None
 
@@ -144,13 +144,13 @@ def _read(ctx: InvocationContext) -> Journal | None:
 def _indices(events: Sequence[Event], invocation_id: str) -> list[int]:
     """Where the invocation's events are, from the latest to the message that started it."""
     # What the user said to a node in between, in a scope, looks like the message that starts one.
-    found: list[int] = []
+    indices: list[int] = []
     for index in range(len(events) - 1, -1, -1):
         event = events[index]
         if event.invocation_id != invocation_id:
             continue
-        found.append(index)
+        indices.append(index)
         opening = event.author == "user" and event.isolation_scope is None and not event.get_function_responses()
         if opening and (index == 0 or events[index - 1].invocation_id != invocation_id):
             break
-    return found
+    return indices

@@ -9,12 +9,15 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
-from typing import Any
+from typing import TypeVar
 
 from newel_kernel import Event, seam
 
-#: An event and what to settle once it is committed; or None and the task that ended.
-Arrival = tuple[Event | None, Any]
+T = TypeVar("T")
+#: What `Meeting.produce` returns, and nothing else does.
+PRODUCED = object()
+#: An event, and what its producer waits for.
+Handover = tuple[Event, asyncio.Future[None]]
 
 
 class Meeting:
@@ -23,26 +26,28 @@ class Meeting:
     __slots__ = ("_arrived", "arrivals", "closed", "tasks")
 
     def __init__(self) -> None:
-        self.arrivals: deque[Arrival] = deque()
-        self.tasks: set[asyncio.Task[Any]] = set()
+        self.arrivals: deque[Handover | asyncio.Task[object]] = deque()
+        self.tasks: set[asyncio.Task[object]] = set()
         self._arrived: asyncio.Future[None] | None = None
         self.closed = False
 
-    def spawn(self, work: Coroutine[Any, Any, None], ended: Callable[[Any], None] | None = None) -> asyncio.Task[None]:
+    def spawn(
+        self, work: Coroutine[object, object, T], ended: Callable[[asyncio.Task[T]], None] | None = None
+    ) -> asyncio.Task[T]:
         """Run `work` as a task of this meeting; `ended` is called with it afterwards."""
-        task: asyncio.Task[None] = seam.spawn(work)
+        task: asyncio.Task[T] = seam.spawn(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
         if ended is not None:
             task.add_done_callback(ended)
         return task
 
-    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def start(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
         """Run `work` as a task whose end arrives too."""
         return self.spawn(work, self._task_ended)
 
-    def _task_ended(self, task: asyncio.Task[None]) -> None:
-        self.arrivals.append((None, task))
+    def _task_ended(self, task: asyncio.Task[T]) -> None:
+        self.arrivals.append(task)
         self._wake()
 
     def _wake(self) -> None:
@@ -58,14 +63,15 @@ class Meeting:
         self._wake()
         await committed
 
-    async def produce(self, events: AsyncGenerator[Event, None]) -> None:
+    async def produce(self, events: AsyncGenerator[Event, None]) -> object:
         """Hand over all `events`."""
         async with aclosing(events):
             async for event in events:
                 await self.emit(event)
+        return PRODUCED
 
-    async def next(self) -> Arrival:
-        """The next arrival."""
+    async def next(self) -> Handover | asyncio.Task[object]:
+        """The next event that is handed over, or a task that was started and ended."""
         while not self.arrivals:
             self._arrived = asyncio.get_running_loop().create_future()
             await self._arrived

@@ -1,247 +1,296 @@
-"""NodeRun: one run of one node, from its input to its output."""
+"""NodeRun: one run of a node, attempt after attempt, with the runs that its code starts."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Unpack
 
 from newel.events.request_input import RequestInput
-from newel.workflow.coercion import plain
+from newel.workflow._base_node import BaseNode
+from newel.workflow._errors import DynamicNodeFailError, NodeInterruptedError
+from newel.workflow._node_state import COMPLETED, WAITING
+from newel.workflow.children import Children
 from newel.workflow.context import NodeContext
-from newel.workflow.state_schema import check_delta
-from newel.workflow.states import COMPLETED, WAITING
-from newel_kernel import Event, NodeInfo
+from newel.workflow.emitter import Emitter
+from newel.workflow.factory import build_node
+from newel.workflow.meeting import Meeting
+from newel.workflow.outcome import Outcome
+from newel.workflow.place import Place, Placement
+from newel.workflow.recollection import recollect
+from newel.workflow.timeout import limited
+from newel.workflow.tree import Tree
+from newel_kernel import Event, current_operation
 
-if TYPE_CHECKING:
-    from newel.workflow.base_node import BaseNode
-    from newel.workflow.journal import Record
-    from newel.workflow.meeting import Meeting
-    from newel.workflow.tree import Tree
-
-
-#: What `begin_attempt` forgets.
-_OF_AN_ATTEMPT = (
-    "called", "pending", "failure", "question", "output", "produced", "unsent_output", "route", "unsent_route",
-    "interrupts", "delegated", "context_made", "children", "counts",
-)  # fmt: skip
+Events = AsyncGenerator[Event, None]
 
 
-class NodeRun:
-    """One run of `node`: where it stands in the tree of runs, and what came of it."""
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why a node's function gave no result: it failed, or asked."""
+
+    failure: Exception | None = None
+    question: RequestInput | None = None
+
+
+class NodeRun(Emitter):
+    """One run of `node`, from its input to its outcome.
+
+    Every run goes through `events`, but for functions that a graph calls itself where nobody observes.
+    """
 
     # What most runs never touch stands on the class: a run is made for every step of every graph.
 
-    #: Whether its output is also that of its parent.
-    terminal = False
-    #: Whether its route decides what follows.
-    chooses = False
-    #: The answers to its questions, where it runs again with them.
-    answers: Mapping[str, Any] = MappingProxyType({})
-    #: The session's index of its first event, where it ran before.
+    __slots__ = ("__dict__", "children", "input", "meeting", "parent", "recorded")
+
+    answers: Mapping[str, object] = MappingProxyType({})
     since: int | None = None
-    #: Why it failed for good, and where.
-    error: Exception | None = None
-    error_path: str | None = None
-    #: Whether the checkpoint says that it is over.
-    recorded = False
     attempt = 1
-    #: Whether its function was called and nothing was made of it yet: of what it gave, raised or asked.
-    called = False
-    pending: Any = None
-    failure: Exception | None = None
-    question: RequestInput | None = None
-    #: What came of the attempt.
-    output: Any = None
-    produced = False
-    unsent_output = False
-    route: Any = None
-    unsent_route = False
-    #: The ids of the questions that are open.
-    interrupts: Sequence[str] = ()
-    #: Whether a run that its code started gives its output.
-    delegated = False
-    context_made: NodeContext | None = None
-    #: The runs that its code started, by their path: each with its task, where it really runs.
-    children: dict[str, tuple[NodeRun, asyncio.Task[None] | None]] | None = None
-    #: How many of them there are of each node's name.
-    counts: dict[str, int] | None = None
+    failure: DynamicNodeFailError | None = None
+    #: What drives it, where another's code started it.
+    task: asyncio.Task[None] | None = None
 
     def __init__(
-        self, node: BaseNode, run_id: str, parent: NodeRun | None, tree: Tree, meeting: Meeting, node_input: Any = None,
-        branch: str | None = None,
+        self, node: BaseNode, run_id: str, tree: Tree, meeting: Meeting, node_input: object, branch: str | None,
+        parent: NodeRun | None = None,
     ) -> None:  # fmt: skip
-        self.node = node
-        self.run_id = run_id
-        self.key = key = f"{node.name}@{run_id}"
+        name, schema = node.name, node.state_schema
+        if parent is None:
+            place = Place(name, run_id, name, branch, tree.invocation.isolation_scope)
+        else:
+            around = parent.place
+            place = Place(name, run_id, name if node.is_graph else around.author, branch, around.scope, around)
+            schema = schema or parent.state_schema
+        Emitter.__init__(self, node, tree, place, schema)  # `super()` takes as long as the rest
         self.parent = parent
-        self.tree = tree
         self.meeting = meeting
         self.input = node_input
-        self.branch = branch
-        if parent is None:
-            self.path = key
-            self.author = node.name
-            self.state_schema = node.state_schema
-            self.scope: str | None = tree.invocation.isolation_scope
-        else:
-            self.path = f"{parent.path}/{key}"
-            self.author = node.name if node.is_graph else parent.author
-            self.state_schema = node.state_schema or parent.state_schema
-            self.scope = parent.scope
-        #: The paths of those whose output this run's is: its own, and those that it ends.
-        self.output_for = [self.path]
-
-    def begin_attempt(self) -> None:
-        """Start anew: nothing came of the attempt before."""
-        self.attempt += 1
-        for name in _OF_AN_ATTEMPT:
-            self.__dict__.pop(name, None)
+        #: Whether the checkpoint says that it is over.
+        self.recorded = False
+        #: The runs that its code started.
+        self.children: Children[NodeRun] | None = None
 
     @property
     def context(self) -> NodeContext:
-        """What the node's code sees of this run; made when first asked for."""
+        """What the node's code sees of this run; made on first use."""
         if self.context_made is None:
             self.context_made = NodeContext(self)
         return self.context_made
 
-    def ends(self, parent: NodeRun) -> None:
-        """Note that this run's output is its parent's as well."""
-        self.terminal = True
-        self.output_for = self.output_for + parent.output_for
+    # Its attempts.
 
-    # What comes out of a node.
+    def events(self, failure: Exception | None = None) -> Events:
+        """The run's events: its attempts', and one of the error for each that failed (S4 §2).
 
-    def set_output(self, value: Any) -> None:
-        """Note the output; there is one at most."""
-        if self.produced:
-            raise ValueError(f"node {self.path} has an output already: a node produces at most one output")
-        self.output = self.node.fit_output(value)
-        self.produced = True
+        With `failure` the first attempt is over already. A run that fails for good raises DynamicNodeFailError,
+        which whoever it passes through does not report again. A cancelled run is neither reported nor tried again,
+        whatever the node's code raised.
+        """
+        events = self._attempts(failure)
+        if (parent := current_operation.get()) is not None:
+            ctx = self.tree.invocation
+            return parent.child("node", self.node.name, ctx, subject=self.node, given=self.input).stream(events)
+        return events
 
-    def take(self, item: Any) -> Event | None:
-        """The event that something yielded by the node becomes, ready to be committed; None where it is nothing."""
-        if isinstance(item, Event):
-            return self.stamp(item)
-        if item is None:
-            return None
-        if isinstance(item, RequestInput):
-            return self.stamp(item.as_event())
-        self.set_output(item)
-        return None if self.delegated else self.output_event()
+    async def _attempts(self, failure: Exception | None) -> Events:
+        if isinstance(failure, DynamicNodeFailError):
+            raise failure
+        while True:
+            if failure is None:
+                attempt = self._attempt()
+                try:
+                    async for event in attempt:
+                        yield event
+                except DynamicNodeFailError as error:
+                    self.failure = error
+                    raise
+                except Exception as error:  # noqa: BLE001 - the border to a node's code
+                    failure = error
+                finally:
+                    await attempt.aclose()
+            if failure is None:
+                return
+            if self.tree.cancelled:
+                raise asyncio.CancelledError from failure  # which the node's code made of it
+            shown = self._shown(failure)
+            yield self.error_event(shown)
+            delay = self.retry_delay(failure)
+            if delay is None:
+                self.failure = DynamicNodeFailError(shown, self.place.path)
+                raise self.failure from shown
+            failure = None
+            await asyncio.sleep(delay)
+            self._begin_attempt()
 
-    def output_event(self) -> Event:
-        """The event that carries the output, and what was written to the state."""
-        event = Event(
-            invocation_id=self.tree.invocation_id, author=self.author, output=plain(self.output),
-            node_info=NodeInfo(self.path, self.output_for), branch=self.branch, isolation_scope=self.scope,
-        )  # fmt: skip
-        if self.unsent_route:
-            event.node_info.route = self.route
-        if self.context_made is not None:
-            self._add_writes(event)
-        return event
+    def retry_delay(self, failure: Exception) -> float | None:
+        """Seconds until the next attempt, where `failure` is followed by one."""
+        retry = self.node.retry_config
+        return None if retry is None else retry.delay(failure, self.attempt)
 
-    def stamp(self, event: Event) -> Event:
-        """`event`, which the node made, with its place in the graph; what it means for the run is noted."""
-        event.invocation_id = self.tree.invocation_id
-        event.author = self.author
-        event.branch = self.branch
-        event.isolation_scope = self.scope
-        info = event.node_info
-        info.path = self.path
-        actions = event.touched_actions
-        if actions is not None:
-            if self.state_schema is not None and actions.state_delta:
-                check_delta(actions.state_delta, self.state_schema)
-            if actions.route is not None:
-                self.route, self.unsent_route = actions.route, False
-        if event.output is not None:
-            self.set_output(event.output)
-            event.output = plain(self.output)
-            info.output_for = self.output_for
-        if event.partial:
-            return event
-        self.note_questions(event)
-        self._add_writes(event)
-        return event
+    def _shown(self, failure: Exception) -> Exception:
+        """`failure` as events, logs and traces may show it: without the secrets that the invocation has handed out."""
+        secrets = self.tree.invocation.notes.get("secrets")
+        return failure if secrets is None else secrets.mask_error(failure)
 
-    def note_questions(self, event: Event) -> None:
-        """Note what `event` asks of the outside."""
-        for waiting in sorted(event.long_running_tool_ids or ()):
-            if waiting not in self.interrupts:
-                self.interrupts = [*self.interrupts, waiting]
+    def _begin_attempt(self) -> None:
+        """Start anew: nothing came of the attempt before."""
+        self.attempt += 1
+        self.outcome = Outcome()
+        self.context_made = self.children = None
 
-    def _add_writes(self, event: Event) -> None:
-        """Put onto `event` what the node's code has written since the last one."""
-        context = self.context_made
-        written = context.touched_actions if context is not None else None
-        if written is None or not (written.state_delta or written.artifact_delta):
-            return
-        actions = event.actions
-        actions.state_delta = {**written.state_delta, **actions.state_delta}
-        actions.artifact_delta = {**written.artifact_delta, **actions.artifact_delta}
-        written.state_delta.clear()
-        written.artifact_delta.clear()
+    async def _attempt(self) -> Events:
+        """The events of one attempt, with what the node's code left to say at its end."""
+        events = self.node._events(self)
+        if self.node.timeout is not None:
+            events = limited(events, self.node.name, self.node.timeout)
+        failed = True
+        question: RequestInput | None = None
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    yield event
+            failed = False
+        except NodeInterruptedError as interrupted:
+            question, failed = interrupted.request, False
+        finally:
+            if self.children is not None:
+                await self.children.end(cancel=failed)
+        for event in self.conclusion(question):
+            yield event
 
-    def writes_event(self) -> Event | None:
-        """An event of what was written and not sent yet, or None."""
-        context = self.context_made
-        written = context.touched_actions if context is not None else None
-        if written is None or not (written.state_delta or written.artifact_delta):
-            return None
-        return self.stamp(self.bare_event())
+    async def call(self, function: Callable[[NodeRun], object]) -> object:
+        """Call a coroutine function, where an attempt is no more than that; its result, or a Stop."""
+        failed = True
+        try:
+            result: object = await function(self)  # type: ignore[misc]  # it gives an awaitable
+            failed = False
+        except NodeInterruptedError as interrupted:
+            result, failed = Stop(question=interrupted.request), False
+        except Exception as error:  # noqa: BLE001 - the border to a node's code
+            result = Stop(failure=error)
+        finally:
+            if self.children is not None:
+                await self.children.end(cancel=failed)
+        return result
 
-    def last_event(self) -> Event | None:
-        """The event of what is left when the node is done: an output or a route that was only set, and writes."""
-        if not self.unsent_output and not self.unsent_route:
-            return self.writes_event()
-        event = self.output_event() if self.unsent_output and not self.delegated else self.bare_event()
-        if self.unsent_route:
-            event.actions.route = self.route
-        self._add_writes(event)
-        self.unsent_output = self.unsent_route = False
-        return event
+    # How it ends.
 
-    def bare_event(self) -> Event:
-        """An event of this run that says nothing yet."""
-        return Event(
-            invocation_id=self.tree.invocation_id, author=self.author, node_info=NodeInfo(self.path),
-            branch=self.branch, isolation_scope=self.scope,
-        )  # fmt: skip
-
-    def error_event(self, error: Exception) -> Event:
-        """The event that tells of a failed attempt."""
-        event = self.bare_event()
-        event.error_code = type(error).__name__
-        event.error_message = str(error)
-        self._add_writes(event)
-        return event
-
-    # How it ended.
-
-    @property
-    def waits(self) -> bool:
-        """Whether questions are open."""
-        return bool(self.interrupts)
+    def conclusion(self, question: RequestInput | None) -> list[Event]:
+        """The events of what the node's code left to say; before the last of them is committed, the run is over."""
+        events: list[Event] = []
+        if question is not None:
+            events.append(self.stamp(question.as_event()))
+        last = self.last_event()
+        if last is not None:
+            events.append(last)
+        if self.children is not None:
+            self.children.adopt(self.outcome)
+        if events:
+            self.settle()  # so that the last event says so
+        return events
 
     def settle(self) -> None:
         """Note in the checkpoint that the run is over, unless questions are open."""
-        if self.interrupts or self.recorded:
+        outcome = self.outcome
+        if outcome.interrupts or self.recorded:
             return
         self.recorded = True
-        tree = self.tree
-        if self.produced:
-            tree.checkpoint[self.path] = COMPLETED
-            return
-        tree.checkpoint[self.path] = WAITING if self.node.wait_for_output else COMPLETED
-        if not self.node.is_graph:
-            tree.silent = True
+        state = WAITING if self.node.wait_for_output and not outcome.produced else COMPLETED
+        self.tree.checkpoint.note(self.place.path, state, not (outcome.produced or self.node.is_graph))
 
-    def recall(self, record: Record) -> None:
-        """Take over the outcome that the journal holds."""
-        if record.output_event is not None:
-            self.output = self.node.fit_output(self.node.recall_output(record.output_event, self.path))
-            self.produced = True
-        self.route = record.route
+    def recall(self, chooses: bool = False) -> bool:
+        """Take over what the journal holds of this run; whether it is over, or else to be run.
+
+        `chooses`: its route decides what follows.
+        """
+        journal = self.tree.journal
+        past = None if journal is None else recollect(journal, self.node, self.place, chooses)
+        if past is None:
+            return False
+        self.recorded, self.since = past.recorded, past.since
+        if past.answers is not None:
+            self.answers = past.answers
+        outcome = self.outcome
+        if past.produced:
+            outcome.give(past.output)
+        if past.over:
+            outcome.route, outcome.interrupts = past.route, past.interrupts
+        if past.answered and self.parent is not None:
+            self.place.branch = self.parent.place.branch  # what follows an answer is on the branch of the graph
+        return past.over
+
+    # What its code runs.
+
+    def start_child(
+        self, node: object, node_input: object, *, run_id: str | None = None, **placement: Unpack[Placement]
+    ) -> NodeRun:
+        """A run of a node within this one, under way; one whose outcome the journal has is not run again."""
+        built = build_node(node)
+        children = self._own_children()
+        if run_id is None:
+            run_id = children.next_id(built.name)
+        elif run_id.isdecimal():
+            raise ValueError(
+                f"the run id {run_id!r} of node {built.name!r} is a number, as the ids of runs without a name are: "
+                f"put a letter in"
+            )
+        child = self.child(built, node_input, run_id, **placement)
+        sibling = children.get(child.place.path)
+        if sibling is not None:
+            return sibling
+        child.begin()
+        return child
+
+    def child(self, node: object, node_input: object, run_id: str, **placement: Unpack[Placement]) -> NodeRun:
+        """A run of a node within this one, not begun."""
+        child = NodeRun(build_node(node), run_id, self.tree, self.meeting, node_input, self.place.branch, self)
+        if placement.get("use_as_output") and self._own_children().get(child.place.path) is None:
+            if self.outcome.delegated:
+                raise ValueError(f"node {self.place.path} has given its output to another node already (use_as_output)")
+            self.outcome.delegated = True
+            child.place.end(self.place)
+        child.place.move(placement)
+        return child
+
+    def _own_children(self) -> Children[NodeRun]:
+        if self.children is None:
+            self.children = Children()
+        return self.children
+
+    def begin(self) -> None:
+        """Start in a task, unless the journal has the outcome."""
+        assert self.parent is not None
+        over = self.recall()
+        self.parent._own_children().add(self.place.path, self)
+        if over:
+            self.settle()
+        else:
+            self.task = self.meeting.spawn(self._drive())
+
+    async def _drive(self) -> None:
+        async with aclosing(self.events()) as events:
+            async for event in events:
+                await self.meeting.emit(event)
+        self.settle()
+
+    async def result(self) -> object:
+        """The output, once it is over, or what it raised; NodeInterruptedError where it waits for an answer."""
+        await self.end()
+        if self.outcome.interrupts:
+            raise NodeInterruptedError()
+        return self.outcome.output
+
+    async def end(self) -> None:
+        """Wait until it is over; whoever is cancelled meanwhile cancels it."""
+        if self.task is None:
+            return
+        try:
+            await asyncio.shield(self.task)
+        except asyncio.CancelledError:
+            if not self.task.done():
+                self.task.cancel()
+                await asyncio.gather(self.task, return_exceptions=True)
+            raise

@@ -6,15 +6,13 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
-from newel.agents.base_agent import BaseAgent
-from newel.workflow.base_node import BaseNode
-from newel.workflow.errors import DynamicNodeFailError
+from newel.agents import base_agent
+from newel.workflow._base_node import BaseNode
+from newel.workflow._errors import DynamicNodeFailError
 from newel.workflow.meeting import Meeting, committed
 from newel.workflow.node_run import NodeRun
-from newel.workflow.performing import perform
-from newel.workflow.recalling import recall
 from newel.workflow.tree import Tree
-from newel_kernel import Event, InvocationContext
+from newel_kernel import BaseAgent, Event, InvocationContext
 
 Events = AsyncGenerator[Event, None]
 _RUNS = "newel.workflow.root_runs"
@@ -30,24 +28,24 @@ async def run_root(node: BaseNode, ctx: InvocationContext) -> Events:
         counts[node.name] += 1  # a loop may run it several times
     else:
         counts[node.name] = 1 if tree.journal is None else tree.journal.root_run(node.name, _checkpointed(ctx))
-    message: Any = ctx.user_content
+    message = ctx.user_content
     if tree.journal is not None and tree.journal.message is not None:
         message = tree.journal.message
-    run = NodeRun(node, str(counts[node.name]), None, tree, Meeting(), message, ctx.branch)
-    if recall(run):
+    run = NodeRun(node, str(counts[node.name]), tree, Meeting(), message, ctx.branch)
+    if run.recall():
         return
     try:
-        async with aclosing(_in_task(run) if node.starts_nodes else perform(run)) as events:
+        async with aclosing(_in_task(run) if node.starts_nodes else run.events()) as events:
             async for event in events:
-                if tree.checkpoint:
-                    tree.pin(event)
+                if tree.checkpoint.ended:
+                    tree.checkpoint.pin(event)
                 if _SECRETS in ctx.notes:  # a node got a credential: what it says and writes comes by here
                     ctx.notes[_SECRETS].mask_event(event, ctx.session.state)
                 yield event
     except DynamicNodeFailError as failure:
         raise failure.error from failure.error.__cause__
-    if tree.silent and (run.interrupts or tree.resumable):
-        yield tree.checkpoint_event(run)
+    if tree.checkpoint.silent and (run.outcome.interrupts or tree.resumable):
+        yield tree.checkpoint_event(run.place)
 
 
 def _checkpointed(ctx: InvocationContext) -> int:
@@ -69,24 +67,24 @@ def _checkpointed(ctx: InvocationContext) -> int:
 async def _in_task(run: NodeRun) -> Events:
     """The events of a run whose code may run other nodes."""
     meeting = run.meeting
-    task = meeting.start(meeting.produce(perform(run)))
+    task = meeting.start(meeting.produce(run.events()))
     try:
         while True:
-            event, ended = await meeting.next()
-            if event is not None:
-                yield event
-                committed(ended)
-            elif ended is task:
+            arrival = await meeting.next()
+            if isinstance(arrival, tuple):
+                yield arrival[0]
+                committed(arrival[1])
+            elif arrival is task:
                 task.result()
                 return
     finally:
         await meeting.close()
 
 
-class NodeAgent(BaseAgent):
+class NodeAgent(base_agent.BaseAgent):
     """A plain node as the root of a runner."""
 
-    node: Any
+    node: BaseNode
 
     def _run_async_impl(self, ctx: InvocationContext) -> Events:
         return run_root(self.node, ctx)

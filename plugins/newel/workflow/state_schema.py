@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from newel_kernel import State, StateSchemaError
 
+Schema: TypeAlias = type[BaseModel]
 _SCOPES = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX)
 
 
-def declared(schema: type[BaseModel]) -> list[str]:
+def declared(schema: Schema) -> list[str]:
     """The keys that a schema declares."""
     return sorted(schema.model_fields)
 
 
-def check_write(key: str, value: Any, schema: type[BaseModel]) -> None:
+def check_write(key: str, value: object, schema: Schema) -> None:
     """Refuse a write that `schema` does not declare; keys with a scope are not the schema's matter."""
     if key.startswith(_SCOPES):
         return
@@ -37,7 +38,7 @@ def check_write(key: str, value: Any, schema: type[BaseModel]) -> None:
         ) from error
 
 
-def check_delta(delta: Mapping[str, Any], schema: type[BaseModel]) -> None:
+def check_delta(delta: Mapping[str, object], schema: Schema) -> None:
     """Refuse a delta with a write that `schema` does not declare."""
     for key, value in delta.items():
         check_write(key, value, schema)
@@ -48,7 +49,7 @@ class CheckedState(State):
 
     __slots__ = ("_schema",)
 
-    def __init__(self, value: dict[str, Any], delta: dict[str, Any], schema: type[BaseModel]) -> None:
+    def __init__(self, value: dict[str, Any], delta: dict[str, Any], schema: Schema) -> None:
         super().__init__(value, delta)
         self._schema = schema
 

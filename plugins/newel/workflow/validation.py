@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
-from newel.workflow.base_node import START
+from newel.workflow._base_node import START, BaseNode
 from newel.workflow.edges import DEFAULT_ROUTE, Edge
 
-if TYPE_CHECKING:
-    from newel.workflow.graph import Graph
+Nodes = Sequence[BaseNode]
+Edges = Sequence[Edge]
 
 
-def problems_of(graph: Graph) -> list[str]:
-    """Everything that is wrong with `graph`, a sentence each."""
-    names = _duplicate_names(graph)
+def problems_of(nodes: Nodes, edges: Edges) -> list[str]:
+    """Everything that is wrong with a graph of these, a sentence each."""
+    names = _duplicate_names(nodes)
     if names:  # the other checks go by name
         return names
     return [
-        *_start(graph),
-        *_unreachable(graph),
-        *_duplicate_edges(graph),
-        *_defaults(graph),
-        *_endless(graph),
-        *_schemas(graph),
+        *_start(nodes, edges),
+        *_unreachable(nodes, edges),
+        *_duplicate_edges(edges),
+        *_defaults(edges),
+        *_endless(nodes, edges),
+        *_schemas(edges),
     ]
 
 
-def _duplicate_names(graph: Graph) -> list[str]:
-    counts = Counter(node.name for node in graph.nodes)
+def _duplicate_names(nodes: Nodes) -> list[str]:
+    counts = Counter(node.name for node in nodes)
     return [
         f"{count} different nodes are named {name!r}: give each a name of its own (node(..., name=...))"
         for name, count in counts.items()
@@ -36,18 +36,18 @@ def _duplicate_names(graph: Graph) -> list[str]:
     ]
 
 
-def _start(graph: Graph) -> list[str]:
-    if START not in graph.nodes:
+def _start(nodes: Nodes, edges: Edges) -> list[str]:
+    if START not in nodes:
         return ["no edge leaves START: begin a chain with START, as in (START, first_node)"]
-    return [f"the edge {_shown(edge)} leads to START, which begins the graph" for edge in graph.edges
+    return [f"the edge {_shown(edge)} leads to START, which begins the graph" for edge in edges
             if edge.to_node is START]  # fmt: skip
 
 
-def _unreachable(graph: Graph) -> list[str]:
-    if START not in graph.nodes:
+def _unreachable(nodes: Nodes, edges: Edges) -> list[str]:
+    if START not in nodes:
         return []
-    after: dict[str, list[str]] = {node.name: [] for node in graph.nodes}
-    for edge in graph.edges:
+    after: dict[str, list[str]] = {node.name: [] for node in nodes}
+    for edge in edges:
         after[edge.from_node.name].append(edge.to_node.name)
     seen = {START.name}
     waiting = [START.name]
@@ -60,8 +60,8 @@ def _unreachable(graph: Graph) -> list[str]:
     return [f"no path leads from START to {lost}"] if lost else []
 
 
-def _duplicate_edges(graph: Graph) -> list[str]:
-    counts = Counter((edge.from_node.name, edge.to_node.name) for edge in graph.edges)
+def _duplicate_edges(edges: Edges) -> list[str]:
+    counts = Counter((edge.from_node.name, edge.to_node.name) for edge in edges)
     return [
         f"{count} edges lead from {source!r} to {target!r}: leave one (it may have a list of routes)"
         for (source, target), count in counts.items()
@@ -69,9 +69,9 @@ def _duplicate_edges(graph: Graph) -> list[str]:
     ]
 
 
-def _defaults(graph: Graph) -> list[str]:
+def _defaults(edges: Edges) -> list[str]:
     defaults: dict[str, list[str]] = {}
-    for edge in graph.edges:
+    for edge in edges:
         if isinstance(edge.route, str) and edge.route == DEFAULT_ROUTE:
             defaults.setdefault(edge.from_node.name, []).append(edge.to_node.name)
     return [
@@ -81,10 +81,10 @@ def _defaults(graph: Graph) -> list[str]:
     ]
 
 
-def _endless(graph: Graph) -> list[str]:
+def _endless(nodes: Nodes, edges: Edges) -> list[str]:
     """A cycle of edges without a route would go on for ever."""
-    after: dict[str, list[str]] = {node.name: [] for node in graph.nodes}
-    for edge in graph.edges:
+    after: dict[str, list[str]] = {node.name: [] for node in nodes}
+    for edge in edges:
         if edge.route is None:
             after[edge.from_node.name].append(edge.to_node.name)
     done: set[str] = set()
@@ -114,11 +114,11 @@ def _cycle_from(start: str, after: dict[str, list[str]], done: set[str]) -> list
     return []
 
 
-def _schemas(graph: Graph) -> list[str]:
+def _schemas(edges: Edges) -> list[str]:
     return [
         f"the edge {_shown(edge)} does not fit: {edge.from_node.name!r} gives {_name(edge.from_node.output_schema)}, "
         f"{edge.to_node.name!r} takes {_name(edge.to_node.input_schema)}"
-        for edge in graph.edges
+        for edge in edges
         if edge.from_node.output_schema is not None
         and edge.to_node.input_schema is not None
         and edge.from_node.output_schema != edge.to_node.input_schema
@@ -130,5 +130,5 @@ def _shown(edge: Edge) -> str:
     return f"{edge.from_node.name!r} -> {edge.to_node.name!r}{route}"
 
 
-def _name(schema: Any) -> str:
+def _name(schema: object) -> str:
     return getattr(schema, "__name__", None) or repr(schema)

@@ -11,9 +11,7 @@ import pytest
 from newel.agents import BaseAgent, LlmAgent, SequentialAgent
 from newel.apps import App, BaseEventsSummarizer, EventsCompactionConfig, LlmEventSummarizer
 from newel.flows.history import compacted
-from newel.models.scripted import ScriptedModel
-from newel.runners import Runner
-from newel.sessions import InMemorySessionService
+from newel.testing import Conversation, ScriptedModel
 from newel_kernel import Event, EventActions, EventCompaction, LlmResponse
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
@@ -41,40 +39,31 @@ def said(event: Event) -> Any:
     return part.text or "result"
 
 
-class Desk:
+class Desk(Conversation):
     """An app whose sessions are compacted, and one session of it."""
 
     def __init__(self, steps: Sequence[Any], *, root: BaseAgent | None = None, tools: Any = (), **config: Any) -> None:
-        self.model = ScriptedModel(steps)
-        agent = LlmAgent(name="clerk", model=self.model, tools=list(tools))
+        agent = LlmAgent(name="clerk", model=ScriptedModel(steps), tools=list(tools))
         self.summarizer = Counter()
         config.setdefault("summarizer", self.summarizer)
         self.app = App(name="desk", root_agent=root or agent, events_compaction_config=EventsCompactionConfig(**config))
-        self.runner = Runner(
-            app=self.app, session_service=InMemorySessionService(), auto_create_session=True, distribution="adk"
-        )
+        super().__init__(self.app, distribution="adk", user_id="ada", session_id="s1")
 
-    async def send(self, *messages: str) -> list[Event]:
-        events: list[Event] = []
-        for message in messages:
-            run = self.runner.run_async(user_id="ada", session_id="s1", new_message=message)
-            events += [event async for event in run]
-        return events
+    async def send_all(self, *messages: str) -> list[Event]:
+        return [event for message in messages for event in await self.send(message)]
 
     async def events(self) -> list[Event]:
-        session = await self.runner.session_service.get_session(app_name="desk", user_id="ada", session_id="s1")
-        assert session is not None
-        return session.events
+        return (await self.stored()).events
 
     def last_request(self) -> list[str]:
-        contents = self.model.requests[-1].contents
+        contents = self.requests[-1].contents
         return [" ".join(part.text for part in content.parts or () if part.text) for content in contents]
 
 
 def test_a_summary_every_few_invocations() -> None:
     async def main() -> None:
         desk = Desk(["r1", "r2", "r3", "r4", "r5"], compaction_interval=2, overlap_size=1)
-        yielded = await desk.send("m1", "m2", "m3", "m4", "m5")
+        yielded = await desk.send_all("m1", "m2", "m3", "m4", "m5")
         assert desk.summarizer.seen == [["m1", "r1", "m2", "r2"], ["m2", "r2", "m3", "r3", "m4", "r4"]]
         assert all(event.touched_actions is None for event in yielded)
         assert [said(event) for event in await desk.events()].count(None) == 2
@@ -91,7 +80,7 @@ def test_every_kind_of_root_is_compacted(kind: Any) -> None:
         inner = LlmAgent(name="inner", model=ScriptedModel(["r1", "r2", "a summary"]))
         root = kind(name="outer", sub_agents=[inner])
         desk = Desk([], root=root, compaction_interval=2, overlap_size=0, summarizer=None)
-        await desk.send("m1", "m2")
+        await desk.send_all("m1", "m2")
         compaction = (await desk.events())[-1].actions.compaction
         assert compaction is not None
         assert compaction.compacted_content.parts[0].text == "a summary"
@@ -107,7 +96,7 @@ def test_what_waits_for_a_result_is_left_out() -> None:
         from newel_kernel import seam
 
         desk = Desk(["r1", "r2"], compaction_interval=2, overlap_size=0)
-        await desk.send("m1")
+        await desk.send_all("m1")
         service = desk.runner.session_service
         session = await service.get_session(app_name="desk", user_id="ada", session_id="s1")
         assert session is not None
@@ -115,7 +104,7 @@ def test_what_waits_for_a_result_is_left_out() -> None:
         event = Event(author="clerk", invocation_id="e", content=Content(role="model", parts=[call]))
         event.timestamp = seam.clock()
         await service.append_event(session, event)
-        await desk.send("m2")
+        await desk.send_all("m2")
         assert desk.summarizer.seen == [["m1", "r1"]]
 
     asyncio.run(main())
@@ -124,13 +113,13 @@ def test_what_waits_for_a_result_is_left_out() -> None:
 def test_what_was_rewound_is_not_summarised() -> None:
     async def main() -> None:
         desk = Desk(["r1", "r2", "r3"], compaction_interval=2, overlap_size=0)
-        first = await desk.send("m1")
+        first = await desk.send_all("m1")
         await desk.runner.rewind_async(
             user_id="ada", session_id="s1", rewind_before_invocation_id=first[0].invocation_id
         )
-        await desk.send("m2")
+        await desk.send_all("m2")
         assert desk.summarizer.seen == []
-        await desk.send("m3")
+        await desk.send_all("m3")
         assert desk.summarizer.seen == [["m2", "r2", "m3", "r3"]]
 
     asyncio.run(main())
@@ -139,9 +128,9 @@ def test_what_was_rewound_is_not_summarised() -> None:
 def test_nothing_is_compacted_after_a_failure() -> None:
     async def main() -> None:
         desk = Desk(["r1", ValueError("no")], compaction_interval=1, overlap_size=0)
-        await desk.send("m1")
+        await desk.send_all("m1")
         with pytest.raises(ValueError, match="no"):
-            await desk.send("m2")
+            await desk.send_all("m2")
         assert len(desk.summarizer.seen) == 1
 
     asyncio.run(main())
@@ -158,11 +147,11 @@ def test_a_long_prompt_is_compacted_and_the_latest_events_stay() -> None:
     async def main() -> None:
         steps = [counted("r1", 10), counted("r2", 100), counted("r3", 10), counted("r4", 100)]
         desk = Desk(steps, token_threshold=100, event_retention_size=1)
-        await desk.send("m1", "m2")
+        await desk.send_all("m1", "m2")
         assert desk.summarizer.seen == [["m1", "r1", "m2"]]
-        await desk.send("m3")
+        await desk.send_all("m3")
         assert desk.last_request() == ["For context: [model] said: summary of 3", "r2", "m3"]
-        await desk.send("m4")
+        await desk.send_all("m4")
         assert desk.summarizer.seen[1:] == [["summary of 3", "r2", "m3", "r3", "m4"]]
 
     asyncio.run(main())
@@ -172,7 +161,7 @@ def test_the_last_summary_takes_the_place_of_those_before() -> None:
     async def main() -> None:
         steps = [counted("r1", 100), counted("r2", 100), counted("r3", 1)]
         desk = Desk(steps, token_threshold=50, event_retention_size=0)
-        await desk.send("m1", "m2", "m3")
+        await desk.send_all("m1", "m2", "m3")
         assert desk.summarizer.seen == [["m1", "r1"], ["summary of 2", "m2", "r2"]]
         assert desk.last_request() == ["For context: [model] said: summary of 3", "m3"]
 
@@ -182,9 +171,9 @@ def test_the_last_summary_takes_the_place_of_those_before() -> None:
 def test_a_prompt_that_nobody_counted_is_estimated() -> None:
     async def main() -> None:
         desk = Desk(["r1", "r2"], token_threshold=100, event_retention_size=0)
-        await desk.send("m" * 600)
+        await desk.send_all("m" * 600)
         assert len(desk.summarizer.seen) == 1
-        await desk.send("short")
+        await desk.send_all("short")
         assert len(desk.summarizer.seen) == 1
 
     asyncio.run(main())
@@ -197,7 +186,7 @@ def test_a_long_turn_is_compacted_between_its_steps() -> None:
 
     async def main() -> None:
         desk = Desk([{"call": "look"}, "done"], tools=[look], token_threshold=100, event_retention_size=2)
-        await desk.send("m" * 600)
+        await desk.send_all("m" * 600)
         assert desk.summarizer.seen[0] == ["m" * 600]
         assert desk.last_request() == ["For context: [model] said: summary of 1", "", ""]
 
@@ -211,7 +200,7 @@ def test_a_call_and_its_result_are_not_parted() -> None:
 
     async def main() -> None:
         desk = Desk([{"call": "look"}, counted("done", 500)], tools=[look], token_threshold=500, event_retention_size=2)
-        await desk.send("m1")
+        await desk.send_all("m1")
         assert desk.summarizer.seen == [["m1"]]
 
     asyncio.run(main())

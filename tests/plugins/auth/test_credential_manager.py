@@ -125,10 +125,9 @@ def test_a_plugin_provides_credentials() -> None:
 
 
 def test_a_provider_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    from newel.auth import providing
+    from newel.auth import providers
 
-    monkeypatch.setattr(providing, "shared", AuthProviderRegistry())
-    monkeypatch.setattr("newel.auth.credential_manager.shared", providing.shared)
+    monkeypatch.setattr(providers, "shared", AuthProviderRegistry())
     CredentialManager.register_auth_provider(Vault("from-process"))
     assert found(context()) == "from-process"
 

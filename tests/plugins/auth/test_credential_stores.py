@@ -98,7 +98,9 @@ def test_another_key_is_told_without_a_secret(tmp_path: Path, key: str, monkeypa
     assert not any(word in text for word in (SECRET, key, other))
 
 
-@pytest.mark.parametrize("damage", [lambda d: d[:-9], lambda d: b"", lambda d: d[:40] + b"A" + d[41:], lambda d: b"{}"])
+@pytest.mark.parametrize(
+    "damage", [lambda d: d[:-9], lambda d: b"", lambda d: d[:40] + bytes([d[40] ^ 1]) + d[41:], lambda d: b"{}"]
+)
 def test_a_damaged_file_is_told_and_left_alone(tmp_path: Path, key: str, damage: Any) -> None:
     path = tmp_path / "c"
     store = EncryptedFileCredentialService(path)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from textwrap import dedent
 
@@ -18,6 +19,11 @@ from click.testing import CliRunner, Result
 from newel.cli.group import cli
 
 _VARIABLES = ("NEWEL_DISTRIBUTION", "GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI")
+
+#: Seconds after which a process that shows nothing new is stuck, however busy the machine is.
+_PATIENCE = 60
+#: What a prompt switches on when it begins to read.
+_BRACKETED_PASTE = "\x1b[?2004h"
 
 
 class Project:
@@ -52,7 +58,7 @@ class Project:
         return subprocess.run(
             [sys.executable, "-m", "newel.cli.main", *args],
             cwd=self.path, env={**os.environ, "PYTHONPATH": str(self.site)}, input=stdin, text=True,
-            capture_output=True, timeout=60, check=False,
+            capture_output=True, timeout=_PATIENCE, check=False,
         )  # fmt: skip
 
     def refused(self, *args: str, status: int = 2) -> str:
@@ -75,32 +81,34 @@ class Terminal:
 
     def __init__(self, cwd: Path, *args: str) -> None:
         self._main, side = pty.openpty()
-        os.set_blocking(self._main, False)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "newel.cli.main", "chat", *args],
             cwd=cwd, stdin=side, stdout=side, stderr=side, start_new_session=True,
             env={**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"},
         )  # fmt: skip
         os.close(side)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.text = ""
         #: Everything that was ever on it.
         self.seen = ""
 
     def expect(self, text: str) -> None:
         """Wait until `text` has appeared; what came up to it is consumed."""
-        deadline = time.monotonic() + 20
         while text not in self.text:
+            assert select.select([self._main], [], [], _PATIENCE)[0], f"no {text!r} came after {self.text!r}"
             try:
-                read = os.read(self._main, 65536).decode(errors="replace")
-                self.text += read
-                self.seen += read
-            except BlockingIOError:
-                time.sleep(0.01)
-            except OSError:
+                read = self._decoder.decode(os.read(self._main, 65536))
+            except OSError:  # closed
                 break
-            assert time.monotonic() < deadline, self.text
+            self.text += read
+            self.seen += read
         assert text in self.text, self.text
         self.text = self.text.partition(text)[2]
+
+    def prompted(self, label: str) -> None:
+        """Wait until it begins to read a line at the prompt `label`; drawing that prompt again does not count."""
+        self.expect(_BRACKETED_PASTE)
+        self.expect(label)
 
     def send(self, keys: str) -> None:
         os.write(self._main, keys.encode())
@@ -110,7 +118,7 @@ class Terminal:
 
     def close(self) -> int:
         try:
-            return self.process.wait(20)
+            return self.process.wait(_PATIENCE)
         finally:
             self.process.kill()
             os.close(self._main)
@@ -139,6 +147,15 @@ def scripted(project: Project) -> Callable[[str], str]:
 
 
 @pytest.fixture
-def terminal_of(project: Project) -> Callable[..., Terminal]:
+def terminal_of(project: Project) -> Iterator[Callable[..., Terminal]]:
     """Opens a chat of these arguments in a terminal."""
-    return lambda *args: Terminal(project.path, *args)
+    opened: list[Terminal] = []
+
+    def open_(*args: str) -> Terminal:
+        opened.append(Terminal(project.path, *args))
+        return opened[-1]
+
+    yield open_
+    for terminal in opened:
+        terminal.process.kill()
+        terminal.process.wait()

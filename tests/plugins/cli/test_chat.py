@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 WEATHER = str(EXAMPLES / "weather")
@@ -50,39 +51,98 @@ def test_long_results_are_shortened(project: Any, scripted: Callable[[str], str]
     assert lines[-1] == "done"
 
 
-def test_control_c_stops_the_answer_and_control_d_leaves(
-    project: Any, scripted: Callable[[str], str], terminal_of: Any
-) -> None:
+@pytest.fixture
+def waiting_agent(project: Any) -> str:
+    """An agent whose tool waits for the file `go-on`."""
     project.write("app/tools.py", """
         import asyncio
+        from pathlib import Path
 
         async def wait() -> str:
             \"\"\"Wait.\"\"\"
-            await asyncio.sleep(60)
+            while not Path("go-on").exists():
+                await asyncio.sleep(0.01)
             return "waited"
     """)  # fmt: skip
     project.write("app/agent.yaml", "name: a\ntools: [tools.wait]\n")
-    model = scripted("- call: wait\n- delay: 60\n  text: late\n- text: usable again\n- text: and once more\n")
-    terminal = terminal_of("app", "--model", model, "--session", "s")
-    for _ in range(2):  # a tool that waits, then a model that does
-        terminal.expect("you>")
+    return "app"
+
+
+def test_control_c_stops_the_answer_and_control_d_leaves(
+    waiting_agent: str, project: Any, scripted: Callable[[str], str], terminal_of: Any
+) -> None:
+    model = scripted(
+        "- call: wait\n- chunks: [thinking]\n  hang: true\n- text: usable again\n- text: and once more\n"
+    )
+    terminal = terminal_of(waiting_agent, "--model", model, "--session", "s")
+    for running in ("→ wait()", "thinking"):  # a tool that waits, then a model that does
+        terminal.prompted("you>")
         terminal.send("go\r")
-        terminal.expect("go")
-        time.sleep(0.7)
+        terminal.expect(running)
         terminal.interrupt()
         terminal.expect("(stopped)")
-    terminal.expect("you>")
+    terminal.prompted("you>")
     terminal.send("again\r")
     terminal.expect("usable again")
-    terminal.expect("you>")
+    terminal.prompted("you>")
     terminal.send("half a line\x03")
-    terminal.expect("you>")
+    terminal.prompted("you>")
     terminal.send("\x04")
     terminal.expect("--session s")
     assert terminal.close() == 0
     assert "+again" in (project.path / ".newel" / "history").read_text()
-    later = project.newel("run", "app", "x", "--session", "s", "--model", scripted("- text: later\n"))
+    later = project.newel("run", waiting_agent, "x", "--session", "s", "--model", scripted("- text: later\n"))
     assert later.stdout == "later\n"
+
+
+@pytest.mark.parametrize("ahead", ["\x04", "next\r\x04"], ids=["control-d", "a line and control-d"])
+def test_keys_typed_during_an_answer_wait_for_the_prompt(
+    ahead: str, waiting_agent: str, project: Any, scripted: Callable[[str], str], terminal_of: Any
+) -> None:
+    terminal = terminal_of(waiting_agent, "--model", scripted("- call: wait\n- text: answer\n- text: another\n"))
+    terminal.prompted("you>")
+    terminal.send("go\r")
+    terminal.expect("→ wait()")
+    terminal.send(ahead)
+    project.write("go-on", "")
+    terminal.expect("answer")
+    terminal.expect("to go on")
+    assert terminal.close() == 0
+    assert ("another" in terminal.seen) == ("next" in ahead)
+
+
+INTERRUPTED_STORE = """
+    import os, signal
+
+    from newel import Agent, App
+    from newel.sessions import InMemorySessionService
+
+
+    class Store(InMemorySessionService):
+        async def get_session(self, **names):
+            os.kill(os.getpid(), signal.SIGINT)
+            return await super().get_session(**names)
+
+
+    app = App(name="app", root_agent=Agent(name="a"), session_service=Store())
+"""
+
+
+def test_control_c_between_a_prompt_and_a_turn_ends_nothing(
+    project: Any, scripted: Callable[[str], str], terminal_of: Any
+) -> None:
+    project.write("interrupted.py", INTERRUPTED_STORE)
+    terminal = terminal_of("interrupted:app", "--model", scripted("- text: answer\n"))
+    for before_the_first_turn in (True, False):
+        terminal.prompted("you>")
+        terminal.send("\r")  # asks the store for what is open
+        terminal.prompted("you>")
+        if before_the_first_turn:
+            terminal.send("go\r")
+            terminal.expect("answer")
+    terminal.send("\x04")
+    terminal.expect("to go on")
+    assert terminal.close() == 0
 
 
 def test_a_terminal_is_not_moved_by_what_a_model_writes(
@@ -90,10 +150,10 @@ def test_a_terminal_is_not_moved_by_what_a_model_writes(
 ) -> None:
     project.write("a.yaml", "name: a\n")
     terminal = terminal_of("a.yaml", "--model", scripted('- text: "before\\e]0;owned\\a\\rafter"\n'))
-    terminal.expect("you>")
+    terminal.prompted("you>")
     terminal.send("go\r")
     terminal.expect("before]0;ownedafter")
-    terminal.expect("you>")
+    terminal.prompted("you>")
     terminal.send("\x04")
     terminal.expect("to go on")
     assert terminal.close() == 0

@@ -21,8 +21,7 @@ from newel.code_executors import (
     CodeExecutionResult,
     SandboxCodeExecutor,
 )
-from newel.models.scripted import ScriptedModel
-from newel.runners import Runner
+from newel.testing import Conversation, ScriptedModel
 from newel_kernel import (
     ConfigurationError,
     Event,
@@ -36,6 +35,8 @@ from newel_types import Blob, Content, GenerateContentResponseUsageMetadata, Out
 
 BLOCK = "Let me see:\n```python\nprint(6 * 7)\n```\nand so on"
 CSV = b"city,people\nRome,3\nOslo,1\n"
+
+SSE = RunConfig(streaming_mode=StreamingMode.SSE)
 
 
 class Recording(BaseCodeExecutor):
@@ -64,34 +65,22 @@ OK = CodeExecutionResult(stdout="42\n")
 FAILED = CodeExecutionResult(stderr="ZeroDivisionError")
 
 
-class Talk:
+class Talk(Conversation):
     """One session with an agent whose model plays `steps`."""
 
     def __init__(
         self, executor: Any, *steps: Any, artifacts: bool = True, distribution: Any = "adk", **model: Any
     ) -> None:
-        self.model = ScriptedModel(steps, **model)
         self.artifacts = InMemoryArtifactService() if artifacts else None
-        self.agent = LlmAgent(name="root", model=self.model, code_executor=executor)
-        self._runner = Runner(
-            app_name="t", agent=self.agent, auto_create_session=True, distribution=distribution,
+        self.agent = LlmAgent(name="root", model=ScriptedModel(steps, **model), code_executor=executor)
+        super().__init__(
+            self.agent, distribution=distribution, app_name="t", user_id="u", session_id="s",
             artifact_service=self.artifacts,
         )  # fmt: skip
 
-    def say(self, message: Any = "go", sse: bool = False, user: str = "u", session: str = "s") -> list[Event]:
-        async def run() -> list[Event]:
-            config = RunConfig(streaming_mode=StreamingMode.SSE if sse else StreamingMode.NONE)
-            events = self._runner.run_async(user_id=user, session_id=session, new_message=message, run_config=config)
-            return [event async for event in events]
-
-        return asyncio.run(run())
-
     @property
     def state(self) -> dict[str, Any]:
-        service = self._runner.session_service
-        session = asyncio.run(service.get_session(app_name="t", user_id="u", session_id="s"))
-        assert session is not None
-        return dict(session.state)
+        return dict(self.session.state)
 
     def artifact(self, name: str) -> bytes | None:
         assert self.artifacts is not None
@@ -121,7 +110,7 @@ class TestResponse:
     def test_code_runs_and_the_loop_goes_on_with_its_result(self) -> None:
         executor = Recording(OK)
         talk = Talk(executor, BLOCK, "It is 42.")
-        events = talk.say()
+        events = talk.say("go")
         assert shape(events) == [
             ["Let me see:\n", ("code", "print(6 * 7)")],
             [("OK", "Output of the code:\n42\n\n")],
@@ -138,24 +127,24 @@ class TestResponse:
 
     def test_the_session_keeps_parts_not_the_text_that_the_model_was_sent(self) -> None:
         talk = Talk(Recording(OK), BLOCK, "It is 42.", "Yes.")
-        talk.say()
+        talk.say("go")
         talk.say("sure?")
         assert len(sent(talk.model.requests[2])) == 5
         assert set(talk.state) <= {"_code_execution_context"}
 
     def test_text_without_code_is_final(self) -> None:
         executor = Recording(OK)
-        assert shape(Talk(executor, "Just text.").say()) == [["Just text."]]
+        assert shape(Talk(executor, "Just text.").say("go")) == [["Just text."]]
         assert executor._given == []
 
     def test_code_runs_off_the_event_loop(self) -> None:
         executor = Recording(OK)
-        Talk(executor, BLOCK, "done").say()
+        Talk(executor, BLOCK, "done").say("go")
         assert executor._threads != [threading.get_ident()]
 
     def test_chunks_are_left_alone(self) -> None:
         executor = Recording(OK)
-        events = Talk(executor, ["```python\n", "print(1)\n```"], "done").say(sse=True)
+        events = Talk(executor, ["```python\n", "print(1)\n```"], "done").say("go", run_config=SSE)
         assert [event.partial for event in events if event.partial] == [True, True]
         assert shape([event for event in events if not event.partial]) == [
             [("code", "print(1)")], [("OK", "Output of the code:\n42\n\n")], ["done"],
@@ -165,13 +154,13 @@ class TestResponse:
     def test_the_code_event_tells_the_tokens_of_the_answer(self) -> None:
         content = Content(role="model", parts=[Part(text=BLOCK)])
         usage = GenerateContentResponseUsageMetadata(total_token_count=9)
-        events = Talk(Recording(OK), LlmResponse(content=content, usage_metadata=usage), "done").say()
+        events = Talk(Recording(OK), LlmResponse(content=content, usage_metadata=usage), "done").say("go")
         assert [e.usage_metadata.total_token_count for e in events if e.usage_metadata is not None] == [9]
 
     def test_delimiters_are_the_executors(self) -> None:
         executor = Recording(OK, code_block_delimiters=[("<run>", "</run>")], execution_result_delimiters=("<", ">"))
         talk = Talk(executor, "<run>1</run>", "done")
-        talk.say()
+        talk.say("go")
         assert [texts for _, texts in sent(talk.model.requests[1])[1:]] == [
             ["<run>1</run>"],
             ["<Output of the code:\n42\n\n>"],
@@ -182,36 +171,36 @@ class TestFailures:
     def test_an_error_is_told_and_counted_until_no_more_code_is_run(self) -> None:
         executor = Recording(FAILED)
         talk = Talk(executor, BLOCK, BLOCK, BLOCK)
-        events = talk.say()
+        events = talk.say("go")
         assert len(executor._given) == 2
         assert shape(events)[1] == [("FAILED", "ZeroDivisionError")]
         assert shape(events)[-1] == [BLOCK]
 
     def test_a_success_forgets_the_errors(self) -> None:
         executor = Recording(FAILED, OK, FAILED, OK)
-        assert shape(Talk(executor, BLOCK, BLOCK, BLOCK, BLOCK, "done").say())[-1] == ["done"]
+        assert shape(Talk(executor, BLOCK, BLOCK, BLOCK, BLOCK, "done").say("go"))[-1] == ["done"]
 
     def test_the_next_turn_starts_anew(self) -> None:
         executor = Recording(FAILED)
         talk = Talk(executor, BLOCK, "gave up", BLOCK, BLOCK, "gave up")
-        talk.say()
-        talk.say()
+        talk.say("go")
+        talk.say("go")
         assert len(executor._given) == 3
 
     @pytest.mark.parametrize("error", [RuntimeError("broken"), SystemExit(3), KeyError("x"), StopIteration()])
     def test_an_executor_that_raises_gives_an_error_result(self, error: BaseException) -> None:
         talk = Talk(Recording(error), BLOCK, "sorry", "still here")
-        events = talk.say()
+        events = talk.say("go")
         assert events[1].content is not None
         assert shape(events)[1][0][0] == "FAILED"
         assert type(error).__name__ in shape(events)[1][0][1]
-        assert shape(talk.say())[-1] == ["still here"]
+        assert shape(talk.say("go"))[-1] == ["still here"]
 
     def test_an_executor_that_hangs_gives_an_error_result(self) -> None:
         release = threading.Event()
         talk = Talk(Recording(release.wait), BLOCK, "sorry", distribution=self.impatient())
         begun = time.monotonic()
-        events = talk.say()
+        events = talk.say("go")
         release.set()
         assert "longer than 0.2 seconds" in shape(events)[1][0][1]
         assert shape(events)[-1] == ["sorry"]
@@ -227,19 +216,19 @@ class TestFailures:
         return path
 
     def test_an_executor_that_returns_something_else_is_named(self) -> None:
-        events = Talk(Recording("text"), BLOCK, "sorry").say()
+        events = Talk(Recording("text"), BLOCK, "sorry").say("go")
         assert shape(events)[1] == [("FAILED", "Recording.execute_code returned str, not a CodeExecutionResult.")]
 
     def test_an_executor_that_cannot_be_used_ends_the_run(self) -> None:
         with pytest.raises(FeatureUnavailableError, match="pip install"):
-            Talk(Recording(FeatureUnavailableError("pip install x")), BLOCK).say()
+            Talk(Recording(FeatureUnavailableError("pip install x")), BLOCK).say("go")
 
     def test_something_else_in_its_place_is_refused(self) -> None:
         with pytest.raises(ConfigurationError, match="'root' is str, not a BaseCodeExecutor"):
-            Talk("sandbox", "hi").say()
+            Talk("sandbox", "hi").say("go")
 
     def test_output_is_bounded(self) -> None:
-        events = Talk(Recording(CodeExecutionResult(stdout="x" * 1_000_000)), BLOCK, "done").say()
+        events = Talk(Recording(CodeExecutionResult(stdout="x" * 1_000_000)), BLOCK, "done").say("go")
         output = shape(events)[1][0][1]
         assert len(output) < 66_000
         assert "characters left out" in output
@@ -251,34 +240,35 @@ class TestFiles:
     def test_output_files_become_artifacts(self) -> None:
         encoded = CodeExecutionFile(name="t.txt", content="aGk=")
         talk = Talk(Recording(CodeExecutionResult(stdout="x", output_files=[self.FILE, encoded])), BLOCK, "done")
-        events = talk.say()
+        events = talk.say("go")
         assert events[1].actions.artifact_delta == {"plot.png": 0, "t.txt": 0}
         assert (talk.artifact("plot.png"), talk.artifact("t.txt")) == (b"png", b"hi")
         assert "`plot.png`, `t.txt`" in shape(events)[1][0][1]
 
     def test_without_a_service_the_model_is_told(self) -> None:
-        events = Talk(Recording(CodeExecutionResult(output_files=[self.FILE])), BLOCK, "done", artifacts=False).say()
+        talk = Talk(Recording(CodeExecutionResult(output_files=[self.FILE])), BLOCK, "done", artifacts=False)
+        events = talk.say("go")
         assert "Not saved, for there is no artifact service: `plot.png`" in shape(events)[1][0][1]
 
     def test_without_files_no_service_is_needed(self) -> None:
-        assert shape(Talk(Recording(OK), BLOCK, "done", artifacts=False).say())[-1] == ["done"]
+        assert shape(Talk(Recording(OK), BLOCK, "done", artifacts=False).say("go"))[-1] == ["done"]
 
 
 class TestState:
     def test_a_stateful_executor_gets_one_id_per_session(self) -> None:
         executor = Recording(OK, stateful=True)
         talk = Talk(executor, BLOCK, "done", BLOCK, "done")
-        talk.say()
-        talk.say()
+        talk.say("go")
+        talk.say("go")
         assert [given.execution_id for given in executor._given] == ["s", "s"]
         assert talk.state["_code_execution_context"] == {"execution_session_id": "s"}
 
     def test_the_sandbox_keeps_variables_apart_by_user(self) -> None:
         set_it, read_it = "```python\nx = 5\n```", "```python\nprint(x)\n```"
         talk = Talk(SandboxCodeExecutor(stateful=True), set_it, "ok", read_it, "ok", read_it, "ok")
-        talk.say()
-        assert "5\n" in shape(talk.say())[1][0][1]
-        assert "NameError" in shape(talk.say(user="v"))[1][0][1]
+        talk.say("go")
+        assert "5\n" in shape(talk.say("go"))[1][0][1]
+        assert "NameError" in shape(talk.say("go", user_id="v"))[1][0][1]
 
 
 def data_message(*data: bytes) -> Content:
@@ -338,27 +328,27 @@ class TestDataFiles:
 class TestBuiltIn:
     def test_the_models_own_tool_is_declared(self) -> None:
         talk = Talk(BuiltInCodeExecutor(), "done", model="gemini-2.5-flash")
-        events = talk.say()
+        events = talk.say("go")
         tools = talk.model.requests[0].config.tools or []
         assert [tool.model_dump(exclude_none=True) for tool in tools] == [{"code_execution": {}}]
         assert shape(events) == [None, ["done"]]
 
     def test_a_model_without_one_is_refused(self) -> None:
         with pytest.raises(ConfigurationError, match=r"'scripted' runs no code itself.*SandboxCodeExecutor"):
-            Talk(BuiltInCodeExecutor(), "done").say()
+            Talk(BuiltInCodeExecutor(), "done").say("go")
 
     def test_its_own_code_and_results_stay_parts(self) -> None:
         code = Part.from_executable_code(code="1", language="PYTHON")  # type: ignore[arg-type]
         result = Part.from_code_execution_result(outcome=Outcome.OUTCOME_OK, output="1")
         talk = Talk(BuiltInCodeExecutor(), [code, result, Part(text="one")], "yes", model="gemini-2.5-flash")
-        talk.say()
+        talk.say("go")
         talk.say("sure?")
         assert sent(talk.model.requests[1])[1] == ("model", [("code", "1"), ("OK", "1"), "one"])
 
     def test_images_become_artifacts(self) -> None:
         image = Part(inline_data=Blob(data=b"png", mime_type="image/png", display_name="user:plot.png"))
         talk = Talk(BuiltInCodeExecutor(), [Part(text="Here:"), image], model="gemini-2.5-flash")
-        events = talk.say()
+        events = talk.say("go")
         assert events[0].actions.artifact_delta == {"plot.png": 0}
         assert shape(events)[-1] == ["Here:", "Saved as artifact: plot.png. "]
         assert talk.artifact("plot.png") == b"png"
@@ -367,7 +357,7 @@ class TestBuiltIn:
 class TestSandboxInAConversation:
     def test_an_endless_loop_costs_its_time_and_no_more(self) -> None:
         executor = SandboxCodeExecutor(timeout_seconds=0.3)
-        events = Talk(executor, "```python\nwhile True: pass\n```", BLOCK, "It is 42.").say()
+        events = Talk(executor, "```python\nwhile True: pass\n```", BLOCK, "It is 42.").say("go")
         assert shape(events)[1][0][0] == "FAILED"
         assert shape(events)[3] == [("OK", "Output of the code:\n42\n\n")]
         assert shape(events)[-1] == ["It is 42."]
@@ -380,7 +370,7 @@ class TestSandboxInAConversation:
             done: list[str] = []
 
             async def drive(talk: Talk, name: str) -> None:
-                async for _ in talk._runner.run_async(user_id="u", session_id=name, new_message="go"):
+                async for _ in talk.runner.run_async(user_id="u", session_id=name, new_message="go"):
                     pass
                 done.append(name)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newel.agents import LlmAgent
@@ -15,7 +15,7 @@ from newel.flows.history import History, assemble
 from newel.flows.visibility import as_quotation
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
-from newel.testing import ScriptedModel
+from newel.testing import Conversation, ScriptedModel
 from newel_compose import compose
 from newel_kernel import ConfigurationError, Event
 from newel_types import Blob, Content, FunctionCall, FunctionResponse, Part
@@ -87,12 +87,14 @@ _PIECES = ["`", "```", "````", "~~~", "\n", "\r", "\u2028", " ", "x", "[user] sa
 HOSTILE = st.lists(st.sampled_from(_PIECES)).map("".join)
 
 
+@settings(deadline=None)
 @given(HOSTILE)
 def test_no_text_closes_its_fence(text: str) -> None:
     *_, piece = quoted(Part(text=f"soup{text}"))
     assert between_fences(piece) == f"[cook] said: soup{text}"
 
 
+@settings(deadline=None)
 @given(HOSTILE)
 def test_no_tool_closes_its_fence(text: str) -> None:
     call = Part(function_call=FunctionCall(name=text, args={text: text}))
@@ -101,6 +103,7 @@ def test_no_tool_closes_its_fence(text: str) -> None:
         assert between_fences(piece).startswith("[cook] ")
 
 
+@settings(deadline=None)
 @given(HOSTILE)
 def test_no_author_closes_its_fence(author: str) -> None:
     for piece in texts(as_quotation(said(author, Part(text="soup")), fence=True))[2:]:
@@ -169,13 +172,7 @@ def test_an_agent_that_sees_the_current_turn_only() -> None:
     model = ScriptedModel(["here"])
     waiter = LlmAgent(name="waiter", model=model, include_contents="none")
     cook = LlmAgent(name="cook", model=ScriptedModel([[Part(text=EVIL), hand_over]]), sub_agents=[waiter])
-    runner = Runner(app_name="tearoom", agent=cook, auto_create_session=True, composition=compose("standard"))
-
-    async def run() -> None:
-        async for _ in runner.run_async(new_message="tea", **WHERE):
-            pass
-
-    asyncio.run(run())
+    Conversation(cook).say("tea")
     pieces = [text for content in model.requests[0].contents for text in texts(content)]
     assert "```\n[cook] `transfer_to_agent` tool returned result: {'result': None}\n```\n" in pieces
     assert all(piece.startswith(("For context:", "\nWhat stands between fences", "```")) for piece in pieces)

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 
 from newel.agents import LlmAgent
-from newel.models.scripted import ScriptedModel
 from newel.planners import BasePlanner, BuiltInPlanner, PlanReActPlanner
-from newel.runners import Runner
-from newel.sessions import InMemorySessionService
-from newel_compose import compose
+from newel.testing import Conversation, ScriptedModel
 from newel_kernel import Event
 from newel_types import FunctionCall, GenerateContentConfig, Part, ThinkingConfig
 
 
 def run(agent: LlmAgent, *messages: str) -> list[Event]:
-    runner = Runner(
-        agent=agent, app_name="plans", session_service=InMemorySessionService(), auto_create_session=True,
-        composition=compose("adk"),
-    )  # fmt: skip
-
-    async def go() -> list[Event]:
-        events: list[Event] = []
-        for message in messages:
-            running = runner.run_async(user_id="u", session_id="s", new_message=message)
-            events += [event async for event in running]
-        return events
-
-    return asyncio.run(go())
+    chat = Conversation(agent, distribution="adk")
+    return [event for message in messages for event in chat.say(message)]
 
 
 def agent(planner: Any, *steps: Any, **fields: Any) -> LlmAgent:

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from newel.agents import LlmAgent
-from newel.runners import Runner
 from newel.sessions import SqliteSessionService
-from newel.testing import ScriptedModel
+from newel.testing import Conversation, ScriptedModel
 from newel_compose import compose
 from newel_kernel import Event, LlmRequest, Session
 from newel_types import FunctionCall, Part
@@ -65,9 +64,8 @@ def ask(tmp_path: Path) -> Callable[..., Outcome]:
         house = tmp_path / "house.yaml"
         house.write_text(f"extends: {base}\n{_chains(base, without)}disable: [{', '.join(without)}]\n{settings}\n")
         files = len(list(tmp_path.glob("*.db")))
-        model = ScriptedModel([*steps, "done"])
-        waiter = agent(name="waiter", model=model, tools=list(tools), **fields)
-        return asyncio.run(_converse(waiter, model, house, tmp_path / f"sessions{files}.db"))
+        waiter = agent(name="waiter", model=ScriptedModel([*steps, "done"]), tools=list(tools), **fields)
+        return asyncio.run(_converse(waiter, house, tmp_path / f"sessions{files}.db"))
 
     return send
 
@@ -82,24 +80,16 @@ def _chains(base: str, without: Sequence[str]) -> str:
     return lines
 
 
-async def _converse(waiter: LlmAgent, model: ScriptedModel, house: Path, file: Path) -> Outcome:
-    service = SqliteSessionService(file)
-    where = {"user_id": "ada", "session_id": "s1"}
-    try:
-        runner = Runner(
-            app_name="tearoom", agent=waiter, session_service=service, auto_create_session=True,
-            composition=compose(house),
-        )  # fmt: skip
-        events = [event async for event in runner.run_async(new_message="tea", **where)]
-    finally:
-        await service.close()
-    again = SqliteSessionService(file)
-    try:
-        session = await again.get_session(app_name="tearoom", **where)
-    finally:
-        await again.close()
-    assert session is not None
-    return Outcome(events, session, model.requests)
+async def _converse(waiter: LlmAgent, house: Path, file: Path) -> Outcome:
+    async with SqliteSessionService(file) as store:
+        events = await _conversation(waiter, house, store).send("tea")
+    async with SqliteSessionService(file) as again:
+        chat = _conversation(waiter, house, again)
+        return Outcome(events, await chat.stored(), chat.requests)
+
+
+def _conversation(waiter: LlmAgent, house: Path, store: SqliteSessionService) -> Conversation:
+    return Conversation(waiter, distribution=house, session_service=store)
 
 
 @pytest.fixture

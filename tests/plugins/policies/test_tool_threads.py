@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from newel.policies import tool_threads
 from newel.tools import ToolContext
 from newel_kernel import ConfigurationError
 
@@ -135,13 +136,18 @@ def test_a_function_that_is_always_quick_comes_to_run_in_place(ask: Any, call: A
     assert [name == here for name in where.threads] == [False, False, True, True]
 
 
-def test_a_function_that_was_slow_in_place_does_not_run_there_again(ask: Any, call: Any) -> None:
+def test_a_function_that_was_slow_in_place_does_not_run_there_again(
+    ask: Any, call: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     threads: list[str] = []
+    now = 0.0
+    monkeypatch.setattr(tool_threads, "time", SimpleNamespace(perf_counter=lambda: now))
 
     def chop() -> None:
         """Chops; the third time it takes long."""
+        nonlocal now
         threads.append(threading.current_thread().name)
-        time.sleep(0.3 if len(threads) == 3 else 0)
+        now += 0.3 if len(threads) == 3 else 0
 
     settings = "settings: {tool_threads: {quick: 0.2, in_place_after: 2}}"
     ask([call("chop")], *in_turn(call, 8), tools=[chop], settings=settings)

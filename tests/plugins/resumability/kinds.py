@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,15 @@ from newel.models import BaseLlm, LlmRequest, LlmResponse
 from newel.runners import Runner
 from newel.tools import AgentTool, FunctionTool, ToolContext
 from newel.workflow import Workflow
+from newel_compose import compose
 from newel_kernel import BaseSessionService, Event
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 CONFIRM = "adk_request_confirmation"
 WHERE = {"user_id": "ada"}
+
+#: Composes a distribution once: there are thousands of runners here.
+composed = cache(compose)
 
 
 class Caller(BaseLlm):
@@ -128,7 +133,7 @@ def make_runner(outer: str, inner: str, store: BaseSessionService, effect: Effec
         root_agent=build(outer, inner, effect),
         resumability_config=ResumabilityConfig(is_resumable=True),
     )
-    return Runner(app=app, session_service=store, auto_create_session=True, distribution=distribution)
+    return Runner(app=app, session_service=store, auto_create_session=True, composition=composed(distribution))
 
 
 async def unanswered(store: BaseSessionService, session_id: str) -> dict[str, str]:

@@ -9,46 +9,23 @@ import pytest
 
 from newel.agents import LlmAgent
 from newel.apps import App, ResumabilityConfig
-from newel.artifacts import InMemoryArtifactService
-from newel.models.scripted import ScriptedModel
-from newel.runners import Runner
-from newel.sessions import InMemorySessionService
-from newel_kernel import Event, Session
-
-WHERE = {"app_name": "desk", "user_id": "ada", "session_id": "s1"}
+from newel.testing import Conversation, ScriptedModel
+from newel_kernel import Session
 
 
-class Talk:
+class Talk(Conversation):
     """One session with one agent."""
 
     def __init__(
         self, steps: Sequence[Any], tools: Sequence[Any] = (), *, distribution: str = "standard",
         resumable: bool = False, plugins: Sequence[Any] = (), **agent: Any,
     ) -> None:  # fmt: skip
-        self.model = ScriptedModel(steps)
-        self.agent = LlmAgent(name="clerk", model=self.model, tools=list(tools), **agent)
+        self.agent = LlmAgent(name="clerk", model=ScriptedModel(steps), tools=list(tools), **agent)
         app = App(
             name="desk", root_agent=self.agent, plugins=list(plugins),
             resumability_config=ResumabilityConfig(is_resumable=resumable),
         )  # fmt: skip
-        self.runner = Runner(
-            app=app, session_service=InMemorySessionService(), artifact_service=InMemoryArtifactService(),
-            auto_create_session=True, distribution=distribution,
-        )  # fmt: skip
-
-    def start(self, message: Any = "hello", **options: Any) -> Any:
-        """The events of one invocation, to be iterated over."""
-        return self.runner.run_async(user_id="ada", session_id="s1", new_message=message, **options)
-
-    async def send(self, message: Any = "hello", **options: Any) -> list[Event]:
-        """The events of one invocation."""
-        return [event async for event in self.start(message, **options)]
-
-    async def stored(self) -> Session:
-        """The session as the store has it."""
-        session = await self.runner.session_service.get_session(**WHERE)  # type: ignore[arg-type]
-        assert session is not None
-        return session
+        super().__init__(app, distribution=distribution, user_id="ada", session_id="s1")
 
 
 @pytest.fixture

@@ -25,8 +25,13 @@ async def wait() -> str:
 def test_a_signal_cancels_what_runs(make: Any, talk: Any, told: Any) -> None:
     async def main() -> None:
         signal = make()
+
+        async def wait() -> None:
+            """Wait for a long time, and be aborted."""
+            signal.set()
+            await asyncio.sleep(30)
+
         one = talk([CALL, "again"], [wait])
-        asyncio.get_running_loop().call_later(0.05, signal.set)
         events = await asyncio.wait_for(one.send(abort_signal=signal), 5)
         assert len(events) == 1
         assert told(await one.stored()) == ["hello", "call:wait", {"error": CANCELLED}]

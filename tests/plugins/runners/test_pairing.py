@@ -85,9 +85,13 @@ def test_the_observers_learn_of_a_cancellation(talk: Any) -> None:
             self.seen += ("over",)
 
     async def main() -> None:
-        watch = Watch("watch")
-        with suppress(TimeoutError):
-            await asyncio.wait_for(talk([CALL], [wait], plugins=[watch]).send(), 0.05)
+        watch, log = Watch("watch"), list[str]()
+        task = asyncio.create_task(talk([CALL], [slow(log)], plugins=[watch]).send())
+        while not log:
+            await asyncio.sleep(0)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
         assert watch.seen == ("CancelledError", "over")
 
     asyncio.run(main())

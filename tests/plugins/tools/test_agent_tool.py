@@ -42,7 +42,7 @@ def result(events: Any) -> Any:
 def test_the_last_text_is_the_result_and_the_session_stays_clean(talk: Any) -> None:
     inner = agent("inner", "answer", description="Knows.")
     started = talk(calling(inner))
-    assert result(started.say()) == {"result": "answer"}
+    assert result(started.say("tea")) == {"result": "answer"}
     assert [event.author for event in started.session.events] == ["user", "root", "root", "root"]
     asked = inner.model.requests[0]  # type: ignore[union-attr]
     assert [content.parts[0].text for content in asked.contents] == ["please"]
@@ -59,7 +59,7 @@ def test_state_goes_in_and_comes_back(talk: Any) -> None:
 
     inner = agent("inner", FunctionCall(name="change"), "done", tools=[change], output_key="said")
     started = talk(calling(inner))
-    started.say(state_delta={"from_parent": "yes", "gone": 1, "_adk_internal": "no"})
+    started.say("tea", state_delta={"from_parent": "yes", "gone": 1, "_adk_internal": "no"})
     state = started.session.state
     assert (state["seen"], state["user:kept"], state["said"]) == ("yes", [1], "done")
     assert "gone" not in state
@@ -73,14 +73,14 @@ def test_what_the_agent_changes_later_does_not_reach_into_the_callers_state(talk
 
     inner = agent("inner", FunctionCall(name="grow"), "done", tools=[grow])
     started = talk(calling(inner))
-    started.say(state_delta={"list": []})
+    started.say("tea", state_delta={"list": []})
     assert started.session.state["list"] == []
 
 
 def test_an_input_schema_is_the_declaration(talk: Any) -> None:
     inner = agent("inner", "ok", description="Digs.", input_schema=Ask)
     root = calling(inner, {"topic": "sea", "depth": 3})
-    assert result(talk(root).say()) == {"result": "ok"}
+    assert result(talk(root).say("tea")) == {"result": "ok"}
     declared = root.model.requests[0].config.tools[0].function_declarations[0]  # type: ignore[union-attr]
     assert (declared.name, declared.description) == ("inner", "Digs.")
     assert declared.parameters_json_schema == {
@@ -94,30 +94,30 @@ def test_an_input_schema_is_the_declaration(talk: Any) -> None:
 @pytest.mark.parametrize("args", [{"depth": "deep"}, {"topic": 1}])
 def test_arguments_that_do_not_fit_are_told_to_the_model(talk: Any, args: dict[str, Any]) -> None:
     inner = agent("inner", input_schema=Ask)
-    assert result(talk(calling(inner, args)).say())["error"].startswith("Invoking `inner()` failed")
+    assert result(talk(calling(inner, args)).say("tea"))["error"].startswith("Invoking `inner()` failed")
 
 
 def test_a_request_is_needed(talk: Any) -> None:
     inner = agent("inner")
-    assert "`request` must be a text" in result(talk(calling(inner, {"question": "?"})).say())["error"]
+    assert "`request` must be a text" in result(talk(calling(inner, {"question": "?"})).say("tea"))["error"]
 
 
 def test_an_output_schema_makes_data(talk: Any) -> None:
     inner = agent("inner", '{"good": true, "note": null}', output_schema=Verdict)
-    assert result(talk(calling(inner)).say()) == {"good": True}
+    assert result(talk(calling(inner)).say("tea")) == {"good": True}
     wrong = agent("inner", '{"good": "perhaps"}', output_schema=Verdict)
     with pytest.raises(ValidationError):
-        talk(calling(wrong)).say()
+        talk(calling(wrong)).say("tea")
 
 
 def test_a_pipeline_has_the_schemas_of_its_ends(talk: Any) -> None:
     ends = [agent("a", "one", input_schema=Ask), agent("b", '{"good": false}', output_schema=Verdict)]
     pipe = SequentialAgent(name="pipe", sub_agents=ends)
-    assert result(talk(calling(pipe, {"topic": "tea"})).say()) == {"good": False}
+    assert result(talk(calling(pipe, {"topic": "tea"})).say("tea")) == {"good": False}
 
 
 def test_skip_summarization_ends_the_turn(talk: Any) -> None:
-    events = talk(calling(agent("inner", "raw"), skip_summarization=True)).say()
+    events = talk(calling(agent("inner", "raw"), skip_summarization=True)).say("tea")
     assert len(events) == 2
     assert events[-1].actions.skip_summarization
 
@@ -129,7 +129,7 @@ def test_thoughts_stay_inside_and_code_output_counts(talk: Any) -> None:
         Part(code_execution_result=CodeExecutionResult(output="42\n", outcome="OUTCOME_OK")),
         Part(text="done"),
     ]
-    assert result(talk(calling(agent("inner", parts))).say()) == {"result": "so\n42\ndone"}
+    assert result(talk(calling(agent("inner", parts))).say("tea")) == {"result": "so\n42\ndone"}
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_thoughts_stay_inside_and_code_output_counts(talk: Any) -> None:
 )
 def test_a_model_that_only_fails(talk: Any, distribution: str, told: dict[str, str]) -> None:
     inner = agent("inner", LlmResponse(error_code="SAFETY", error_message="blocked"))
-    assert result(talk(calling(inner), distribution=distribution).say()) == told
+    assert result(talk(calling(inner), distribution=distribution).say("tea")) == told
 
 
 def test_artifacts_are_the_callers(talk: Any) -> None:
@@ -146,10 +146,10 @@ def test_artifacts_are_the_callers(talk: Any) -> None:
         return await tool_context.list_artifacts()
 
     started = talk(calling(agent("inner", FunctionCall(name="keep"), "kept", tools=[keep])))
-    events = started.say()
+    events = started.say("tea")
     assert events[1].actions.artifact_delta == {"note.txt": 0}
     where = {"app_name": "tearoom", "user_id": "ada", "session_id": "s1"}
-    assert asyncio.run(started.artifacts.list_artifact_keys(**where)) == ["note.txt"]
+    assert asyncio.run(started.runner.artifact_service.list_artifact_keys(**where)) == ["note.txt"]
 
 
 class Watcher(BasePlugin):
@@ -165,7 +165,7 @@ class Watcher(BasePlugin):
 def test_plugins_see_the_agent_run_where_they_are_to(talk: Any, include: bool, seen: list[str]) -> None:
     watcher = Watcher()
     started = talk(calling(agent("inner", "x"), include_plugins=include), plugins=[watcher])
-    assert result(started.say()) == {"result": "x"}
+    assert result(started.say("tea")) == {"result": "x"}
     assert watcher.agents == seen
 
 
@@ -188,7 +188,7 @@ class Counted(BaseToolset):
 def test_toolsets_close_once_the_last_call_has_ended(talk: Any) -> None:
     toolset = Counted()
     inner = agent("inner", "one", "two", tools=[toolset])
-    talk(calling(inner, count=2)).say()
+    talk(calling(inner, count=2)).say("tea")
     assert toolset.closed == [2]
 
 
@@ -198,14 +198,14 @@ class Stuck(Counted):
 
 
 def test_a_toolset_that_does_not_close_costs_a_warning_only(talk: Any, caplog: pytest.LogCaptureFixture) -> None:
-    assert result(talk(calling(agent("inner", "fine", tools=[Stuck()]))).say()) == {"result": "fine"}
+    assert result(talk(calling(agent("inner", "fine", tools=[Stuck()]))).say("tea")) == {"result": "fine"}
     assert "after the agent 'inner' ran as a tool: not everything closed: Stuck: OSError: stuck" in caplog.text
 
 
 def test_a_failure_of_the_agent_is_a_failure_of_the_tool(talk: Any) -> None:
     toolset = Counted()
     with pytest.raises(RuntimeError, match="kaput"):
-        talk(calling(agent("inner", RuntimeError("kaput"), tools=[toolset]))).say()
+        talk(calling(agent("inner", RuntimeError("kaput"), tools=[toolset]))).say("tea")
     assert toolset.closed == [1]
 
 
@@ -214,4 +214,4 @@ def test_an_agent_tool_may_use_an_agent_tool(talk: Any) -> None:
     middle = agent(
         "middle", FunctionCall(name="innermost", args={"request": "?"}), "middle says", tools=[AgentTool(innermost)]
     )
-    assert result(talk(calling(middle)).say()) == {"result": "middle says"}
+    assert result(talk(calling(middle)).say("tea")) == {"result": "middle says"}

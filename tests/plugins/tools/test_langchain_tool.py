@@ -43,7 +43,7 @@ class Text(Weather):
 
 def result(talk: Any, tool: Any, args: dict[str, Any], name: str = "weather") -> tuple[Any, Any]:
     model = ScriptedModel([FunctionCall(name=name, args=args), "ok"])
-    events = talk(LlmAgent(name="root", model=model, tools=[tool])).say()
+    events = talk(LlmAgent(name="root", model=model, tools=[tool])).say("tea")
     (declared,) = model.requests[0].config.tools[0].function_declarations
     return events[1].get_function_responses()[0].response, declared
 

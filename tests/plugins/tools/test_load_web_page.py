@@ -30,7 +30,7 @@ def asking(url: str) -> LlmAgent:
 def loaded(talk: Any, url: str, **settings: Any) -> str:
     adk, _ = select_distribution("adk")
     chosen = adk.model_copy(update={"settings": {"builtin_tools": settings}})
-    response = talk(asking(url), distribution=chosen).say()[1].get_function_responses()[0].response
+    response = talk(asking(url), distribution=chosen).say("tea")[1].get_function_responses()[0].response
     return str(response["result"])
 
 

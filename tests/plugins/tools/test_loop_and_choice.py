@@ -19,7 +19,7 @@ def agent(*steps: Any, **fields: Any) -> LlmAgent:
 
 def test_exit_loop_ends_the_loop_without_another_word(talk: Any) -> None:
     root = agent("one", FunctionCall(name="exit_loop"), tools=[exit_loop])
-    events = talk(LoopAgent(name="loop", sub_agents=[root], max_iterations=5)).say()
+    events = talk(LoopAgent(name="loop", sub_agents=[root], max_iterations=5)).say("tea")
     assert len(events) == 3
     assert events[-1].actions.escalate
     assert events[-1].actions.skip_summarization
@@ -28,7 +28,7 @@ def test_exit_loop_ends_the_loop_without_another_word(talk: Any) -> None:
 def test_the_choice_comes_as_the_calls_result(talk: Any) -> None:
     root = agent(FunctionCall(name="get_user_choice", args={"options": ["a", "b"]}), "b it is", tools=[get_user_choice])
     started = talk(root)
-    (asked,) = started.say()
+    (asked,) = started.say("tea")
     call = asked.get_function_calls()[0]
     assert asked.long_running_tool_ids == {call.id}
     answer = FunctionResponse(id=call.id, name=call.name, response={"choice": "b"})
@@ -64,7 +64,7 @@ class Other(Math):
 
 def clash(talk: Any, *tools: Any) -> str:
     with pytest.raises(DuplicateToolError) as caught:
-        talk(agent("unused", tools=list(tools))).say()
+        talk(agent("unused", tools=list(tools))).say("tea")
     assert isinstance(caught.value, ConfigurationError)
     return str(caught.value)
 
@@ -91,7 +91,7 @@ def test_a_prefix_can_clash_as_well(talk: Any) -> None:
 
 def test_a_tool_that_is_listed_twice_is_declared_once(talk: Any) -> None:
     root = agent("ok", tools=[add, add])
-    talk(root).say()
+    talk(root).say("tea")
     (tool,) = root.model.requests[0].config.tools  # type: ignore[union-attr]
     assert [declared.name for declared in tool.function_declarations] == ["add"]
 
@@ -99,5 +99,5 @@ def test_a_tool_that_is_listed_twice_is_declared_once(talk: Any) -> None:
 def test_prefixes_keep_tools_of_one_name_apart(talk: Any) -> None:
     toolsets = [Math(tool_name_prefix="a"), Other(tool_name_prefix="b")]
     root = agent(FunctionCall(name="b_add", args={"a": 2}), "ok", tools=toolsets)
-    events = talk(root).say()
+    events = talk(root).say("tea")
     assert events[1].get_function_responses()[0].response == {"result": 2}

@@ -41,10 +41,10 @@ def reading(talk: Any, names: Any, artifacts: dict[str, Part]) -> tuple[LlmAgent
 
     async def save() -> None:
         for name, part in artifacts.items():
-            await started.artifacts.save_artifact(**WHERE, filename=name, artifact=part)
+            await started.runner.artifact_service.save_artifact(**WHERE, filename=name, artifact=part)
 
     asyncio.run(save())
-    started.say()
+    started.say("tea")
     return root, started
 
 
@@ -119,14 +119,14 @@ def test_what_is_remembered_is_in_the_instruction(talk: Any) -> None:
 @pytest.mark.parametrize("memory", [Memory(), Memory(fault=OSError("down"))], ids=["empty", "down"])
 def test_without_a_memory_the_agent_goes_on(talk: Any, memory: Memory) -> None:
     root = agent("ok", tools=[preload_memory])
-    talk(root, memory_service=memory).say()
+    talk(root, memory_service=memory).say("tea")
     assert "PAST_CONVERSATIONS" not in system(root)
 
 
 def test_load_memory_searches_when_the_model_asks(talk: Any) -> None:
     root = agent(FunctionCall(name="load_memory", args={"query": "tea"}), "ok", tools=[load_memory])
     memory = Memory("green")
-    found = talk(root, memory_service=memory).say()[1].get_function_responses()[0].response["result"]
+    found = talk(root, memory_service=memory).say("tea")[1].get_function_responses()[0].response["result"]
     assert memory.queries == ["tea"]
     assert found.memories[0].author == "ada"
     assert "load_memory" in system(root)
@@ -146,7 +146,7 @@ def test_examples_are_shown_as_conversations(talk: Any) -> None:
         Part(function_response=FunctionResponse(name="roll", response={"n": 4})), Part(text="a 4"),
     )  # fmt: skip
     root = agent("ok", tools=[ExampleTool([shown, {"input": "bye", "output": "see you"}])])
-    talk(root).say()
+    talk(root).say("tea")
     assert (
         'EXAMPLE 1\n[user]\nroll\n[model]\n```\nroll(sides=6)\n```\n[user]\n```\nroll returned {"n": 4}\n```\n'
         "[model]\na 4\n\nEXAMPLE 2\n[user]\nbye\n[model]\nsee you\n\n</EXAMPLES>"
@@ -185,7 +185,7 @@ def test_a_service_tool_is_an_entry_of_its_own(talk: Any, name: str, field: str)
 
     tool = getattr(tools, name)
     root = agent("ok", tools=[tool, own, tool])
-    talk(root).say()
+    talk(root).say("tea")
     first, second = requests(root)[0].config.tools
     assert first.model_dump(exclude_none=True) == {field: {}}
     assert [declared.name for declared in second.function_declarations] == ["own"]
@@ -193,7 +193,7 @@ def test_a_service_tool_is_an_entry_of_its_own(talk: Any, name: str, field: str)
 
 def test_google_search_may_choose_the_model(talk: Any) -> None:
     root = agent("ok", tools=[GoogleSearchTool(model="searcher")])
-    talk(root).say()
+    talk(root).say("tea")
     assert requests(root)[0].model == "searcher"
 
 
@@ -204,7 +204,7 @@ def test_vertex_ai_search_names_its_store(talk: Any) -> None:
             return built.model_copy(update={"filter": f"user = {readonly_context.user_id!r}"})
 
     root = agent("ok", tools=[Mine(data_store_id="stores/teas", max_results=3)])
-    talk(root).say()
+    talk(root).say("tea")
     search = requests(root)[0].config.tools[0].retrieval.vertex_ai_search
     assert search.model_dump(exclude_none=True) == {
         "datastore": "stores/teas", "max_results": 3, "filter": "user = 'ada'",

@@ -78,14 +78,14 @@ class Watch:
 def talk(request: pytest.FixtureRequest) -> Callable[..., Talk]:
     """Begins a conversation with a root. Where somebody observes, a graph takes no short ways."""
     plugins = [Watch()] if request.param == "observed" else []
-    return lambda root, store=None, **given: Talk(root, store, **{"plugins": plugins, **given})
+    return lambda root, store=None, **options: Talk(root, store, **{"plugins": plugins, **options})
 
 
 @pytest.fixture
 def watched() -> tuple[Callable[..., Talk], Watch]:
     """Likewise, with what was observed."""
     watch = Watch()
-    return lambda root, store=None, **given: Talk(root, store, **{"plugins": [watch], **given}), watch
+    return lambda root, store=None, **options: Talk(root, store, **{"plugins": [watch], **options}), watch
 
 
 def outputs(events: list[Event]) -> list[Any]:

@@ -53,27 +53,28 @@ async def bad(node_input: Any) -> None:
 
 STUBBORN = [clean_up_fails, made_an_error, swallowed, swallowed_and_yields, runs_another]
 stubborn = pytest.mark.parametrize("code", STUBBORN)
-settings = pytest.mark.parametrize("given", [{}, {"timeout": 60.0}, {"retry_config": QUICK}])
+settings = pytest.mark.parametrize("options", [{}, {"timeout": 60.0}, {"retry_config": QUICK}])
 
 
-def node(code: Any, **given: Any) -> BaseNode:
-    return FunctionNode(code, rerun_on_resume=True, **given)
+def node(code: Any, **options: Any) -> BaseNode:
+    return FunctionNode(code, rerun_on_resume=True, **options)
 
 
-def told(begun: Any) -> list[Any]:
-    return [event.error_code or event.output for event in begun.stored()[1:]]
+def outcomes(chat: Any) -> list[Any]:
+    return [event.error_code or event.output for event in chat.stored()[1:]]
 
 
-async def ended(begun: Any, cancel: bool) -> asyncio.Task[Any]:
+async def ended(chat: Any, cancel: bool) -> asyncio.Task[Any]:
     """The run, once it is over: within five seconds, or it hangs."""
 
     async def turn() -> None:
-        async for _ in begun.runner.run_async(user_id="u", session_id="s", new_message="go"):
+        async for _ in chat.runner.run_async(user_id="u", session_id="s", new_message="go"):
             pass
 
     task = asyncio.create_task(turn())
     if cancel:
-        await asyncio.sleep(0.05)
+        for _ in range(200):  # rounds of the loop, in which every node has begun, however slow the machine
+            await asyncio.sleep(0)
         task.cancel()
     done, _ = await asyncio.wait([task], timeout=5)
     assert done, "the run hangs"
@@ -83,21 +84,21 @@ async def ended(begun: Any, cancel: bool) -> asyncio.Task[Any]:
 
 @stubborn
 @settings
-def test_a_failure_ends_what_runs_beside(talk: Any, code: Any, given: Any) -> None:
-    inner = Workflow(name="inner", edges=[("START", node(code, **given))])
-    begun = talk(Workflow(name="wf", edges=[("START", (bad, node(code, **given), inner))]))
-    assert isinstance(asyncio.run(ended(begun, cancel=False)).exception(), LookupError)
-    assert told(begun) == ["LookupError"]
+def test_a_failure_ends_what_runs_beside(talk: Any, code: Any, options: Any) -> None:
+    inner = Workflow(name="inner", edges=[("START", node(code, **options))])
+    chat = talk(Workflow(name="wf", edges=[("START", (bad, node(code, **options), inner))]))
+    assert isinstance(asyncio.run(ended(chat, cancel=False)).exception(), LookupError)
+    assert outcomes(chat) == ["LookupError"]
 
 
 @stubborn
 @settings
 @pytest.mark.parametrize("beside", [(), (swallowed_and_yields,)])
-def test_a_cancelled_run_ends(talk: Any, code: Any, given: Any, beside: Any) -> None:
-    begun = talk(Workflow(name="wf", edges=[("START", (node(code, name="code", **given), *beside))]))
-    task = asyncio.run(ended(begun, cancel=True))
+def test_a_cancelled_run_ends(talk: Any, code: Any, options: Any, beside: Any) -> None:
+    chat = talk(Workflow(name="wf", edges=[("START", (node(code, name="code", **options), *beside))]))
+    task = asyncio.run(ended(chat, cancel=True))
     assert task.cancelled() or (code in (swallowed, swallowed_and_yields) and not beside)  # alone, it may go on
-    assert not [said for said in told(begun) if said != "went on"]
+    assert not [outcome for outcome in outcomes(chat) if outcome != "went on"]
 
 
 def test_cancelled_items_of_a_parallel_worker_are_not_tried_again(talk: Any) -> None:
@@ -110,11 +111,11 @@ def test_cancelled_items_of_a_parallel_worker_are_not_tried_again(talk: Any) -> 
     def items(node_input: Any) -> list[int]:
         return [1, 0, 2]
 
-    given = {"retry_config": RetryConfig(max_attempts=3, initial_delay=0.0, exceptions=["RuntimeError"])}
-    begun = talk(Workflow(name="wf", edges=[("START", items, ParallelWorker(node(work, **given)))]))
-    assert isinstance(asyncio.run(ended(begun, cancel=False)).exception(), LookupError)
+    options = {"retry_config": RetryConfig(max_attempts=3, initial_delay=0.0, exceptions=["RuntimeError"])}
+    chat = talk(Workflow(name="wf", edges=[("START", items, ParallelWorker(node(work, **options)))]))
+    assert isinstance(asyncio.run(ended(chat, cancel=False)).exception(), LookupError)
     assert begun_items == [1, 0, 2]
-    assert "RuntimeError" not in told(begun)
+    assert "RuntimeError" not in outcomes(chat)
 
 
 def test_a_run_in_a_task_that_survived_a_cancellation_is_a_run_like_any_other(talk: Any) -> None:
@@ -126,14 +127,14 @@ def test_a_run_in_a_task_that_survived_a_cancellation_is_a_run_like_any_other(ta
             raise ValueError("x")
         return "done"
 
-    begun = talk(Workflow(name="wf", edges=[("START", node(flaky, retry_config=QUICK))]))
+    chat = talk(Workflow(name="wf", edges=[("START", node(flaky, retry_config=QUICK))]))
 
     async def main() -> None:
         async def survive() -> None:
             try:
                 await asyncio.Event().wait()
             except asyncio.CancelledError:
-                async for _ in begun.runner.run_async(user_id="u", session_id="s", new_message="go"):
+                async for _ in chat.runner.run_async(user_id="u", session_id="s", new_message="go"):
                     pass
 
         task = asyncio.create_task(survive())
@@ -142,7 +143,7 @@ def test_a_run_in_a_task_that_survived_a_cancellation_is_a_run_like_any_other(ta
         await asyncio.wait_for(task, 5)
 
     asyncio.run(main())
-    assert told(begun) == ["ValueError", "done"]
+    assert outcomes(chat) == ["ValueError", "done"]
 
 
 def test_what_is_ready_runs_beside_the_back_off_of_a_function(talk: Any) -> None:
@@ -160,10 +161,10 @@ def test_what_is_ready_runs_beside_the_back_off_of_a_function(talk: Any) -> None
         log.append("second")
 
     retry = RetryConfig(max_attempts=2, initial_delay=0.05, jitter=0.0)
-    begun = talk(Workflow(name="wf", edges=[("START", (node(flaky, retry_config=retry), first, second))]))
-    asyncio.run(ended(begun, cancel=False))
+    chat = talk(Workflow(name="wf", edges=[("START", (node(flaky, retry_config=retry), first, second))]))
+    asyncio.run(ended(chat, cancel=False))
     assert log == ["flaky", "first", "second", "flaky"]
-    assert told(begun)[0] == "ValueError"
+    assert outcomes(chat)[0] == "ValueError"
 
 
 def test_a_function_may_run_nodes_when_it_is_tried_again(talk: Any) -> None:
@@ -178,6 +179,6 @@ def test_a_function_may_run_nodes_when_it_is_tried_again(talk: Any) -> None:
             raise ValueError("x")
         return await ctx.run_node(other, node_input)
 
-    begun = talk(Workflow(name="wf", edges=[("START", node(flaky, retry_config=QUICK))]))
-    asyncio.run(ended(begun, cancel=False)).result()
-    assert told(begun) == ["ValueError", "other", "other"]
+    chat = talk(Workflow(name="wf", edges=[("START", node(flaky, retry_config=QUICK))]))
+    asyncio.run(ended(chat, cancel=False)).result()
+    assert outcomes(chat) == ["ValueError", "other", "other"]

@@ -92,7 +92,7 @@ fa, fb, fc = FunctionNode(a), FunctionNode(b), FunctionNode(c)
 
 
 @pytest.mark.parametrize(
-    ("edges", "told"),
+    ("edges", "message"),
     [
         ([("START", FunctionNode(a, name="twin"), FunctionNode(b, name="twin"))], "'twin'"),
         ([(fa, fb)], "START"),
@@ -111,8 +111,8 @@ fa, fb, fc = FunctionNode(a), FunctionNode(b), FunctionNode(c)
         ([("START", lambda: 1)], "<lambda>"),
     ],
 )  # fmt: skip
-def test_what_cannot_run_is_refused_by_name(edges: list[Any], told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_what_cannot_run_is_refused_by_name(edges: list[Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         Workflow(name="wf", edges=edges)
 
 

@@ -47,8 +47,8 @@ async def main():
     flow = Workflow(name="wf", edges=[("START", first, (silent, killed), JoinNode(name="join"), last)])
     app = App(name="app", root_agent=flow, resumability_config=ResumabilityConfig(is_resumable=True))
     runner = Runner(app=app, session_service=SqliteSessionService(str(folder / "s.db")), auto_create_session=True)
-    given = {"invocation_id": invocation} if invocation else {"new_message": "go"}
-    async for event in runner.run_async(user_id="u", session_id="s", **given):
+    arguments = {"invocation_id": invocation} if invocation else {"new_message": "go"}
+    async for event in runner.run_async(user_id="u", session_id="s", **arguments):
         (folder / "invocation").write_text(event.invocation_id)
         print(event.output)
 

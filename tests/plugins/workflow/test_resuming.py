@@ -44,19 +44,19 @@ class Log:
 def test_an_answer_goes_on_in_a_new_process_and_in_any_app(talk: Any, outputs: Any, store: Any) -> None:
     log = Log()
     flow = Workflow(name="wf", edges=[("START", log.step("a"), log.step("silent", output=None), ask, log.step("b"))])
-    asked = talk(flow, store).say("go")[-1]
+    question = talk(flow, store).say("go")[-1]
     events = talk(flow, store).answer(q="yes")
     assert (log.ran, outputs(events)) == (["a", "silent", "b"], ["b(yes)"])
-    assert {e.invocation_id for e in events} == {asked.invocation_id}
+    assert {e.invocation_id for e in events} == {question.invocation_id}
 
 
 def test_nothing_runs_again_when_an_answer_comes_twice(talk: Any, store: Any) -> None:
     log = Log()
     flow = Workflow(name="wf", edges=[("START", ask, log.step("b"))])
-    begun = talk(flow, store)
-    begun.say("go")
-    begun.answer(q="yes")
-    assert (begun.answer(q="no"), log.ran) == ([], ["b"])
+    chat = talk(flow, store)
+    chat.say("go")
+    chat.answer(q="yes")
+    assert (chat.answer(q="no"), log.ran) == ([], ["b"])
 
 
 def test_a_checkpoint_is_compact_and_rides_on_events(talk: Any) -> None:
@@ -64,20 +64,20 @@ def test_a_checkpoint_is_compact_and_rides_on_events(talk: Any) -> None:
     flow = Workflow(name="wf", edges=[("START", log.step("a"), log.step("silent", output=None), log.step("b"), ask)])
     events = talk(flow).say("go")
     assert len(events) == 3
-    told: dict[str, Any] = {}
+    nodes: dict[str, Any] = {}
     for event in events:
-        told |= json.loads(event.model_dump_json(exclude_none=True))["node_info"].get("nodes", {})
-    assert told == {f"wf@1/{name}@1": {"status": 3} for name in ("a", "silent", "b")}
+        nodes |= json.loads(event.model_dump_json(exclude_none=True))["node_info"].get("nodes", {})
+    assert nodes == {f"wf@1/{name}@1": {"status": 3} for name in ("a", "silent", "b")}
 
 
 def test_a_failed_invocation_resumes_where_it_failed(talk: Any, outputs: Any, store: Any) -> None:
     log = Log()
     steps = [log.step("a"), log.step("silent", output=None), log.step("b", fails=[True]), log.step("c")]
     flow = Workflow(name="wf", edges=[("START", *steps)])
-    begun = talk(flow, store, resumable=True)
+    chat = talk(flow, store, resumable=True)
     with pytest.raises(ConnectionError):
-        begun.say("go")
-    invocation = begun.stored()[-1].invocation_id
+        chat.say("go")
+    invocation = chat.stored()[-1].invocation_id
     events = talk(flow, store, resumable=True).say(invocation_id=invocation)
     assert (log.ran, outputs(events)) == (["a", "silent", "b", "b", "c"], ["b(None)", "c(b(None))"])
     assert talk(flow, store, resumable=True).say(invocation_id=invocation) == []
@@ -114,10 +114,10 @@ def test_a_run_cut_short_after_any_event_ends_as_it_would_have(talk: Any, store:
 
     invocation = asyncio.run(cut())
     committed = [e.output for e in talk(flow, store).stored() if isinstance(e.output, str)]
-    begun = talk(flow, store, resumable=True)
+    chat = talk(flow, store, resumable=True)
     ran.clear()
-    begun.say(invocation_id=invocation)
-    assert begun.stored()[-1].output == ["x", "y"]
+    chat.say(invocation_id=invocation)
+    assert chat.stored()[-1].output == ["x", "y"]
     assert not set(ran) & {name for name in committed if name in "xy"}
 
 
@@ -181,6 +181,22 @@ def test_a_node_runs_again_with_its_answers_and_its_children_do_not(talk: Any, s
     assert log.ran == ["driver", "a", "driver", "driver", "b"]
 
 
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_function_that_asks_has_the_answer_as_its_output(talk: Any, outputs: Any, store: Any, waits: bool) -> None:
+    def ask_at_once(ctx: Context) -> Any:
+        return ctx.interrupt("which size?", interrupt_id="size")
+
+    async def ask_while_waiting(ctx: Context) -> Any:
+        return ask_at_once(ctx)
+
+    log = Log()
+    asks = FunctionNode(ask_while_waiting if waits else ask_at_once, name="asks")
+    flow = Workflow(name="wf", edges=[("START", asks, log.step("b"))])
+    question = talk(flow, store).say("go")[0]
+    assert (question.node_info.path, question.long_running_tool_ids) == ("wf@1/asks@1", {"size"})
+    assert outputs(talk(flow, store).answer(size="38")) == ["b(38)"]
+
+
 def test_workers_that_were_done_are_not_run_again(talk: Any, store: Any) -> None:
     ran: list[int] = []
 
@@ -212,7 +228,7 @@ def test_an_agents_answer_is_known_again(talk: Any, outputs: Any, store: Any) ->
 
 
 @pytest.mark.parametrize(
-    ("schema", "given", "output"),
+    ("schema", "answer", "output"),
     [
         (int, "7", 7),
         (list[str], ["a"], ["a"]),
@@ -225,31 +241,31 @@ def test_an_agents_answer_is_known_again(talk: Any, outputs: Any, store: Any) ->
         ({"enum": ["a", "b"]}, "c", "not one of"),
     ],
 )
-def test_an_answer_must_fit(talk: Any, schema: Any, given: Any, output: Any) -> None:
+def test_an_answer_must_fit(talk: Any, schema: Any, answer: Any, output: Any) -> None:
     def question(node_input: Any) -> Any:
         return RequestInput(interrupt_id="q", message="?", response_schema=schema)
 
     def tell(node_input: Any) -> list[Any]:
         return [node_input]
 
-    begun = talk(Workflow(name="wf", edges=[("START", question, tell)]))
-    begun.say("go")
+    chat = talk(Workflow(name="wf", edges=[("START", question, tell)]))
+    chat.say("go")
     if isinstance(output, str) and " " in output:
         with pytest.raises(ValueError, match=output):
-            begun.answer(q=given)
+            chat.answer(q=answer)
     else:
-        assert begun.answer(q=given)[-1].output == [output]
+        assert chat.answer(q=answer)[-1].output == [output]
 
 
 def test_an_answer_that_did_not_fit_can_be_given_again(talk: Any, outputs: Any) -> None:
     def question(node_input: Any) -> Any:
         return RequestInput(interrupt_id="q", message="?", response_schema=int)
 
-    begun = talk(Workflow(name="wf", edges=[("START", question, Log().step("b"))]))
-    begun.say("go")
+    chat = talk(Workflow(name="wf", edges=[("START", question, Log().step("b"))]))
+    chat.say("go")
     with pytest.raises(ValueError, match="the answer to 'q'"):
-        begun.answer(q="many")
-    assert outputs(begun.answer(q=7)) == ["b(7)"]
+        chat.answer(q="many")
+    assert outputs(chat.answer(q=7)) == ["b(7)"]
 
 
 def test_a_graph_that_was_changed_meanwhile_runs_what_is_new(talk: Any, outputs: Any, store: Any) -> None:

@@ -40,11 +40,11 @@ def test_two_terminal_outputs_are_refused_before_either_is_emitted(talk: Any) ->
     async def right(node_input: Any) -> str:
         return "r"
 
-    begun = talk(Workflow(name="wf", edges=[("START", (left, right))]))
+    chat = talk(Workflow(name="wf", edges=[("START", (left, right))]))
     with pytest.raises(ValueError, match=r"\['left', 'right'\]"):
-        begun.say("go")
-    told = [(e.author, e.output, e.error_code) for e in begun.stored()]
-    assert told == [("user", None, None), ("wf", None, "ValueError")]
+        chat.say("go")
+    stored = [(e.author, e.output, e.error_code) for e in chat.stored()]
+    assert stored == [("user", None, None), ("wf", None, "ValueError")]
 
 
 def test_of_two_terminal_nodes_one_may_give_an_output(talk: Any, outputs: Any) -> None:
@@ -74,8 +74,8 @@ def test_an_output_that_is_held_keeps_nobody_from_running(talk: Any, outputs: An
         return FunctionNode(wait, name=name)
 
     edges = [("START", (FunctionNode(early), late("a"), late("b")))]
-    begun = talk(Workflow(name="wf", edges=edges, max_concurrency=limit))
-    events = begun.say("go")
+    chat = talk(Workflow(name="wf", edges=edges, max_concurrency=limit))
+    events = chat.say("go")
     assert (outputs(events), events[-1].actions.state_delta) == (["out"], {"after": True})
 
 
@@ -85,9 +85,9 @@ def test_a_producer_resumes_once_its_event_is_committed(talk: Any) -> None:
     def speaker(name: str) -> FunctionNode:
         async def speak(ctx: Context) -> AsyncGenerator[Event, None]:
             for index in range(3):
-                said = Event(message=f"{name}{index}")
-                yield said
-                seen.append(sum(event is said for event in ctx.session.events))
+                message = Event(message=f"{name}{index}")
+                yield message
+                seen.append(sum(event is message for event in ctx.session.events))
                 await asyncio.sleep(0)
 
         return FunctionNode(speak, name=name)
@@ -96,7 +96,7 @@ def test_a_producer_resumes_once_its_event_is_committed(talk: Any) -> None:
     assert (len(events), seen) == (9, [1] * 9)
 
 
-def test_a_failure_cancels_the_others_and_is_told_once(talk: Any) -> None:
+def test_a_failure_cancels_the_others_and_is_reported_once(talk: Any) -> None:
     ended = []
 
     async def slow(node_input: Any) -> None:
@@ -110,11 +110,11 @@ def test_a_failure_cancels_the_others_and_is_told_once(talk: Any) -> None:
         raise LookupError("gone")
 
     inner = Workflow(name="inner", edges=[("START", (slow, bad))])
-    begun = talk(Workflow(name="wf", edges=[("START", inner)], retry_config=QUICK))
+    chat = talk(Workflow(name="wf", edges=[("START", inner)], retry_config=QUICK))
     with pytest.raises(LookupError, match="gone"):
-        begun.say("go")
+        chat.say("go")
     assert ended == ["slow"]
-    assert [(e.error_code, e.node_info.path) for e in begun.stored() if e.error_code] == [
+    assert [(e.error_code, e.node_info.path) for e in chat.stored() if e.error_code] == [
         ("LookupError", "wf@1/inner@1/bad@1")
     ]
 
@@ -154,7 +154,7 @@ def test_closing_the_run_ends_its_nodes(talk: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("waits", [False, True])
-def test_each_attempt_is_told(talk: Any, config: RetryConfig | None, attempts: int, waits: bool) -> None:
+def test_each_attempt_is_reported(talk: Any, config: RetryConfig | None, attempts: int, waits: bool) -> None:
     tried: list[int] = []
 
     def fail(ctx: Context) -> None:
@@ -165,11 +165,11 @@ def test_each_attempt_is_told(talk: Any, config: RetryConfig | None, attempts: i
         fail(ctx)
 
     flaky = FunctionNode(fail_later if waits else fail, retry_config=config)
-    begun = talk(Workflow(name="wf", edges=[("START", flaky)]))
+    chat = talk(Workflow(name="wf", edges=[("START", flaky)]))
     with pytest.raises(KeyError):
-        begun.say("go")
+        chat.say("go")
     assert tried == list(range(1, attempts + 1))
-    assert [e.error_code for e in begun.stored()[1:]] == ["KeyError"] * attempts
+    assert [e.error_code for e in chat.stored()[1:]] == ["KeyError"] * attempts
 
 
 def test_the_back_off_grows_to_its_limit() -> None:
@@ -266,9 +266,9 @@ def test_nodes_that_code_runs(talk: Any) -> None:
             await ctx.run_node(half, 3)
         except DynamicNodeFailError as failure:
             sound.append(type(failure.error).__name__)
-        told = await NodeRunner(node=FunctionNode(half), parent_ctx=ctx, run_id="x").run(5)
+        context = await NodeRunner(node=FunctionNode(half), parent_ctx=ctx, run_id="x").run(5)
         same = [await ctx.run_node(half, n, run_id="kept") for n in (10, 20)]
-        return [*sound, str(told.error), told.error_node_path, *same]
+        return [*sound, str(context.error), context.error_node_path, *same]
 
     events = talk(Workflow(name="wf", edges=[("START", driver)])).say("go")
     assert events[-1].output == [1.0, 2.0, "ValueError", "odd", "wf@1/driver@1/half@x", 5.0, 5.0]
@@ -333,8 +333,8 @@ def test_what_nodes_of_ones_own_yield(talk: Any) -> None:
         return [k, l]
 
     edges = [("START", Own(name="own"), items, Each(name="each", parallel_worker=True))]
-    begun = talk(Workflow(name="wf", edges=edges))
-    assert begun.say("go")[-1].output == [2, 4]
+    chat = talk(Workflow(name="wf", edges=edges))
+    assert chat.say("go")[-1].output == [2, 4]
 
 
 def test_a_plain_node_is_a_root(talk: Any) -> None:
@@ -362,9 +362,9 @@ def test_an_agents_answer_is_the_output(talk: Any, outputs: Any) -> None:
     def shout(node_input: str) -> str:
         return node_input.upper()
 
-    begun = talk(Workflow(name="wf", edges=[("START", Agent(name="poet", model=model), shout)]))
-    assert outputs(begun.say("sea")) == ["A POEM"]
-    assert outputs(begun.say("hill")) == ["ANOTHER"]
+    chat = talk(Workflow(name="wf", edges=[("START", Agent(name="poet", model=model), shout)]))
+    assert outputs(chat.say("sea")) == ["A POEM"]
+    assert outputs(chat.say("hill")) == ["ANOTHER"]
     assert [[p.text for c in r.contents for p in c.parts] for r in model.requests] == [["sea"], ["hill"]]
 
 
@@ -376,9 +376,9 @@ def test_committed_outputs_do_not_change(talk: Any) -> None:
         node_input["n"].append(2)
         return "spoilt"
 
-    begun = talk(Workflow(name="wf", edges=[("START", make, spoil)]))
-    begun.say("go")
-    assert begun.stored()[1].output == {"n": [1]}
+    chat = talk(Workflow(name="wf", edges=[("START", make, spoil)]))
+    chat.say("go")
+    assert chat.stored()[1].output == {"n": [1]}
 
 
 
@@ -403,12 +403,12 @@ def test_a_node_that_asked_does_nothing_else_meanwhile(talk: Any) -> None:
     def shared(node_input: str) -> Any:
         return RequestInput(interrupt_id=node_input, message="?")
 
-    begun = talk(Workflow(name="wf", edges=[("START", (first, second), shared)]))
-    asked: list[str] = []
-    events = begun.say("go")
+    chat = talk(Workflow(name="wf", edges=[("START", (first, second), shared)]))
+    questions: list[str] = []
+    events = chat.say("go")
     while events:
         new = [name for event in events for name in event.long_running_tool_ids or ()]
         assert len(new) == 1
-        asked += new
-        events = begun.answer(**{new[0]: "yes"})
-    assert sorted(asked) == ["first", "second"]
+        questions += new
+        events = chat.answer(**{new[0]: "yes"})
+    assert sorted(questions) == ["first", "second"]

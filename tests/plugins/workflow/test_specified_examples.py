@@ -145,5 +145,5 @@ def test_an_edge_item_of_another_kind() -> None:
     ],
 )
 def test_the_specified_module_names(module: str, names: list[str]) -> None:
-    found = importlib.import_module(f"newel.workflow.{module}")
-    assert all(hasattr(found, name) for name in names)
+    loaded = importlib.import_module(f"newel.workflow.{module}")
+    assert all(hasattr(loaded, name) for name in names)

@@ -44,12 +44,12 @@ def task(name: str, *script: Any, **fields: Any) -> Agent:
 
 def seen(agent: Agent, index: int = -1) -> list[str]:
     """What the model saw in one of its requests: each content's role and its text, call or result."""
-    told = []
+    lines = []
     for content in agent.model.requests[index].contents:
         for part in content.parts:
-            said = part.text or (part.function_call or part.function_response).name
-            told.append(f"{content.role}: {said}")
-    return told
+            text = part.text or (part.function_call or part.function_response).name
+            lines.append(f"{content.role}: {text}")
+    return lines
 
 
 def texts(events: list[Event]) -> list[str]:
@@ -63,8 +63,8 @@ def tail(node_input: Any) -> str:
 def test_what_it_finishes_with_is_the_nodes_output(talk: Any, outputs: Any, resumable: bool) -> None:
     call = FunctionCall(name="finish_task", args={"room": "12", "nights": "2"})
     clerk = task("clerk", call, output_schema=Booking)
-    begun = talk(Workflow(name="wf", edges=[("START", clerk, tail)]), resumable=resumable)
-    events = begun.say("go")
+    chat = talk(Workflow(name="wf", edges=[("START", clerk, tail)]), resumable=resumable)
+    events = chat.say("go")
     assert outputs(events) == [{"room": "12", "nights": 2}, "tail({'room': '12', 'nights': 2})"]
     assert {e.isolation_scope for e in events if e.author == "clerk"} == {"wf@1/clerk@1"}
     assert seen(clerk) == ["user: go"]
@@ -84,9 +84,9 @@ def test_it_talks_with_the_user_until_it_is_done(talk: Any, outputs: Any, resuma
         return talk(Workflow(name="wf", edges=[("START", first, clerk, tail)]), store, resumable=resumable), clerk
 
     turn, _ = again("Which room?")
-    asked = turn.say("go")
-    assert texts(asked) == ["clerk: Which room?"]
-    assert outputs(asked) == ["first(go)"]
+    reply = turn.say("go")
+    assert texts(reply) == ["clerk: Which room?"]
+    assert outputs(reply) == ["first(go)"]
     turn, _ = again("How long?")
     assert (texts(more := turn.say("12")), outputs(more)) == (["clerk: How long?"], [])
     turn, clerk = again(done("booked"))
@@ -107,11 +107,11 @@ def test_it_talks_with_the_user_until_it_is_done(talk: Any, outputs: Any, resuma
 
 def test_a_result_of_nothing_is_a_result(talk: Any, outputs: Any, resumable: bool) -> None:
     clerk = task("clerk", "?", done(None), "new?", output_schema=int | None)
-    begun = talk(Workflow(name="wf", edges=[("START", clerk, tail)]), resumable=resumable)
-    begun.say("go")
-    assert outputs(begun.say("none")) == ["tail(None)"]
-    assert texts(begun.say("new")) == ["clerk: new?"]
-    assert len({e.invocation_id for e in begun.stored()}) == 2
+    chat = talk(Workflow(name="wf", edges=[("START", clerk, tail)]), resumable=resumable)
+    chat.say("go")
+    assert outputs(chat.say("none")) == ["tail(None)"]
+    assert texts(chat.say("new")) == ["clerk: new?"]
+    assert len({e.invocation_id for e in chat.stored()}) == 2
     assert seen(clerk) == ["user: new"]
 
 
@@ -156,15 +156,15 @@ def test_a_scope_of_the_callers_choice(talk: Any, outputs: Any, resumable: bool)
     async def drive(ctx: Context, node_input: str) -> Any:
         return await ctx.run_node(clerk, node_input, override_isolation_scope="desk")  # type: ignore[attr-defined]
 
-    begun = talk(Workflow(name="wf", edges=[("START", drive)]), resumable=resumable)
-    assert begun.say("go")[0].isolation_scope == "desk"
-    assert outputs(begun.say("on"))[-1] == "x"
+    chat = talk(Workflow(name="wf", edges=[("START", drive)]), resumable=resumable)
+    assert chat.say("go")[0].isolation_scope == "desk"
+    assert outputs(chat.say("on"))[-1] == "x"
     assert seen(clerk) == ["user: go", "model: ?", "user: on"]
 
 
 def approval(events: list[Event], confirmed: bool = True) -> Content:
-    asked = next(c for e in events if e.long_running_tool_ids for c in e.get_function_calls())
-    result = FunctionResponse(id=asked.id, name=asked.name, response={"confirmed": confirmed})
+    call = next(c for e in events if e.long_running_tool_ids for c in e.get_function_calls())
+    result = FunctionResponse(id=call.id, name=call.name, response={"confirmed": confirmed})
     return Content(role="user", parts=[Part(function_response=result)])
 
 
@@ -181,9 +181,9 @@ def test_a_confirmation_within_a_task(talk: Any, outputs: Any, resumable: bool, 
         return talk(Workflow(name="wf", edges=[("START", clerk, tail)]), store, resumable=resumable)
 
     assert texts(again("Pay?").say("go")) == ["clerk: Pay?"]
-    asked = again(FunctionCall(name="pay", args={"amount": 3})).say("yes")
-    assert (paid, outputs(asked)) == ([], [])
-    assert texts(again("More?").say(approval(asked))) == ["clerk: More?"]
+    reply = again(FunctionCall(name="pay", args={"amount": 3})).say("yes")
+    assert (paid, outputs(reply)) == ([], [])
+    assert texts(again("More?").say(approval(reply))) == ["clerk: More?"]
     assert paid == [3]
     assert outputs(again(done()).say("no")) == ["r", "tail(r)"]
 
@@ -193,9 +193,9 @@ def test_a_long_running_tool_within_a_task(talk: Any, outputs: Any, resumable: b
         """Order."""
 
     clerk = task("clerk", FunctionCall(name="order", args={}), done(), tools=[LongRunningFunctionTool(order)])
-    begun = talk(Workflow(name="wf", edges=[("START", clerk, tail)]), resumable=resumable)
-    assert outputs(events := begun.say("go")) == []
-    assert outputs(begun.say(approval(events))) == ["r", "tail(r)"]
+    chat = talk(Workflow(name="wf", edges=[("START", clerk, tail)]), resumable=resumable)
+    assert outputs(events := chat.say("go")) == []
+    assert outputs(chat.say(approval(events))) == ["r", "tail(r)"]
 
 
 def test_words_in_the_place_of_an_answer_go_to_the_task(talk: Any, outputs: Any, resumable: bool) -> None:
@@ -203,9 +203,9 @@ def test_words_in_the_place_of_an_answer_go_to_the_task(talk: Any, outputs: Any,
         """Order."""
 
     clerk = task("clerk", FunctionCall(name="order", args={}), done(), tools=[LongRunningFunctionTool(order)])
-    begun = talk(Workflow(name="wf", edges=[("START", clerk, tail)]), resumable=resumable)
-    begun.say("go")
-    assert outputs(begun.say("never mind")) == ["r", "tail(r)"]
+    chat = talk(Workflow(name="wf", edges=[("START", clerk, tail)]), resumable=resumable)
+    chat.say("go")
+    assert outputs(chat.say("never mind")) == ["r", "tail(r)"]
 
 
 def test_of_two_that_ask_the_latest_is_talked_to_first(talk: Any, outputs: Any, resumable: bool, store: Any) -> None:
@@ -214,9 +214,9 @@ def test_of_two_that_ask_the_latest_is_talked_to_first(talk: Any, outputs: Any, 
         flow = Workflow(name="wf", edges=[("START", (a, b), JoinNode(name="both"), tail)])
         return talk(flow, store, resumable=resumable), a, b
 
-    asked = texts(again(["a?"], ["b?"])[0].say("go"))
-    assert sorted(asked) == ["a: a?", "b: b?"]
-    latest = asked[-1][0]
+    reply = texts(again(["a?"], ["b?"])[0].say("go"))
+    assert sorted(reply) == ["a: a?", "b: b?"]
+    latest = reply[-1][0]
     other = "ab".replace(latest, "")
     scripts = {latest: [done(latest)], other: []}
     turn, *_ = again(scripts["a"], scripts["b"])
@@ -240,12 +240,12 @@ def test_a_confirmation_beside_a_task_in_conversation(talk: Any, outputs: Any, r
 
     a = task("a", FunctionCall(name="pay", args={}), done("a"), tools=[FunctionTool(pay, require_confirmation=True)])
     b = task("b", "b?", "b??", done("b"))
-    begun = talk(Workflow(name="wf", edges=[("START", (a, b), JoinNode(name="both"))]), resumable=resumable)
-    asked = begun.say("go")
-    approved = begun.say(approval(asked))
+    chat = talk(Workflow(name="wf", edges=[("START", (a, b), JoinNode(name="both"))]), resumable=resumable)
+    reply = chat.say("go")
+    approved = chat.say(approval(reply))
     assert (texts(approved), outputs(approved)) == ([], ["a"])
-    assert texts(begun.say("hm")) == ["b: b??"]
-    assert outputs(begun.say("so"))[-1] == {"a": "a", "b": "b"}
+    assert texts(chat.say("hm")) == ["b: b??"]
+    assert outputs(chat.say("so"))[-1] == {"a": "a", "b": "b"}
 
 
 def test_a_task_gives_tasks(talk: Any, outputs: Any, resumable: bool, store: Any) -> None:
@@ -254,8 +254,8 @@ def test_a_task_gives_tasks(talk: Any, outputs: Any, resumable: bool, store: Any
         clerk = task("clerk", *outer, sub_agents=[helper])
         return talk(Workflow(name="wf", edges=[("START", clerk, tail)]), store, resumable=resumable), clerk, helper
 
-    asked = again([FunctionCall(name="helper", args={"request": "help"})], ["helper?"])[0].say("go")
-    assert texts(asked) == ["helper: helper?"]
+    reply = again([FunctionCall(name="helper", args={"request": "help"})], ["helper?"])[0].say("go")
+    assert texts(reply) == ["helper: helper?"]
     turn, clerk, helper = again(["clerk?"], [done("helped")])
     assert texts(turn.say("to the helper")) == ["clerk: clerk?"]
     assert seen(helper)[-1] == "user: to the helper"
@@ -266,10 +266,10 @@ def test_a_task_gives_tasks(talk: Any, outputs: Any, resumable: bool, store: Any
 def test_tasks_on_the_items_of_a_list(talk: Any, outputs: Any, resumable: bool) -> None:
     clerk = task("clerk", "?", "?", done("x"), done("y"))
     flow = Workflow(name="wf", edges=[("START", lambda_list, ParallelWorker(clerk), tail)])
-    begun = talk(flow, resumable=resumable)
-    assert texts(begun.say("go")) == ["clerk: ?", "clerk: ?"]
-    begun.say("first")
-    assert outputs(begun.say("second"))[-1] == "tail(['y', 'x'])"
+    chat = talk(flow, resumable=resumable)
+    assert texts(chat.say("go")) == ["clerk: ?", "clerk: ?"]
+    chat.say("first")
+    assert outputs(chat.say("second"))[-1] == "tail(['y', 'x'])"
 
 
 def lambda_list(node_input: str) -> list[str]:
@@ -311,7 +311,7 @@ def test_a_process_that_dies_in_a_later_turn(talk: Any, outputs: Any, store: Any
         return "seen"
 
     steps = [FunctionCall(name="look", args={}), done()]
-    asked = again("?").say("go")
+    reply = again("?").say("go")
     runner = again(*steps).runner
 
     async def cut() -> None:
@@ -322,15 +322,15 @@ def test_a_process_that_dies_in_a_later_turn(talk: Any, outputs: Any, store: Any
 
     asyncio.run(cut())
     turn = again(*steps[1 if kept < 3 else 2 :])
-    turn.say(invocation_id=asked[0].invocation_id)
+    turn.say(invocation_id=reply[0].invocation_id)
     assert outputs(turn.stored()) == ["r", "tail(r)"]
 
 
 def test_resuming_without_a_message_says_nothing_twice(talk: Any, store: Any) -> None:
     clerk = task("clerk", "?", "never")
-    begun = talk(Workflow(name="wf", edges=[("START", clerk, tail)]), store, resumable=True)
-    asked = begun.say("go")
-    assert texts(begun.say(invocation_id=asked[0].invocation_id)) == []
+    chat = talk(Workflow(name="wf", edges=[("START", clerk, tail)]), store, resumable=True)
+    reply = chat.say("go")
+    assert texts(chat.say(invocation_id=reply[0].invocation_id)) == []
     assert len(clerk.model.requests) == 1  # type: ignore[union-attr]
 
 
@@ -344,9 +344,9 @@ def test_code_that_ends_without_its_task_closes_the_conversation(talk: Any, outp
         except BaseException:
             return "gave up"
 
-    begun = talk(Workflow(name="wf", edges=[("START", drive, tail)]), resumable=resumable)
-    assert outputs(begun.say("go")) == ["gave up", "tail(gave up)"]
-    assert outputs(begun.say("new")) == ["gave up", "tail(gave up)"]
+    chat = talk(Workflow(name="wf", edges=[("START", drive, tail)]), resumable=resumable)
+    assert outputs(chat.say("go")) == ["gave up", "tail(gave up)"]
+    assert outputs(chat.say("new")) == ["gave up", "tail(gave up)"]
     assert seen(clerk) == ["user: new"]
 
 

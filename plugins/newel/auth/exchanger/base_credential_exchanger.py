@@ -12,17 +12,18 @@ __all__ = ["BaseCredentialExchanger", "CredentialExchangeError", "ExchangeResult
 
 
 class ExchangeResult(NamedTuple):
-    """The credential, and whether it is another one than was given."""
+    """The credential, and whether it is another one than before."""
 
     credential: AuthCredential
     was_exchanged: bool
 
 
 class BaseCredentialExchanger(ABC):
-    """Exchanges credentials of a type. What it is given is not changed."""
+    """Exchanges credentials of a type. The credential that it gets stays as it is."""
 
     @abstractmethod
-    async def exchange(
-        self, auth_credential: AuthCredential, auth_scheme: AuthScheme | None = None
-    ) -> ExchangeResult:
-        """The usable credential; raises CredentialExchangeError, without a secret in its text."""
+    async def exchange(self, auth_credential: AuthCredential, auth_scheme: AuthScheme | None = None) -> ExchangeResult:
+        """The usable credential; one that is usable already comes back as it is.
+
+        Raises CredentialExchangeError, without a secret in its text.
+        """

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from typing import Any
+from typing import Self
 
 from newel.auth.errors import AuthConfigError, CredentialExchangeError
 from newel.auth.exchanger.base_credential_exchanger import BaseCredentialExchanger, ExchangeResult
+from newel.auth.settings import Settings
 from newel.auth.token_endpoint import (
     DEFAULT_POLICY,
     client_of,
     grant_of,
     place_of,
+    policy_of,
     request_token,
     token_url,
     with_tokens,
@@ -28,8 +30,13 @@ class OAuth2CredentialExchanger(BaseCredentialExchanger):
     def __init__(self, policy: Policy = DEFAULT_POLICY) -> None:
         self._policy = policy
 
+    @classmethod
+    def for_settings(cls, settings: Settings) -> Self:
+        """One that may reach what a distribution's settings allow."""
+        return cls(policy_of(settings))
+
     async def exchange(self, auth_credential: AuthCredential, auth_scheme: AuthScheme | None = None) -> ExchangeResult:
-        """The credential with a token; as it is where it has one, or nothing to get one for."""
+        """The credential with a token; as it is where it has one, or has nothing that a token could be asked for."""
         oauth2 = auth_credential.oauth2
         if auth_scheme is None:
             raise CredentialExchangeError("an OAuth2 credential is exchanged for a scheme: give auth_scheme")
@@ -44,16 +51,16 @@ class OAuth2CredentialExchanger(BaseCredentialExchanger):
         return ExchangeResult(auth_credential, False)
 
     async def _ask(
-        self, credential: AuthCredential, oauth2: OAuth2Auth, scheme: AuthScheme, **values: Any
+        self, credential: AuthCredential, oauth2: OAuth2Auth, scheme: AuthScheme, **values: str | None
     ) -> ExchangeResult:
         if not oauth2.client_id:
             raise AuthConfigError("an OAuth2 credential needs a client_id to get a token")
         url = token_url(scheme)
         client = client_of(oauth2, self._policy, url)
         grant = "authorization_code" if "code" in values else "client_credentials"
-        sent = {name: value for name, value in values.items() if value}
+        fields = {name: value for name, value in values.items() if value}
         tokens = await asyncio.to_thread(
-            request_token, url, lambda: client.fetch_token(url, grant_type=grant, **sent)
+            request_token, url, lambda: client.fetch_token(url, grant_type=grant, **fields)
         )
         exchanged = with_tokens(oauth2, tokens)
         check_id_token(exchanged, url)

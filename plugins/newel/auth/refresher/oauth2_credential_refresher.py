@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Self
 
 from newel.auth.errors import CredentialRefresherError
 from newel.auth.refresher.base_credential_refresher import BaseCredentialRefresher
+from newel.auth.settings import Settings
 from newel.auth.token_endpoint import (
     DEFAULT_POLICY,
     LEEWAY,
     client_of,
+    policy_of,
     request_token,
     seconds_left,
     token_url,
@@ -24,6 +27,11 @@ class OAuth2CredentialRefresher(BaseCredentialRefresher):
 
     def __init__(self, policy: Policy = DEFAULT_POLICY) -> None:
         self._policy = policy
+
+    @classmethod
+    def for_settings(cls, settings: Settings) -> Self:
+        """One that may reach what a distribution's settings allow."""
+        return cls(policy_of(settings))
 
     async def is_refresh_needed(self, auth_credential: AuthCredential, auth_scheme: AuthScheme | None = None) -> bool:
         """Whether the token has less than a minute left."""

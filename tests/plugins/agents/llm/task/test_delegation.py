@@ -434,7 +434,8 @@ def test_a_cancelled_run_ends_whatever_a_sub_agent_makes_of_it(distribution: str
     async def main() -> None:
         talk = Talk(root, distribution=distribution)
         running = asyncio.create_task(talk.say("go"))
-        await asyncio.sleep(0.1)
+        for _ in range(200):  # rounds of the loop, in which every worker has begun, however slow the machine
+            await asyncio.sleep(0)
         running.cancel()
         done, _ = await asyncio.wait([running], timeout=5)
         assert done, "the run hangs"

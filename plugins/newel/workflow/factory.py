@@ -1,17 +1,17 @@
-"""Building: nodes out of what people put into graphs."""
+"""Factory: makes nodes of what people put into graphs."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from newel.workflow._base_node import START, START_NAME, BaseNode
+from newel.workflow._function_node import FunctionNode
+from newel.workflow._tool_node import ToolNode
 from newel.workflow.agent_node import AgentNode
-from newel.workflow.base_node import START, START_NAME, BaseNode
-from newel.workflow.function_node import FunctionNode
-from newel.workflow.tool_node import ToolNode
 from newel_kernel import BaseAgent, BaseTool
 
 
-def build_node(node_like: Any, **changes: Any) -> BaseNode:
+def build_node(node_like: object, **changes: Any) -> BaseNode:
     """A node of a node, an agent, a tool, a function or the word START; `changes` are fields of it."""
     changes = {name: value for name, value in changes.items() if value is not None}
     if isinstance(node_like, BaseNode):

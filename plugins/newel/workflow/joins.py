@@ -1,12 +1,13 @@
-"""Joining: what has arrived at nodes that wait for all their predecessors."""
+"""Joins: what has arrived at nodes that wait for all their predecessors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from newel.workflow.graph import Step
+from newel.workflow.step import Step
+
+#: An output and the branch that it was given on.
+Arrival = tuple[object, str | None]
 
 
 class Joins:
@@ -15,9 +16,9 @@ class Joins:
     __slots__ = ("_arrived",)
 
     def __init__(self) -> None:
-        self._arrived: dict[str, dict[str, tuple[Any, str | None]]] = {}
+        self._arrived: dict[str, dict[str, Arrival]] = {}
 
-    def arrive(self, target: Step, source: str, output: Any, branch: str | None) -> tuple[Any, str | None] | None:
+    def arrive(self, target: Step, source: str, output: object, branch: str | None) -> Arrival | None:
         """Take an arrival; once all are there, the outputs by predecessor and the branch that they have in common."""
         arrived = self._arrived.setdefault(target.name, {})
         arrived[source] = (output, branch)

@@ -1,4 +1,4 @@
-"""The plugin as its users get it: a wheel, installed beside newel's into a virtual environment of their own."""
+"""Plugins as their users get them: wheels, installed beside newel's into a virtual environment of their own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
+STRANGERS = Path(__file__).parent / "strangers"
 ADDRESS = "ann@example.com"
 _OWN = ("NEWEL_DISTRIBUTION", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
 
@@ -46,7 +47,7 @@ def copied(source: Path, target: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A virtual environment with both wheels, and an empty folder to work in."""
+    """A virtual environment with all wheels, and an empty folder to work in."""
 
     python: Path
     folder: Path
@@ -75,17 +76,18 @@ class Installed:
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheels of newel and of the plugin."""
+    """A folder with the wheels of newel, of redact, and of two strangers' plugins."""
     target = tmp_path_factory.mktemp("wheels")
     sources = tmp_path_factory.mktemp("sources")
     build(copied(ROOT, sources / "newel"), target)
-    build(copied(ROOT / "contrib" / "redact", sources / "redact"), target)
+    for plugin in (ROOT / "contrib" / "redact", STRANGERS / "hall", STRANGERS / "english"):
+        build(copied(plugin, sources / plugin.name), target)
     return target
 
 
 @pytest.fixture(scope="module")
 def environment(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of a new virtual environment, into which pip has installed the plugin and what it needs."""
+    """The interpreter of a new virtual environment, into which pip has installed the plugins and what they need."""
     folder = tmp_path_factory.mktemp("venv")
     venv.create(folder, with_pip=False, symlinks=os.name != "nt")
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -177,3 +179,35 @@ def test_a_broken_one_that_is_named_stops_composition(broken: Installed) -> None
     said = broken.refused("run", "agent.yaml", "hi")
     for expected in ("'redact'", "newel-redact 0.2.0", "ImportError: libredact.so.3 is missing"):
         assert expected in said
+
+
+# --- a kind that one stranger's plugin declares, and another one's fills ----------------------------------------------
+
+
+def instruction(installed: Installed) -> str:
+    """What the model is told, as the echo model shows it."""
+    return str(json.loads(installed.newel("run", "agent.yaml", "Hello"))["system_instruction"])
+
+
+def test_a_plugin_fills_a_kind_that_another_one_declares(installed: Installed) -> None:
+    records = installed.plugins()
+    assert records["hall"]["hooks"] == ["register_kinds", "register_request_processors"]
+    assert records["english"]["hooks"] == ["register_greetings"]
+    why = json.loads(installed.newel("plugins", "why", "english"))
+    assert why["provides"] == [{"kind": "Greeting", "name": "english"}]
+    assert "Begin with: Good day." in instruction(installed)
+
+
+def test_without_the_owner_of_its_kind_it_is_left_out_and_said_so(installed: Installed) -> None:
+    (installed.folder / "newel.yaml").write_text("extends: standard\ndisable: [hall]\n", encoding="utf-8")
+    why = json.loads(installed.newel("plugins", "why", "english"))
+    assert why["state"] == "enabled"
+    assert why["hooks"] == []
+    assert why["provides"] == []
+    assert why["left_out"] == ["register_greetings: no enabled plugin declares that kind"]
+    assert "Begin with" not in instruction(installed)
+
+
+def test_without_those_that_fill_it_the_kind_is_empty(installed: Installed) -> None:
+    (installed.folder / "newel.yaml").write_text("extends: standard\ndisable: [english]\n", encoding="utf-8")
+    assert "Begin with: silence." in instruction(installed)

@@ -1,0 +1,40 @@
+"""Checkpoint: which runs ended since the last event. It rides on the next one that is committed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from newel.workflow.place import Place
+from newel_kernel import Event, EventActions, NodeInfo
+
+
+class Checkpoint:
+    """The runs that ended, by their path, each with its NodeState."""
+
+    __slots__ = ("ended", "silent")
+
+    def __init__(self) -> None:
+        self.ended: dict[str, dict[str, Any]] = {}
+        #: Whether one of them left no other trace.
+        self.silent = False
+
+    def note(self, path: str, state: dict[str, Any], silent: bool) -> None:
+        """Note the end of a run; `silent`: nothing but the checkpoint tells of it."""
+        self.ended[path] = state
+        if silent:
+            self.silent = True
+
+    def pin(self, event: Event) -> None:
+        """Put the checkpoint onto `event`, which is about to be committed; the next one says only what is new."""
+        if not event.partial:
+            event.node_info.nodes = self.ended
+            self.ended, self.silent = {}, False
+
+    def event(self, place: Place, invocation_id: str) -> Event:
+        """An event of the checkpoint alone, from `place`."""
+        event = Event(
+            invocation_id=invocation_id, author=place.author, branch=place.branch, node_info=NodeInfo(path=place.path),
+            actions=EventActions(agent_state={"nodes": self.ended}), isolation_scope=place.scope,
+        )  # fmt: skip
+        self.ended, self.silent = {}, False
+        return event

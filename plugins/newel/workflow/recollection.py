@@ -1,0 +1,115 @@
+"""Recollection: what the journal holds of a run, so that a resumed graph does not do again what is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from newel.workflow._base_node import BaseNode
+from newel.workflow.answers import Schema, answer_value
+from newel.workflow.journal import Journal, Record
+from newel.workflow.place import Place
+from newel_kernel import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """How far a run came before. One that is not `over` runs, perhaps with the answers to its questions."""
+
+    over: bool
+    #: Whether the checkpoint says that it is over.
+    recorded: bool = False
+    produced: bool = False
+    output: object = None
+    route: object = None
+    #: The ids of the questions that are open.
+    interrupts: Sequence[str] = ()
+    #: The answers for a node that runs again with them.
+    answers: Mapping[str, object] | None = None
+    #: Whether the answers are its output.
+    answered: bool = False
+    #: The session's index of its first event.
+    since: int | None = None
+
+
+def recollect(journal: Journal, node: BaseNode, place: Place, chooses: bool) -> Recollection | None:
+    """What the journal holds of the run of `node` at `place`, whose route decides what follows if it `chooses`.
+
+    A run whose output is in the journal is over, also where nothing says that it ended (but for one that might still
+    have chosen a route). One that asked goes on by its node's `rerun_on_resume`; with questions that are still open, it
+    waits. So does one that has spoken to the user, until the user says something to it.
+    """
+    record = journal.records.get(place.path)
+    if journal.has_ended(place.path):
+        return _ended(journal, node, place, record)
+    if record is None:
+        return None
+    if record.output_event is not None and not (chooses and record.route is None):
+        return Recollection(
+            over=True, produced=True, output=_output_of(record.output_event, node, place), route=record.route
+        )
+    if record.questions or node.converses:
+        return _paused(journal, node, place, record)
+    return Recollection(over=False, since=record.first)
+
+
+def _ended(journal: Journal, node: BaseNode, place: Place, record: Record | None) -> Recollection:
+    """A run that the checkpoint says is over."""
+    if record is None:
+        return Recollection(over=True, recorded=True)
+    if record.output_event is not None:
+        output = _output_of(record.output_event, node, place)
+    elif record.questions and not node.rerun_on_resume:
+        answers = {q: _first_fitting(q, journal, schema) for q, schema in record.questions.items()}
+        output = node.fit_output(_as_output(answers))
+    else:
+        return Recollection(over=True, recorded=True, route=record.route)
+    return Recollection(over=True, recorded=True, produced=True, output=output, route=record.route)
+
+
+def _paused(journal: Journal, node: BaseNode, place: Place, record: Record) -> Recollection:
+    """A run that asked something, or talks with the user."""
+    answers: dict[str, object] = {}
+    news = node.converses and journal.hears(record)
+    for question, schema in record.questions.items():
+        if question in journal.answers:
+            response, index = journal.answers[question][-1]
+            answers[question] = answer_value(question, response, schema)
+            news = news or index > record.last
+    missing = [question for question in record.questions if question not in answers]
+    if not missing and not news and node.converses and _has_spoken(place, record):
+        missing = [place.path]
+    if node.rerun_on_resume and (news or not missing):
+        return Recollection(over=False, answers=answers, since=record.first)
+    if missing:
+        return Recollection(over=True, interrupts=missing, since=record.first)
+    output = node.fit_output(_as_output(answers))
+    return Recollection(
+        over=True, produced=True, output=output, route=record.route, answered=True, since=record.first
+    )  # fmt: skip
+
+
+def _output_of(event: Event, node: BaseNode, place: Place) -> object:
+    return node.fit_output(node.recall_output(event, place.path))
+
+
+def _has_spoken(place: Place, record: Record) -> bool:
+    """Whether the run's last message was for the user; one on another branch was for the run."""
+    message = record.message
+    if message is None or message.branch != place.branch or message.long_running_tool_ids:
+        return False
+    return message.is_final_response()
+
+
+def _as_output(answers: Mapping[str, object]) -> object:
+    """The answers as an output: the one there is, or all by their questions' ids."""
+    return answers if len(answers) > 1 else next(iter(answers.values()))
+
+
+def _first_fitting(question: str, journal: Journal, schema: Schema | None) -> object:
+    """The answer with which a node that is over went on; what came later did not count."""
+    for response, _ in journal.answers.get(question, ()):
+        with suppress(ValueError):
+            return answer_value(question, response, schema)
+    return None
