@@ -8,8 +8,6 @@ from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel.agents.base_agent import BaseAgent as BaseAgent
-    from newel.agents.context import CallbackContext as CallbackContext
-    from newel.agents.context import Context as Context
     from newel.agents.invocation_context import InvocationContext as InvocationContext
     from newel.agents.langgraph_agent import LangGraphAgent as LangGraphAgent
     from newel.agents.live_request_queue import LiveRequest as LiveRequest
@@ -18,8 +16,10 @@ if TYPE_CHECKING:
     from newel.agents.llm_agent import LlmAgent as LlmAgent
     from newel.agents.loop_agent import LoopAgent as LoopAgent
     from newel.agents.parallel_agent import ParallelAgent as ParallelAgent
-    from newel.agents.readonly_context import ReadonlyContext as ReadonlyContext
     from newel.agents.sequential_agent import SequentialAgent as SequentialAgent
+    from newel.contexts.context import CallbackContext as CallbackContext
+    from newel.contexts.context import Context as Context
+    from newel.contexts.readonly_context import ReadonlyContext as ReadonlyContext
     from newel_kernel import BaseAgentState as BaseAgentState
     from newel_kernel import RunConfig as RunConfig
     from newel_kernel import StreamingMode as StreamingMode
@@ -28,8 +28,8 @@ _WHERE = {
     "Agent": "newel.agents.llm_agent",
     "BaseAgent": "newel.agents.base_agent",
     "BaseAgentState": "newel_kernel",
-    "CallbackContext": "newel.agents.context",
-    "Context": "newel.agents.context",
+    "CallbackContext": "newel.contexts.context",
+    "Context": "newel.contexts.context",
     "InvocationContext": "newel.agents.invocation_context",
     "LangGraphAgent": "newel.agents.langgraph_agent",
     "LiveRequest": "newel.agents.live_request_queue",
@@ -37,7 +37,7 @@ _WHERE = {
     "LlmAgent": "newel.agents.llm_agent",
     "LoopAgent": "newel.agents.loop_agent",
     "ParallelAgent": "newel.agents.parallel_agent",
-    "ReadonlyContext": "newel.agents.readonly_context",
+    "ReadonlyContext": "newel.contexts.readonly_context",
     "RunConfig": "newel_kernel",
     "SequentialAgent": "newel.agents.sequential_agent",
     "StreamingMode": "newel_kernel",

@@ -1,5 +1,5 @@
 """The context of callbacks."""
 
-from newel.agents.context import CallbackContext
+from newel.contexts.context import CallbackContext
 
 __all__ = ["CallbackContext"]

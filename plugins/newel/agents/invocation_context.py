@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from newel.agents.context import Context
-from newel.auth.stash_keys import CREDENTIALS
-from newel.events.call_ids import OURS
+from newel.contexts.call_ids import OURS
+from newel.contexts.context import Context
+from newel.contexts.stash_keys import CREDENTIALS
 from newel.models.llm_request import LlmRequest
 from newel_kernel import InvocationContext as KernelInvocationContext
 from newel_kernel import LlmCallsLimitExceededError, new_invocation_id
@@ -14,8 +14,6 @@ from newel_kernel import LlmCallsLimitExceededError, new_invocation_id
 if TYPE_CHECKING:
     from newel.agents.context_cache_config import ContextCacheConfig
     from newel.agents.live_request_queue import LiveRequestQueue
-    from newel.apps.app import App
-    from newel.apps.configs import ResumabilityConfig
     from newel.artifacts.base_artifact_service import BaseArtifactService
     from newel.auth.credential_service.base_credential_service import BaseCredentialService
     from newel.memory.base_memory_service import BaseMemoryService
@@ -47,8 +45,8 @@ class InvocationContext(KernelInvocationContext):
         memory_service: BaseMemoryService | None = None,
         credential_service: BaseCredentialService | None = None,
         branch: str | None = None,
-        app: App | None = None,
-        resumability_config: ResumabilityConfig | None = None,
+        app: object = None,
+        resumability_config: Any = None,
         live_request_queue: LiveRequestQueue | None = None,
     ) -> None:
         super().__init__(

@@ -15,8 +15,9 @@ from newel.auth.exchanger.oauth2_credential_exchanger import OAuth2CredentialExc
 from newel.auth.oauth2_discovery import with_end_points
 from newel.auth.secrecy import note
 from newel.auth.settings import settings_of
-from newel.auth.stash_keys import ANSWERS, CREDENTIALS, FAILURES, STORED, UNEXCHANGED
+from newel.auth.stash_keys import ANSWERS, FAILURES, STORED, UNEXCHANGED
 from newel.auth.token_endpoint import policy_of
+from newel.contexts.stash_keys import CREDENTIALS
 from newel_kernel import Event, FeatureUnavailableError, InvocationContext
 from newel_types import (
     APIKey,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from newel.agents.context import Context
 from newel.auth import pending
 from newel.auth.answers import CALL
 from newel.auth.auth_handler import AuthHandler
 from newel.auth.oauth2_discovery import with_end_points
 from newel.auth.settings import settings_of
-from newel.auth.stash_keys import CONFIGS, SECRETS
 from newel.auth.token_endpoint import policy_of
-from newel.events.call_ids import new_call_id
+from newel.contexts.call_ids import new_call_id
+from newel.contexts.context import Context
+from newel.contexts.stash_keys import CONFIGS, SECRETS
 from newel_kernel import BaseTool, BaseToolset, Event, InvocationContext, dispatch
 from newel_types import AuthConfig, AuthToolArguments, Content, FunctionCall, Part
 

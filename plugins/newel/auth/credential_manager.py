@@ -6,7 +6,6 @@ import asyncio
 import logging
 from weakref import WeakValueDictionary
 
-from newel.agents.context import CallbackContext
 from newel.auth import providers
 from newel.auth.auth_handler import AuthHandler
 from newel.auth.base_auth_provider import BaseAuthProvider
@@ -20,8 +19,10 @@ from newel.auth.refresher.base_credential_refresher import BaseCredentialRefresh
 from newel.auth.refresher.credential_refresher_registry import CredentialRefresherRegistry
 from newel.auth.secrecy import remember
 from newel.auth.settings import settings_of
-from newel.auth.stash_keys import CONSENTS, CREDENTIALS, FAILURES, STORED, UNEXCHANGED
+from newel.auth.stash_keys import CONSENTS, FAILURES, STORED, UNEXCHANGED
 from newel.auth.token_endpoint import grant_of, policy_of, seconds_left
+from newel.contexts.context import CallbackContext
+from newel.contexts.stash_keys import CREDENTIALS
 from newel_types import AuthConfig, AuthCredential, AuthCredentialTypes, AuthScheme, OAuthGrantType
 
 logger = logging.getLogger(__name__)

@@ -10,8 +10,8 @@ import threading
 from collections import OrderedDict
 from typing import Any
 
-from newel.agents.context import Context
 from newel.auth.credential_service.expiry import UNTIL, is_over
+from newel.contexts.context import Context
 from newel_kernel import InvocationContext, seam
 from newel_types import AuthConfig, AuthCredential
 

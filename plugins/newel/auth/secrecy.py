@@ -10,7 +10,7 @@ from urllib.parse import quote, quote_plus
 
 from newel.auth.errors import CredentialError
 from newel.auth.settings import settings_of
-from newel.auth.stash_keys import SECRETS
+from newel.contexts.stash_keys import SECRETS
 from newel_types import SECRET, AuthCredential, Record
 
 if TYPE_CHECKING:

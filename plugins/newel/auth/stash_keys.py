@@ -8,16 +8,9 @@ from newel_kernel import Key
 
 if TYPE_CHECKING:
     from newel.auth.errors import AuthConfigError, CredentialExchangeError
-    from newel.auth.secrecy import Secrets
     from newel_kernel import FeatureUnavailableError
-    from newel_types import AuthConfig, AuthCredential
+    from newel_types import AuthCredential
 
-#: The secrets that the invocation has handed out, once there are any.
-SECRETS: Key[Secrets] = Key("secrets")
-#: Call id -> the full config that a tool's call asks for.
-CONFIGS: Key[dict[str, AuthConfig]] = Key("configs of requests", dict)
-#: Credential key -> the credential that tools of the invocation use.
-CREDENTIALS: Key[dict[str, AuthCredential]] = Key("credentials", dict)
 #: Id of a request's call -> what the user's message brought for it.
 ANSWERS: Key[dict[str | None, AuthCredential]] = Key("answers", dict)
 #: Credential key -> the answer that could not be exchanged when it came.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from newel.agents.context import Context
 from newel.auth import asking
 from newel.auth.answers import TOOLSET
 from newel.auth.auth_handler import AuthHandler
 from newel.auth.credential_manager import CredentialManager
-from newel.auth.stash_keys import CREDENTIALS
+from newel.contexts.context import Context
+from newel.contexts.stash_keys import CREDENTIALS
 from newel_kernel import BaseToolset, Event, InvocationContext
 from newel_types import AuthConfig
 

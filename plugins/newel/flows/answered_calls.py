@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from newel.agents.context import CONFIRMATIONS
+from newel.contexts.stash_keys import CONFIRMATIONS
 from newel_kernel import (
     BaseTool,
     Event,

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from newel import auth
 from newel.auth.settings import Settings
-from newel.auth.stash_keys import SECRETS
+from newel.contexts.stash_keys import SECRETS
 from newel.flows.visibility import CREDENTIAL_CALL
 from newel_kernel import (
     BaseTool,

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from newel.agents.context import Context
 from newel.code_executors.base_code_executor import (
     BaseCodeExecutor,
     CodeExecutionFile,
@@ -19,6 +18,7 @@ from newel.code_executors.base_code_executor import (
 from newel.code_executors.bounded_output import bounded
 from newel.code_executors.code_execution_utils import CodeExecutionUtils, file_bytes
 from newel.code_executors.code_executor_context import CodeExecutorContext
+from newel.contexts.context import Context
 from newel_kernel import Event, FeatureUnavailableError, InvocationContext, Key
 from newel_types import Content, Part
 

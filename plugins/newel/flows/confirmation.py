@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from newel.events.call_ids import new_call_id
+from newel.contexts.call_ids import new_call_id
 from newel.flows import answered_calls as answered
 from newel.flows.answered_calls import Answer
 from newel.flows.confirmation_answer import ConfirmationAnswer, UnusableAnswerError, read_answer

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from newel.events.call_ids import OURS
+from newel.contexts.call_ids import OURS
 from newel.flows import rearrangement
 from newel.flows.visibility import HIDDEN, as_quotation, is_from_other_agent, is_visible, rewound
 from newel_kernel import Event, EventCompaction

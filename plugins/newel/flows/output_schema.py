@@ -6,7 +6,7 @@ import json
 from operator import attrgetter
 from typing import Any
 
-from newel.agents.context import Context
+from newel.contexts.context import Context
 from newel.tools.set_model_response_tool import SetModelResponseTool
 from newel_kernel import Event, InvocationContext, LlmRequest, RequestProcessor, ResultProcessor, hookimpl
 from newel_types import Content, Part

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from newel.agents.context import Context
-from newel.agents.readonly_context import ReadonlyContext
+from newel.contexts.context import Context
+from newel.contexts.readonly_context import ReadonlyContext
 from newel_kernel import (
     Event,
     InvocationContext,

@@ -9,7 +9,7 @@ from newel_kernel import BaseTool, Key
 from newel_kernel import LlmRequest as KernelLlmRequest
 
 if TYPE_CHECKING:
-    from newel.agents.context_cache_config import ContextCacheConfig
+    from newel.models.google.context_cache_config import ContextCacheConfig
     from newel_types import CacheMetadata, Content, GenerateContentConfig, LiveConnectConfig
 
 __all__ = ["LlmRequest"]

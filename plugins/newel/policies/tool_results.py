@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, Field
 
-from newel.auth.stash_keys import SECRETS
+from newel.contexts.stash_keys import SECRETS, Mask
 from newel.policies.plain_data import plain, text_of
 from newel_kernel import BaseTool, Context, ToolPolicy, hookimpl
-
-if TYPE_CHECKING:
-    from newel.auth.secrecy import Secrets
 
 #: No value of a dict is cut to less.
 _LEAST = 200
@@ -72,7 +69,7 @@ def _cut(text: str, most: int) -> str:
         kept = max(kept * most // size - 1, 0)  # escapes took the room
 
 
-def _secrets_of(context: Context) -> Secrets | None:
+def _secrets_of(context: Context) -> Mask | None:
     """What knows the secrets that tools of this invocation got, or None; a call that got one has touched actions."""
     if context.touched_actions is None:
         return None

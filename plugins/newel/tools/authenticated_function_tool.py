@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from newel.agents.context import full
 from newel.auth.credential_manager import CredentialManager
 from newel.auth.secrecy import guarded
+from newel.contexts.context import full
 from newel.tools.base_authenticated_tool import PENDING
 from newel.tools.function_arguments import Arguments
 from newel.tools.function_schema import Shape

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from newel.agents.context import full
 from newel.auth.credential_manager import CredentialManager
 from newel.auth.secrecy import guarded
+from newel.contexts.context import full
 from newel_kernel import BaseTool, ToolContext
 from newel_types import AuthConfig, AuthCredential
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from newel.agents.context import full
+from newel.contexts.context import full
 from newel.tools.function_arguments import Arguments
 from newel.tools.function_schema import Shape, document, parameters_schema, shape_of, split_document
 from newel_kernel import BaseTool, ConfigurationError, Context, Effect

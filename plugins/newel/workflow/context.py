@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Protocol, Unpack
 
-from newel.agents.context import Context
+from newel.contexts.context import Context
 from newel.events.request_input import RequestInput
 from newel.workflow._errors import DynamicNodeFailError, NodeInterruptedError
 from newel.workflow.children import Child

@@ -16,13 +16,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from newel.agents.context import CallbackContext
 from newel.auth.credential_service.base_credential_service import BaseCredentialService
 from newel.auth.credential_service.expiry import is_over
 from newel.auth.credential_service.in_memory_credential_service import place_of
 from newel.auth.credential_service.key_ring import cipher_of, require_private
 from newel.auth.errors import CredentialStoreError
 from newel.auth.secrecy import remember
+from newel.contexts.context import CallbackContext
 from newel_kernel import FeatureUnavailableError, seam
 from newel_types import AuthConfig, AuthCredential
 

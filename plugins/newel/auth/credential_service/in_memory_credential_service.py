@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from newel.agents.context import CallbackContext
 from newel.auth.credential_service.base_credential_service import BaseCredentialService
 from newel.auth.credential_service.expiry import is_over
 from newel.auth.secrecy import remember
+from newel.contexts.context import CallbackContext
 from newel_types import AuthConfig, AuthCredential
 
 

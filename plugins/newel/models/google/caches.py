@@ -13,8 +13,8 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 
-from newel.agents.context_cache_config import ContextCacheConfig
 from newel.models.google import requests
+from newel.models.google.context_cache_config import ContextCacheConfig
 from newel.models.google.request_keys import CACHE_CONFIG, CACHE_METADATA, CACHEABLE_TOKENS
 from newel.models.google.sdk import Cache, Json, Sdk
 from newel_kernel import LlmRequest, LlmResponse, seam

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from newel_kernel import Key
 
 if TYPE_CHECKING:
-    from newel.agents.context_cache_config import ContextCacheConfig
+    from newel.models.google.context_cache_config import ContextCacheConfig
     from newel_types import CacheMetadata
 
 #: How the app has requests cached.

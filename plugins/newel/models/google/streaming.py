@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from newel.events.call_ids import new_call_id
+from newel.contexts.call_ids import new_call_id
 from newel.models.google.partial_arguments import merge_pieces
 from newel_kernel import LlmResponse
 from newel_types import Content, FinishReason, FunctionCall, GenerateContentResponse, Part, deep_copy
