@@ -14,12 +14,14 @@ _NAMES = {
     "context": "CallbackContext Context ReadonlyContext ToolContext",
     "contracts.agent": "BaseAgent BaseAgentState Handover",
     "contracts.model": "BaseLlm BaseLlmConnection ModelCapabilities",
+    "contracts.model_agent": "ModelAgent",
     "contracts.request": "LlmRequest",
     "contracts.response": "LlmResponse",
+    "contracts.services": "ArtifactService CredentialService MemoryService",
     "contracts.store": (
         "BaseSessionService GetSessionConfig ListSessionsResponse apply_to_state check_pairing trim_temp"
     ),
-    "contracts.tool": "BaseTool BaseToolset Effect",
+    "contracts.tool": "BaseTool BaseToolset Effect UnknownTool",
     "contracts.turns": "Turns",
     "dispatch": "dispatch",
     "errors": (
@@ -38,7 +40,7 @@ _NAMES = {
         "ResultProcessor Stage ToolPolicy ToolPreparation TurnPolicy"
     ),
     "log": "Calls Log Turn response_ids",
-    "loop": "new_call_id reason_and_act run_tools",
+    "loop": "reason_and_act run_tools",
     "observation": "Operation Signal current_operation",
     "preparation": "declare_tools",
     "rendezvous": "Meeting merge_streams",

@@ -14,8 +14,12 @@ from newel_kernel._internal.contracts.agent import Handover as Handover
 from newel_kernel._internal.contracts.model import BaseLlm as BaseLlm
 from newel_kernel._internal.contracts.model import BaseLlmConnection as BaseLlmConnection
 from newel_kernel._internal.contracts.model import ModelCapabilities as ModelCapabilities
+from newel_kernel._internal.contracts.model_agent import ModelAgent as ModelAgent
 from newel_kernel._internal.contracts.request import LlmRequest as LlmRequest
 from newel_kernel._internal.contracts.response import LlmResponse as LlmResponse
+from newel_kernel._internal.contracts.services import ArtifactService as ArtifactService
+from newel_kernel._internal.contracts.services import CredentialService as CredentialService
+from newel_kernel._internal.contracts.services import MemoryService as MemoryService
 from newel_kernel._internal.contracts.store import BaseSessionService as BaseSessionService
 from newel_kernel._internal.contracts.store import GetSessionConfig as GetSessionConfig
 from newel_kernel._internal.contracts.store import ListSessionsResponse as ListSessionsResponse
@@ -25,6 +29,7 @@ from newel_kernel._internal.contracts.store import trim_temp as trim_temp
 from newel_kernel._internal.contracts.tool import BaseTool as BaseTool
 from newel_kernel._internal.contracts.tool import BaseToolset as BaseToolset
 from newel_kernel._internal.contracts.tool import Effect as Effect
+from newel_kernel._internal.contracts.tool import UnknownTool as UnknownTool
 from newel_kernel._internal.contracts.turns import Turns as Turns
 from newel_kernel._internal.dispatch import dispatch as dispatch
 from newel_kernel._internal.errors import AgentConfigError as AgentConfigError
@@ -86,7 +91,6 @@ from newel_kernel._internal.log import Calls as Calls
 from newel_kernel._internal.log import Log as Log
 from newel_kernel._internal.log import Turn as Turn
 from newel_kernel._internal.log import response_ids as response_ids
-from newel_kernel._internal.loop import new_call_id as new_call_id
 from newel_kernel._internal.loop import reason_and_act as reason_and_act
 from newel_kernel._internal.loop import run_tools as run_tools
 from newel_kernel._internal.observation import Operation as Operation

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "Agent": "newel.agents.llm_agent",
     "App": "newel.apps.app",
-    "Context": "newel_kernel",
+    "Context": "newel.contexts.context",
     "Event": "newel_kernel",
     "Runner": "newel.runners",
     "Workflow": "newel.workflow",

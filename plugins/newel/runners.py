@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import newel_compose
+from newel.agents.invocation_context import InvocationContext
 from newel.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from newel.memory.in_memory_memory_service import InMemoryMemoryService
 from newel.runs.abort import AbortSignal, abortable
@@ -45,6 +46,7 @@ class Runner(KernelRunner):
     methods). `distribution` (a name or a YAML file) or `composition` says what runs; by default the folder's.
     """
 
+    invocation_type = InvocationContext
     composition: Composition
     session_service: BaseSessionService
     artifact_service: BaseArtifactService | None

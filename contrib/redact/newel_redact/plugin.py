@@ -7,13 +7,15 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from newel_kernel import Context, Event, InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from newel_kernel import Context, Event, InvocationContext, Key, LlmRequest, RequestProcessor, hookimpl
 from newel_redact.masking import Masker, Tally
 from newel_redact.patterns import Kind
 from newel_types import Content, FrozenContent
 
 #: The plugin's name also where the module is given directly, as in ``compose(plugins=[plugin])``.
 name = "redact"
+_TALLY = Key[Tally]("what was masked", Tally)
+_CLEAN = Key[dict[Masker, dict[int, Content]]]("clean contents", dict)
 
 
 class Settings(BaseModel):
@@ -46,7 +48,7 @@ def _masker(settings: Settings) -> Masker:
 
 def masked(ctx: InvocationContext) -> dict[str, int]:
     """How many different values were masked so far in this invocation, by kind."""
-    tally: Tally | None = ctx.notes.get(name)
+    tally = ctx.stash.get(_TALLY, None)
     return tally.counts if tally is not None else {}
 
 
@@ -54,7 +56,7 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
     """Mask the contents, and the system instruction as it stands."""
     chosen: Any = ctx.composition.settings[name]
     settings: Settings = chosen
-    masker, tally = _masker(settings), ctx.notes.setdefault(name, Tally())
+    masker, tally = _masker(settings), ctx.stash[_TALLY]
     if settings.system_instruction and request.config.system_instruction is not None:
         config = request.config
         config.system_instruction = masker.instruction(config.system_instruction, tally)
@@ -72,11 +74,7 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
 
 def _clean(ctx: InvocationContext, masker: Masker) -> dict[int, Content]:
     """The contents of the session in which nothing was found, by identity; frozen, they need no second look."""
-    cache = ctx.session.cache
-    if cache is None:
-        cache = ctx.session.cache = {}
-    clean: dict[int, Content] = cache.setdefault((name, masker), {})
-    return clean
+    return ctx.session.stash[_CLEAN].setdefault(masker, {})
 
 
 @hookimpl

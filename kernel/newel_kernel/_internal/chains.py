@@ -23,6 +23,7 @@ from newel_kernel._internal.kinds import (
     TurnPolicy,
 )
 from newel_kernel._internal.stash import Stash
+from newel_kernel._internal.values import Json
 
 if TYPE_CHECKING:
     from newel_kernel._internal.context import Context
@@ -60,22 +61,26 @@ class Chains:
     #: Whose turn it is.
     turns: Turns = field(init=False)
     prologues: tuple[Prologue, ...] = field(init=False)
+    late_prologues: tuple[Prologue, ...] = field(init=False)
     epilogues: tuple[Epilogue, ...] = field(init=False)
     observers: tuple[Observer, ...] = field(init=False)
     #: What `for_app` made, by the request steps that are left.
-    _for_apps: dict[Any, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _for_apps: dict[tuple[RequestProcessor, ...], Self] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         call: ToolCall = _run_tool
         for policy in reversed(self.tool_chain):
             call = policy.wrap(call)
-        derived: dict[str, Any] = {
+        derived: Json = {
             "request_steps": self._steps(),
             "call_tool": call,
             "agents_hooked": any("_agent_" in hook for hook in self.hooks),
             "models_hooked": any("_model_" in hook for hook in self.hooks),
             "turns": next((p.turns for p in self.registry.all(TurnPolicy) if p.name == "turns"), _DEFAULT_TURNS),
-            "prologues": tuple(self.registry.all(Prologue)),
+            "prologues": tuple(one for one in self.registry.all(Prologue) if not one.follows),
+            "late_prologues": tuple(one for one in self.registry.all(Prologue) if one.follows),
             "epilogues": tuple(self.registry.all(Epilogue)),
             "observers": tuple(self.registry.all(Observer)),
         }
@@ -106,9 +111,9 @@ class Chains:
         if steps not in self._for_apps:
             self._for_apps[steps] = new = replace(self)
             object.__setattr__(new, "request_steps", steps)
-        return self._for_apps[steps]  # type: ignore[no-any-return]
+        return self._for_apps[steps]
 
 
-def _run_tool(tool: BaseTool, args: dict[str, Any], context: Context) -> Awaitable[Any]:
+def _run_tool(tool: BaseTool, args: Json, context: Context) -> Awaitable[Any]:
     """The innermost call: the tool itself."""
     return tool.run_async(args=args, tool_context=context)

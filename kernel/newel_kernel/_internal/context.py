@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from newel_kernel._internal.errors import FeatureUnavailableError, ServiceMissingError
-from newel_kernel._internal.events import EventActions, ToolConfirmation
-from newel_kernel._internal.invocation import InvocationContext as InvocationContext
+from newel_kernel._internal.errors import ServiceMissingError
+from newel_kernel._internal.events import Event, EventActions
+from newel_kernel._internal.stash import Key
 from newel_kernel._internal.state import State
+from newel_kernel._internal.values import Json
 from newel_types import Part, coerce
 
 if TYPE_CHECKING:
+    from newel_kernel._internal.contracts.services import ArtifactService, MemoryService
+    from newel_kernel._internal.invocation import InvocationContext
     from newel_kernel._internal.run_config import RunConfig
     from newel_kernel._internal.session import Session
-    from newel_types import AuthConfig, AuthCredential, Content
+    from newel_types import Content
+
+S = TypeVar("S")
+#: By call id: the event that asks the user something instead of a result (None: nothing new); the call stays open.
+OPEN_CALLS = Key[dict[str | None, Event | None]]("open calls", dict)
+
+
+class _Where(TypedDict):
+    app_name: str
+    user_id: str
+    session_id: str
 
 
 class ReadonlyContext:
@@ -66,10 +79,6 @@ class ReadonlyContext:
         """The session's state, read-only."""
         return MappingProxyType(self._invocation_context.session.state)
 
-    def get_credential(self, key: str) -> AuthCredential | None:
-        """The credential that this invocation has under a `credential_key`, or None."""
-        return self._invocation_context.credential_by_key.get(key)
-
 
 class Context(ReadonlyContext):
     """The context of a callback or a tool call: state, actions, artifacts, memory.
@@ -77,23 +86,21 @@ class Context(ReadonlyContext):
     Writes to `state` and `actions` ride on the event that the kernel makes of this call.
     """
 
-    __slots__ = ("_actions", "_state", "call_sync", "function_call_id", "tool_confirmation")
+    __slots__ = ("_actions", "_state", "call_sync", "function_call_id")
 
     def __init__(
         self,
         invocation_context: InvocationContext,
         event_actions: EventActions | None = None,
         function_call_id: str | None = None,
-        tool_confirmation: ToolConfirmation | None = None,
     ) -> None:
         self._invocation_context = invocation_context
         self._actions = event_actions
         self._state: State | None = None
         #: How a tool runs a synchronous function: a policy may put a thread here; None: directly. The result, or
         #: what to await for it.
-        self.call_sync: Callable[[Callable[..., Any], dict[str, Any]], Any] | None = None
+        self.call_sync: Callable[[Callable[..., Any], Json], Any] | None = None
         self.function_call_id = function_call_id
-        self.tool_confirmation = tool_confirmation
 
     def get_invocation_context(self) -> InvocationContext:
         """The invocation behind this context."""
@@ -118,6 +125,10 @@ class Context(ReadonlyContext):
             self._state = State(self._invocation_context.session.state, self.actions.state_delta)
         return self._state
 
+    def leave_open(self, question: Event | None = None) -> None:
+        """Leave this tool call without a result: it is run again later. `question` asks the user for what it needs."""
+        self._invocation_context.stash[OPEN_CALLS][self.function_call_id] = question
+
     @property
     def idempotency_key(self) -> str:
         """The same for every attempt at this tool call: pass it to a service that deduplicates."""
@@ -125,11 +136,11 @@ class Context(ReadonlyContext):
         return f"{ctx.session.id}:{ctx.invocation_id}:{self.function_call_id}"
 
     async def save_artifact(
-        self, filename: str, artifact: Part, custom_metadata: Mapping[str, Any] | None = None
+        self, filename: str, artifact: Part, custom_metadata: Mapping[str, object] | None = None
     ) -> int:
         """Store a new version of an artifact; its number is returned and noted in `actions.artifact_delta`."""
-        extra = {} if custom_metadata is None else {"custom_metadata": custom_metadata}
-        version: int = await self._service("artifact").save_artifact(
+        extra: Json = {} if custom_metadata is None else {"custom_metadata": custom_metadata}
+        version = await self._artifacts().save_artifact(
             **self._where(), filename=filename, artifact=coerce(Part, artifact), **extra
         )
         self.actions.artifact_delta[filename] = version
@@ -137,84 +148,58 @@ class Context(ReadonlyContext):
 
     async def load_artifact(self, filename: str, version: int | None = None) -> Part | None:
         """A version of an artifact (the latest where `version` is None), or None."""
-        return await self._service("artifact").load_artifact(  # type: ignore[no-any-return]
+        return await self._artifacts().load_artifact(
             **self._where(), filename=filename, version=version
         )
 
     async def list_artifacts(self) -> list[str]:
         """The names of the session's artifacts, the user's included."""
-        return await self._service("artifact").list_artifact_keys(**self._where())  # type: ignore[no-any-return]
+        return await self._artifacts().list_artifact_keys(**self._where())
 
     async def get_artifact_version(self, filename: str, version: int | None = None) -> Any:
         """What is known of an artifact's version without its data, or None."""
-        return await self._service("artifact").get_artifact_version(**self._where(), filename=filename, version=version)
+        return await self._artifacts().get_artifact_version(**self._where(), filename=filename, version=version)
 
     async def search_memory(self, query: str) -> Any:
         """What the memory service finds for `query`."""
         session = self.session
-        return await self._service("memory").search_memory(
+        return await self._memory().search_memory(
             app_name=session.app_name, user_id=session.user_id, query=query
         )
 
     async def add_session_to_memory(self) -> None:
         """Remember this session."""
-        await self._service("memory").add_session_to_memory(self.session)
+        await self._memory().add_session_to_memory(self.session)
 
-    async def add_events_to_memory(self, *, events: Any, custom_metadata: Mapping[str, object] | None = None) -> None:
+    async def add_events_to_memory(
+        self, *, events: Sequence[Event], custom_metadata: Mapping[str, object] | None = None
+    ) -> None:
         """Remember some events of this session."""
-        await self._service("memory").add_events_to_memory(
+        await self._memory().add_events_to_memory(
             app_name=self.session.app_name, user_id=self.user_id, session_id=self.session.id,
             events=events, custom_metadata=custom_metadata,
         )  # fmt: skip
 
-    async def add_memory(self, *, memories: Any, custom_metadata: Mapping[str, object] | None = None) -> None:
+    async def add_memory(
+        self, *, memories: Sequence[object], custom_metadata: Mapping[str, object] | None = None
+    ) -> None:
         """Remember given entries."""
-        await self._service("memory").add_memory(
+        await self._memory().add_memory(
             app_name=self.session.app_name, user_id=self.user_id, memories=memories, custom_metadata=custom_metadata
         )
 
-    def request_confirmation(self, *, hint: str | None = None, payload: Any = None) -> None:
-        """Ask the user to confirm this tool call."""
-        self.actions.requested_tool_confirmations[self._call_id()] = ToolConfirmation(hint=hint or "", payload=payload)
+    def _artifacts(self) -> ArtifactService:
+        return self._needed("artifact", self._invocation_context.artifact_service)
 
-    def request_credential(self, auth_config: AuthConfig) -> None:
-        """Ask the user for the credential that `auth_config` describes. What is stored holds none of its secrets."""
-        call_id = self._call_id()
-        self._invocation_context.notes["auth_config", call_id] = auth_config
-        self.actions.requested_auth_configs[call_id] = auth_config.sealed()
+    def _memory(self) -> MemoryService:
+        return self._needed("memory", self._invocation_context.memory_service)
 
-    def get_auth_response(self, auth_config: AuthConfig) -> AuthCredential | None:
-        """The credential that the user gave for `auth_config` in this invocation, or None."""
-        key = auth_config.credential_key or ""
-        return self.get_credential(key) or self.state.get(f"temp:{key}")
-
-    async def load_credential(self, auth_config: Any) -> Any:
-        """The credential that the credential service holds for `auth_config`, or None."""
-        return await self._service("credential").load_credential(auth_config, self)
-
-    async def save_credential(self, auth_config: Any) -> None:
-        """Save the exchanged credential of `auth_config`."""
-        await self._service("credential").save_credential(auth_config, self)
-
-    def send_audio(self, blob: Any) -> None:
-        """Say `blob` into the live session that this call is part of."""
-        queue = self._invocation_context.live_request_queue
-        if queue is None:
-            raise FeatureUnavailableError("send_audio() needs a live session: this invocation is none")
-        queue.send_realtime(blob)
-
-    def _call_id(self) -> str:
-        if not self.function_call_id:
-            raise ValueError("only a tool call can ask for a confirmation or a credential: function_call_id is not set")
-        return self.function_call_id
-
-    def _service(self, kind: str) -> Any:
-        service = getattr(self._invocation_context, kind + "_service")
+    def _needed(self, kind: str, service: S | None) -> S:
         if service is None:
             raise ServiceMissingError(f"{kind} service is not initialized: pass Runner({kind}_service=...)")
         return service
 
-    def _where(self) -> dict[str, str]:
+    def _where(self) -> _Where:
         session = self.session
         return {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
 

@@ -7,29 +7,27 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from newel_kernel._internal import seam
-from newel_kernel._internal.context import Context
-from newel_kernel._internal.contracts.tool import BaseTool
+from newel_kernel._internal.context import OPEN_CALLS
+from newel_kernel._internal.contracts.tool import BaseTool, UnknownTool
 from newel_kernel._internal.errors import ToolAbortedError
-from newel_kernel._internal.events import Event, EventActions, ToolConfirmation
+from newel_kernel._internal.events import Event, EventActions
 from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import implemented, tool_round
 from newel_kernel._internal.observation import current_operation
+from newel_kernel._internal.values import Json
 from newel_types import Content, FunctionCall, FunctionResponse, Part, deep_copy
 
 Tools = Mapping[str, BaseTool]
-Confirmations = Mapping[str, ToolConfirmation]
 
 
-async def dispatch(
-    ctx: InvocationContext, calls: Sequence[FunctionCall], tools: Tools, confirmations: Confirmations | None = None
-) -> Event | None:
+async def dispatch(ctx: InvocationContext, calls: Sequence[FunctionCall], tools: Tools) -> Event | None:
     """Run `calls` side by side; one event with their results in call order, or None where none has a result.
 
     Where one call fails, the others are cancelled and awaited before the error goes on.
     """
     if len(calls) == 1:  # the usual case needs no task
-        return await _run(ctx, calls[0], tools, confirmations)
-    tasks = [seam.spawn(_run(ctx, call, tools, confirmations), name=f"tool {call.name}") for call in calls]
+        return await _run(ctx, calls[0], tools)
+    tasks = [seam.spawn(_run(ctx, call, tools), name=f"tool {call.name}") for call in calls]
     try:
         results = await asyncio.gather(*tasks)
     except BaseException:
@@ -45,29 +43,23 @@ async def dispatch(
     return merge_results(events) if events else None
 
 
-def _run(
-    ctx: InvocationContext, call: FunctionCall, tools: Tools, confirmations: Confirmations | None
-) -> Coroutine[Any, Any, Event | None]:
+def _run(ctx: InvocationContext, call: FunctionCall, tools: Tools) -> Coroutine[Any, Any, Event | None]:
     if (parent := current_operation.get()) is None:
-        return _execute(ctx, call, tools, confirmations)
+        return _execute(ctx, call, tools)
     name = call.name or ""
-    return parent.child("tool", name, ctx, tools.get(name), call).call(_execute, ctx, call, tools, confirmations)
+    return parent.child("tool", name, ctx, tools.get(name), call).call(_execute, ctx, call, tools)
 
 
-async def _execute(
-    ctx: InvocationContext, call: FunctionCall, tools: Tools, confirmations: Confirmations | None
-) -> Event | None:
-    args: dict[str, Any] = deep_copy(call.args) if call.args else {}
-    confirmation = confirmations.get(call.id) if confirmations and call.id else None
-    context = Context(ctx, function_call_id=call.id, tool_confirmation=confirmation)
+async def _execute(ctx: InvocationContext, call: FunctionCall, tools: Tools) -> Event | None:
+    args: Json = deep_copy(call.args) if call.args else {}
+    context = ctx.context_type(ctx, function_call_id=call.id)
     name = call.name or ""
     tool = tools.get(name)
     if tool is None:
-        tool = BaseTool(name=name, description="Tool not found")
-        error = ValueError(f"Tool '{name}' not found.\nAvailable tools: {', '.join(tools)}")
-        result = await tool_round("on_tool_error_callback", tool, args, context, error)
+        tool = UnknownTool(name, tools)
+        result = await tool_round("on_tool_error_callback", tool, args, context, tool.error)
         if result is None:
-            raise error
+            raise tool.error
         return _result_event(ctx, tool, call, result, context.touched_actions)
     result = None
     if implemented(ctx, "before_tool_callback"):
@@ -80,7 +72,7 @@ async def _execute(
             result = await tool_round("on_tool_error_callback", tool, args, context, failure)
             if result is None:
                 raise failure from failure.__cause__
-    if ctx.notes and ("asks", call.id) in ctx.notes:
+    if OPEN_CALLS in ctx.stash and call.id in ctx.stash[OPEN_CALLS]:
         return None
     if implemented(ctx, "after_tool_callback"):
         altered = await tool_round("after_tool_callback", tool, args, context, result)
@@ -103,7 +95,7 @@ def _failure(tool: BaseTool, raised: BaseException) -> Exception:
 
 
 def _result_event(
-    ctx: InvocationContext, tool: BaseTool, call: FunctionCall, result: Any, actions: EventActions | None
+    ctx: InvocationContext, tool: BaseTool, call: FunctionCall, result: object, actions: EventActions | None
 ) -> Event:
     if not isinstance(result, dict):
         result = {"result": result}
@@ -144,7 +136,7 @@ def _merge_actions(actions: Sequence[EventActions]) -> EventActions:
     return merged
 
 
-def _merge_values(present: Any, value: Any) -> Any:
+def _merge_values(present: object, value: object) -> object:
     if isinstance(present, dict) and isinstance(value, dict):
         return {**present, **{k: _merge_values(present.get(k), v) for k, v in value.items()}}
     return value

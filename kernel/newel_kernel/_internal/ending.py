@@ -39,5 +39,4 @@ async def epilogues(ctx: InvocationContext, error: BaseException | None) -> None
 
 def toolsets(agent: BaseAgent) -> list[BaseToolset]:
     """The toolsets of an agent and of those below it."""
-    own = [tool for tool in getattr(agent, "tools", ()) if isinstance(tool, BaseToolset)]
-    return own + [toolset for child in agent.sub_agents for toolset in toolsets(child)]
+    return [tool for one in agent.walk() for tool in getattr(one, "tools", ()) if isinstance(tool, BaseToolset)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from newel_kernel._internal import seam
 from newel_kernel._internal.contracts.response import NO_SPARSE, LlmResponse
+from newel_kernel._internal.values import Json
 from newel_types import (
     Content,
     FrozenEmptyDict,
@@ -57,7 +58,7 @@ class NodeInfo(Record):
     #: With an output: the route that the next event will tell.
     route: Any = None
     #: The checkpoint: what ended before this event was committed, each run by its path with its NodeState.
-    nodes: dict[str, dict[str, Any]] | None = None
+    nodes: dict[str, Json] | None = None
 
 
 @record
@@ -65,7 +66,7 @@ class EventActions(Record):
     """The side effects that an event carries; they take effect when it is committed."""
 
     skip_summarization: bool | None = None
-    state_delta: dict[str, Any] = field(default_factory=dict)
+    state_delta: Json = field(default_factory=dict)
     artifact_delta: dict[str, int] = field(default_factory=dict)
     transfer_to_agent: str | None = None
     escalate: bool | None = None
@@ -73,7 +74,7 @@ class EventActions(Record):
     requested_tool_confirmations: dict[str, ToolConfirmation] = field(default_factory=dict)
     compaction: EventCompaction | None = None
     end_of_agent: bool | None = None
-    agent_state: dict[str, Any] | None = None
+    agent_state: Json | None = None
     rewind_before_invocation_id: str | None = None
     route: Any = None
     render_ui_widgets: list[Any] | None = None
@@ -102,14 +103,14 @@ class Event(LlmResponse):
     touched_actions: ClassVar[EventActions | None]
     touched_node_info: ClassVar[NodeInfo | None]
     message: InitVar[Any] = None
-    state: InitVar[dict[str, Any] | None] = None
+    state: InitVar[Json | None] = None
     route: InitVar[Any] = None
 
     def __init__(  # not keyword-only: the defaults of those are looked up one by one
         self, invocation_id: str = "", author: str = "", content: Any = None, partial: bool | None = None,
         actions: EventActions | None = None, branch: str | None = None, isolation_scope: str | None = None,
         long_running_tool_ids: set[str] | None = None, output: Any = None, node_info: NodeInfo | None = None,
-        id: str = "", timestamp: float | None = None, message: Any = None, state: dict[str, Any] | None = None,
+        id: str = "", timestamp: float | None = None, message: object = None, state: Json | None = None,
         route: Any = None, **of_response: Any,
     ) -> None:  # fmt: skip
         """`message`, `state` and `route` are shorthands for content, actions.state_delta and actions.route."""
@@ -180,7 +181,7 @@ class Event(LlmResponse):
                 return False
         return parts[-1].code_execution_result is None
 
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Event:
+    def model_copy(self, *, update: Mapping[str, object] | None = None, deep: bool = False) -> Event:
         """An unfrozen copy with `update` applied; its actions are its own."""
         actions, node_info = self.touched_actions, self.touched_node_info
         with UnmadeFields(self, _LAZY):
@@ -191,7 +192,7 @@ class Event(LlmResponse):
             setattr(new, name, value)
         return new
 
-    def model_dump(self, *, mode: Literal["python", "json"] = "python", **options: Any) -> dict[str, Any]:
+    def model_dump(self, *, mode: Literal["python", "json"] = "python", **options: Any) -> Json:
         """A dict, as pydantic's ``model_dump``; dumping does not count as touching the actions."""
         with UnmadeFields(self, _LAZY):
             return Record.model_dump(self, mode=mode, **options)
@@ -242,7 +243,7 @@ def freeze_event(event: Event) -> Event:
     return event
 
 
-def as_message(message: Any) -> Content:
+def as_message(message: object) -> Content:
     """A Content from a string, a part, a list of them, a Content or a dict."""
     if isinstance(message, str):
         return Content(role="user", parts=[Part(text=message)])

@@ -71,7 +71,7 @@ LIFECYCLE: dict[str, HookSpec] = {
 }  # fmt: skip
 
 
-async def first_answer(bound: Callbacks, returns: type[Any] | None, keywords: Mapping[str, Any]) -> Any:
+async def first_answer(bound: Callbacks, returns: type[Any] | None, keywords: Mapping[str, object]) -> Any:
     """Call `bound` in order; the first result that is not None ends the round, where a result is asked for."""
     for one in bound:
         try:
@@ -87,7 +87,7 @@ async def first_answer(bound: Callbacks, returns: type[Any] | None, keywords: Ma
     return None
 
 
-def _checked(answer: Any, returns: type[Any], one: Bound) -> Any:
+def _checked(answer: object, returns: type[object], one: Bound) -> Any:
     if isinstance(answer, returns):
         return answer
     if issubclass(returns, Record) and isinstance(answer, BaseModel):  # another library's class of that name
@@ -140,5 +140,5 @@ def as_callbacks(hook: str, value: Any, owner: str) -> Callbacks:
     return tuple(Bound(hook, bind(f, names, hook, owner), f"{owner}, callback {_name(f)}") for f in functions)
 
 
-def _name(function: Any) -> str:
+def _name(function: object) -> str:
     return getattr(function, "__qualname__", None) or repr(function)

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from newel_kernel._internal import seam
+from newel_kernel._internal.context import Context
+from newel_kernel._internal.contracts.request import LlmRequest
 from newel_kernel._internal.errors import LlmCallsLimitExceededError
 from newel_kernel._internal.events import Event
+from newel_kernel._internal.stash import Key, Stash
+from newel_kernel._internal.values import Json
 
 if TYPE_CHECKING:
     from newel_kernel._internal.chains import Chains
     from newel_kernel._internal.contracts.agent import BaseAgent, BaseAgentState
+    from newel_kernel._internal.contracts.services import (
+        ArtifactService,
+        CredentialService,
+        MemoryService,
+        ResumabilityConfig,
+    )
     from newel_kernel._internal.contracts.store import BaseSessionService
     from newel_kernel._internal.rendezvous import Meeting
     from newel_kernel._internal.run_config import RunConfig
     from newel_kernel._internal.session import Session
-    from newel_types import AuthCredential, Content
+    from newel_types import Content
+
+_NOTES = Key[dict[Any, Any]]("notes", dict)
 
 
 class CallBudget:
@@ -31,13 +43,21 @@ class InvocationContext:
     """One invocation as one agent sees it.
 
     `for_agent` and `model_copy` give the view of another agent: the services, the session and the call
-    budget are shared, `agent`, `branch` and `end_invocation` are the view's own.
+    budget are shared, `agent`, `branch` and `end_invocation` are the view's own. A subclass may name other classes
+    for the kernel to make: see `Runner.invocation_type`.
     """
 
+    #: What tools and callbacks get.
+    context_type: ClassVar[type[Context]] = Context
+    #: What the request chain prepares.
+    request_type: ClassVar[type[LlmRequest]] = LlmRequest
+    #: How the ids begin of calls that a model gave none: these are ours, and not to be sent back.
+    call_id_prefix: ClassVar[str] = "call-"
+
     session_service: BaseSessionService
-    artifact_service: Any
-    memory_service: Any
-    credential_service: Any
+    artifact_service: ArtifactService | None
+    memory_service: MemoryService | None
+    credential_service: CredentialService | None
     composition: Chains
     agent: BaseAgent
     session: Session
@@ -62,13 +82,12 @@ class InvocationContext:
         run_config: RunConfig,
         invocation_id: str | None = None,
         user_content: Content | None = None,
-        artifact_service: Any = None,
-        memory_service: Any = None,
-        credential_service: Any = None,
+        artifact_service: ArtifactService | None = None,
+        memory_service: MemoryService | None = None,
+        credential_service: CredentialService | None = None,
         branch: str | None = None,
-        app: Any = None,
-        resumability_config: Any = None,
-        live_request_queue: Any = None,
+        app: object = None,
+        resumability_config: ResumabilityConfig | None = None,
     ) -> None:
         self.session_service = session_service
         self.session = session
@@ -83,30 +102,32 @@ class InvocationContext:
         self.branch = branch
         self.app = app
         self.resumability_config = resumability_config
-        self.live_request_queue = live_request_queue
-        self.agent_states: dict[str, dict[str, Any]] = {}
+        self.agent_states: dict[str, Json] = {}
         self.end_of_agents: dict[str, bool] = {}
         self.budget = CallBudget()
-        self.credential_by_key: dict[str, AuthCredential] = {}  # of tools; never stored
-        #: What plugins keep for the rest of the invocation, under keys of their own. Under ("asks", call id), a tool
-        #: leaves the event that asks the user (or None) in the place of a result; its call stays open.
-        self.notes: dict[Any, Any] = {}
+        #: What plugins keep for the rest of the invocation.
+        self.stash = Stash()
 
-    def model_copy(self, *, update: dict[str, Any] | None = None, deep: bool = False) -> InvocationContext:
+    def model_copy(self, *, update: Json | None = None, deep: bool = False) -> Self:
         """A view that shares everything and differs in `update`."""
-        new = object.__new__(InvocationContext)
+        new = object.__new__(self.__class__)
         new.__dict__ = self.__dict__.copy()  # half the cost of update()
         if update:
             new.__dict__.update(update)
         return new
 
-    def for_agent(self, agent: BaseAgent) -> InvocationContext:
+    def for_agent(self, agent: BaseAgent) -> Self:
         """The view of `agent`; the branch stays."""
         if self.agent is agent:
             return self
         new = self.model_copy()
         new.agent = agent
         return new
+
+    @property
+    def notes(self) -> dict[Any, Any]:
+        """Deprecated: what code that has no keys yet keeps."""
+        return self.stash[_NOTES]
 
     @property
     def app_name(self) -> str:
@@ -123,11 +144,6 @@ class InvocationContext:
         """Whether the app's invocations pause on long-running calls and resume."""
         config = self.resumability_config
         return config is not None and bool(config.is_resumable)
-
-    @property
-    def context_cache_config(self) -> Any:
-        """The app's ContextCacheConfig, where it has one."""
-        return getattr(self.app, "context_cache_config", None)
 
     def increment_llm_call_count(self) -> None:
         """Count a model call; raises LlmCallsLimitExceededError beyond RunConfig.max_llm_calls."""

@@ -10,6 +10,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from newel_kernel._internal.values import Json
+
 if TYPE_CHECKING:
     from newel_kernel._internal.context import Context
     from newel_kernel._internal.contracts.agent import BaseAgent
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     Events = Awaitable[Sequence[Event] | None]
     RequestStep = Callable[[InvocationContext, LlmRequest], Events | None]
-    ToolCall = Callable[[BaseTool, dict[str, Any], Context], Awaitable[Any]]
+    ToolCall = Callable[[BaseTool, Json, Context], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +97,7 @@ class RequestProcessor(Stage):
     #: What runs for an agent in place of `run`: for what follows from the agent's fields alone.
     for_agent: Callable[[BaseAgent], RequestStep] | None = None
     #: Whether it has anything to do for an app (None: a runner of a bare agent). Asked once for each runner.
-    serves: Callable[[Any], bool] | None = None
+    serves: Callable[[object], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +139,8 @@ class Prologue(Descriptor):
     """Runs when a message has come in, before it is stored; events that it returns are committed, and not yielded."""
 
     run: Callable[[InvocationContext], Events]
+    #: After the hooks have seen the message, and not before.
+    follows: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +160,7 @@ class Observer(Descriptor):
 
     notify: Callable[[Signal], None]
     #: Gives what stands around each step of an operation, in the step's task; it must not raise.
-    within: Callable[[Operation], AbstractContextManager[Any]] | None = None
+    within: Callable[[Operation], AbstractContextManager[object]] | None = None
     #: Whether to watch an invocation that begins; None: always. It must be quick and not raise.
     wanted: Callable[[], bool] | None = None
 

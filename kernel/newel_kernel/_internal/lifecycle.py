@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from newel_kernel._internal.context import Context
 from newel_kernel._internal.events import Event, EventActions
 from newel_kernel._internal.hooks import LIFECYCLE, Callbacks, first_answer
+from newel_kernel._internal.values import Json
 
 if TYPE_CHECKING:
+    from newel_kernel._internal.context import Context
     from newel_kernel._internal.contracts.request import LlmRequest
     from newel_kernel._internal.contracts.response import LlmResponse
     from newel_kernel._internal.contracts.tool import BaseTool
@@ -39,7 +40,7 @@ class Draft:
         return actions
 
 
-async def ask(ctx: InvocationContext, hook: str, keywords: Mapping[str, Any]) -> Any:
+async def ask(ctx: InvocationContext, hook: str, keywords: Mapping[str, object]) -> Any:
     """One round of a runner-level hook, for which there are implementations: plugins only."""
     plugins, fallbacks = ctx.composition.hooks[hook]
     return await first_answer(plugins + fallbacks, LIFECYCLE[hook].returns, keywords)
@@ -55,7 +56,7 @@ def implemented(ctx: InvocationContext, hook: str) -> Found | None:
     return plugins, ctx.agent.callbacks(hook) if own else _NONE, fallbacks
 
 
-async def run_round(hook: str, found: Found, keywords: Mapping[str, Any]) -> Any:
+async def run_round(hook: str, found: Found, keywords: Mapping[str, object]) -> Any:
     """Ask plugins, the agent and the fallbacks in turn; the first answer ends the round.
 
     `keywords` are the plugins'; the agent's callbacks get the same values under the names of their own.
@@ -75,7 +76,7 @@ async def run_round(hook: str, found: Found, keywords: Mapping[str, Any]) -> Any
 
 async def around_agent(ctx: InvocationContext, hook: str, found: Found) -> Event | None:
     """before_agent or after_agent: an event where one answered or changed state, else None."""
-    context = Context(ctx)
+    context = ctx.context_type(ctx)
     content = await run_round(hook, found, {"agent": ctx.agent, "callback_context": context})
     actions = context.touched_actions
     if content is None and (actions is None or not actions.state_delta):
@@ -93,10 +94,10 @@ async def model_round(
     draft: Draft,
     hook: str,
     found: Found,
-    keywords: Mapping[str, Any],
+    keywords: Mapping[str, object],
 ) -> LlmResponse | None:
     """One round of a model hook; state written in it rides on the event of the model's response."""
-    context = Context(ctx, event_actions=draft.actions)
+    context = ctx.context_type(ctx, event_actions=draft.actions)
     answer = await run_round(hook, found, {"callback_context": context, **keywords})
     draft.actions = context.touched_actions
     return answer  # type: ignore[no-any-return]
@@ -113,7 +114,7 @@ async def on_model_error(
     return await model_round(ctx, draft, "on_model_error_callback", found, keywords)
 
 
-async def tool_round(hook: str, tool: BaseTool, args: dict[str, Any], context: Context, *last: Any) -> Any:
+async def tool_round(hook: str, tool: BaseTool, args: Json, context: Context, *last: object) -> Any:
     """A tool hook's answer, or None."""
     found = implemented(context.get_invocation_context(), hook)
     if found is None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from newel_kernel._internal import seam
+from newel_kernel._internal.context import OPEN_CALLS
 from newel_kernel._internal.contracts.agent import Handover
 from newel_kernel._internal.contracts.request import LlmRequest
 from newel_kernel._internal.contracts.response import LlmResponse
-from newel_kernel._internal.dispatch import Confirmations, Tools, dispatch
+from newel_kernel._internal.dispatch import Tools, dispatch
 from newel_kernel._internal.events import Event
 from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import Draft, implemented, model_round, on_model_error
@@ -20,6 +21,9 @@ from newel_kernel._internal.preparation import DONE, Plan, prepare
 from newel_kernel._internal.run_config import StreamingMode
 from newel_kernel._internal.tree import transfer_target
 from newel_types import FrozenContent, FunctionCall, deep_copy, thaw
+
+if TYPE_CHECKING:
+    from newel_kernel._internal.contracts.model_agent import ModelAgent
 
 Events = AsyncGenerator[Event, None]
 Responses = AsyncGenerator[LlmResponse, None]
@@ -30,7 +34,7 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
     turns, resuming = ctx.composition.turns, ctx.resumed
     while True:
         last: Event | None = None
-        plan, request, draft, position = Plan.of(ctx), LlmRequest(), Draft(), 0
+        plan, request, draft, position = Plan.of(ctx), ctx.request_type(), Draft(), 0
         while position != DONE:
             position, reported = await prepare(ctx, plan, request, position)
             for event in reported:
@@ -86,13 +90,13 @@ async def _react(
     events.append(event)
     calls: Sequence[FunctionCall] = event.get_function_calls()
     if calls:
-        calls = _identify(event, calls, request)
+        calls = _identify(ctx, event, calls, request)
     return events, () if event.partial else calls
 
 
 async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft) -> Responses:
     """The model's responses, each after the hooks have seen it (S0 §5); without hooks the model's own generator."""
-    agent: Any = ctx.agent
+    agent = cast("ModelAgent", ctx.agent)
     hooked = ctx.composition.models_hooked or _callbacks(agent) != _NO_CALLBACKS
     if hooked and (found := implemented(ctx, "before_model_callback")) is not None:
         if request.config.tools:  # a tool's declaration is made once; what a hook does to it is for this request
@@ -100,7 +104,6 @@ async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft)
         early = await model_round(ctx, draft, "before_model_callback", found, {"llm_request": request})
         if early is not None:
             return _only(early)
-    request.set_default_label("adk_agent_name", agent.name)
     model = agent.model_for(ctx)
     ctx.increment_llm_call_count()
     streaming = ctx.run_config.streaming_mode is StreamingMode.SSE
@@ -121,13 +124,13 @@ async def _only(response: LlmResponse) -> Responses:
     yield response
 
 
-def _own(response: Any) -> LlmResponse:
+def _own(response: object) -> LlmResponse:
     """`response` as one of ours, and not an object that was yielded, and committed, before."""
-    if response.__class__ is not LlmResponse:
+    if not isinstance(response, LlmResponse) or response.__class__ is not LlmResponse:
         response = LlmResponse.model_validate(response)
-    if response.content.__class__ is FrozenContent:
+    if isinstance(response.content, FrozenContent):
         response = response.model_copy(update={"content": thaw(response.content)})
-    return response  # type: ignore[no-any-return]
+    return response
 
 
 async def _hooked(ctx: InvocationContext, request: LlmRequest, answers: Responses, draft: Draft) -> Responses:
@@ -166,7 +169,9 @@ def _as_event(ctx: InvocationContext, response: LlmResponse, draft: Draft) -> Ev
     return event
 
 
-def _identify(event: Event, calls: Sequence[FunctionCall], request: LlmRequest) -> Sequence[FunctionCall]:
+def _identify(
+    ctx: InvocationContext, event: Event, calls: Sequence[FunctionCall], request: LlmRequest
+) -> Sequence[FunctionCall]:
     """The event's calls, each with an id; those of long-running tools are noted on the event."""
     ids = {call.id for call in calls if call.id}
     if event.content is not None and len(ids) < len(calls):
@@ -177,7 +182,7 @@ def _identify(event: Event, calls: Sequence[FunctionCall], request: LlmRequest) 
         if call.id in ids:
             ids.discard(call.id)  # a second call of the same id gets one of its own
         else:
-            call.id = new_call_id()
+            call.id = ctx.call_id_prefix + seam.new_id()
         tool = request.tools_dict.get(call.name or "")
         if tool is not None and tool.is_long_running:
             long_running.add(call.id)
@@ -185,18 +190,13 @@ def _identify(event: Event, calls: Sequence[FunctionCall], request: LlmRequest) 
     return calls
 
 
-def new_call_id() -> str:
-    """An id for a call that the model gave none; its prefix tells that it is ours and not to be sent back."""
-    return "adk-" + seam.new_id()
-
-
 async def run_tools(
-    ctx: InvocationContext, tools: Tools, call_event: Event, calls: Sequence[FunctionCall],
-    confirmations: Confirmations | None = None,
-) -> Iterable[Event]:  # fmt: skip
+    ctx: InvocationContext, tools: Tools, call_event: Event, calls: Sequence[FunctionCall]
+) -> Iterable[Event]:
     """Dispatch `calls`; the event of their results among what the result chain adds, and a transfer, if asked."""
-    results = await dispatch(ctx, calls, tools, confirmations)
-    asked = [event for call in calls if (event := ctx.notes.pop(("asks", call.id), None))] if ctx.notes else []
+    results = await dispatch(ctx, calls, tools)
+    opened = ctx.stash.get(OPEN_CALLS, None)
+    asked = [event for call in calls if (event := opened.pop(call.id, None))] if opened else []
     if results is None:
         return asked
     chain = [p for p in ctx.composition.result_chain if p.applies_to is None or p.applies_to(results)]

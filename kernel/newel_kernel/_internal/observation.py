@@ -52,7 +52,9 @@ class Operation:
     observers: tuple[Observer, ...] = field(default=(), repr=False)
     id: str = field(default_factory=lambda: seam.new_id())
 
-    def child(self, kind: str, name: str, ctx: InvocationContext, subject: Any = None, given: Any = None) -> Operation:
+    def child(
+        self, kind: str, name: str, ctx: InvocationContext, subject: object = None, given: object = None
+    ) -> Operation:
         """An operation within this one."""
         return Operation(kind, name, ctx.session.id, ctx.invocation_id, subject, given, self, self.observers)
 
@@ -80,7 +82,7 @@ class Operation:
                     await items.aclose()
                 raise
 
-    async def call(self, function: Callable[..., Awaitable[T]], *args: Any) -> T:
+    async def call(self, function: Callable[..., Awaitable[T]], *args: object) -> T:
         """What `function` gives; the operation lasts as long as it runs."""
         with self.running() as outcome, self._within():
             outcome.append(await function(*args))

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from newel_kernel._internal.context import Context
-from newel_kernel._internal.contracts.agent import BaseAgent, Edits
+from newel_kernel._internal.contracts.agent import BaseAgent
 from newel_kernel._internal.contracts.request import LlmRequest
 from newel_kernel._internal.contracts.tool import BaseTool, BaseToolset
 from newel_kernel._internal.errors import DuplicateToolError
 from newel_kernel._internal.events import Event
 from newel_kernel._internal.invocation import InvocationContext
 
+if TYPE_CHECKING:
+    from newel_kernel._internal.contracts.model_agent import ModelAgent
+
+#: A toolset and the tools that it gave.
+Provided = tuple[BaseToolset, Sequence[BaseTool]]
 DONE = -1
 
 
@@ -23,23 +27,26 @@ class Plan:
     """What the request and the response chain of a composition do for an agent."""
 
     agent: BaseAgent
-    #: The plan holds for these: the number of edits and the two chains.
-    made_of: tuple[Any, ...]
+    #: The plan holds while this is the root of the agent's tree,
+    root: BaseAgent
+    #: and for these: the number of edits of the tree, and the two chains.
+    made_of: tuple[object, ...]
     #: The steps of a request: the position after each, and what to run.
     request: Sequence[tuple[int, Any]]
     response: Sequence[Any]
 
     @classmethod
     def of(cls, ctx: InvocationContext) -> Plan:
-        """The plan of the agent that runs; made anew after a field of any agent was assigned."""
+        """The plan of the agent that runs; made anew after a field of any agent of its tree was assigned."""
         agent, composition = ctx.agent, ctx.composition
-        made_of = (Edits.count, composition.request_steps, composition.response_chain)
-        plan: Plan | None = agent.plan
-        if plan is None or plan.made_of != made_of or plan.agent is not agent:  # else a copy's, made for the original
+        root = agent.root_agent
+        made_of = (root.edits, composition.request_steps, composition.response_chain)
+        plan = agent.plan
+        if not isinstance(plan, cls) or not (plan.root is root and plan.made_of == made_of and plan.agent is agent):
             asked = [p for p in composition.request_steps if p.applies_to is None or p.applies_to(agent)]
             request = [p.run if p.for_agent is None else p.for_agent(agent) for p in asked]
             response = [p.run for p in composition.response_chain if p.applies_to is None or p.applies_to(agent)]
-            plan = cls(agent, made_of, tuple(enumerate(request, 1)), response)
+            plan = cls(agent, root, made_of, tuple(enumerate(request, 1)), response)
             agent.__dict__["plan"] = plan
         return plan
 
@@ -64,10 +71,10 @@ async def prepare(
 
 async def declare_tools(ctx: InvocationContext, request: LlmRequest) -> None:
     """Let each toolset and tool of the agent prepare the request, in order."""
-    owner: Any = ctx.agent
+    owner = cast("ModelAgent", ctx.agent)
     if not owner.tools:
         return
-    provided: list[tuple[BaseToolset, list[BaseTool]]] = []
+    provided: list[Provided] = []
     try:
         await _declare(ctx, owner, request, provided)
     except DuplicateToolError as error:
@@ -79,22 +86,21 @@ async def declare_tools(ctx: InvocationContext, request: LlmRequest) -> None:
         ) from None
 
 
-def _owner(tool: BaseTool, provided: Sequence[tuple[BaseToolset, list[BaseTool]]]) -> str:
+def _owner(tool: BaseTool, provided: Sequence[Provided]) -> str:
     toolset = next((toolset for toolset, tools in provided if any(tool is one for one in tools)), None)
     return tool.origin if toolset is None else f"{tool.origin} of the toolset {toolset.origin}"
 
 
-async def _declare(
-    ctx: InvocationContext, owner: Any, request: LlmRequest, provided: list[tuple[BaseToolset, list[BaseTool]]]
-) -> None:
+async def _declare(ctx: InvocationContext, owner: ModelAgent, request: LlmRequest, provided: list[Provided]) -> None:
     """Declare the tools of `owner`; those that toolsets give are noted in `provided`."""
     if (only := owner.plain_tools(ctx)) is not None:
         request.append_tools(only)
         return
+    tools: Sequence[BaseTool]
     plain: list[BaseTool] = []
     for entry in owner.tools:
         if type(entry) is not FunctionType and isinstance(entry, BaseToolset):
-            context = Context(ctx)
+            context = ctx.context_type(ctx)
             await entry.process_llm_request(tool_context=context, llm_request=request)
             tools = await entry.get_tools_with_prefix(context)
             provided.append((entry, tools))
@@ -107,6 +113,6 @@ async def _declare(
             if plain:
                 request.append_tools(plain)
                 plain = []
-            await tool.process_llm_request(tool_context=Context(ctx), llm_request=request)
+            await tool.process_llm_request(tool_context=ctx.context_type(ctx), llm_request=request)
     if plain:
         request.append_tools(plain)

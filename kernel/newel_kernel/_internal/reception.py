@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Any
 
 from newel_kernel._internal.errors import ConfigurationError
 from newel_kernel._internal.events import Event, EventActions, as_message
 from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import ask
 from newel_kernel._internal.log import Log, Turn
+from newel_kernel._internal.values import Json
 from newel_types import Content, Part, deep_copy
 
 
-def received(message: Any) -> Content:
+def received(message: object) -> Content:
     """The caller's message as a Content of our own: validated, with a role, and not shared with the caller.
 
     Takes a Content (ours or google-genai's), a dict, a string or parts.
@@ -39,7 +39,7 @@ def _own(part: Part) -> Part:
     return Part.model_validate(part.model_dump())
 
 
-async def receive(ctx: InvocationContext, turn: Turn, state_delta: dict[str, Any] | None) -> list[Event]:
+async def receive(ctx: InvocationContext, turn: Turn, state_delta: Json | None) -> list[Event]:
     """Let plugins see the message, then append it to the session with `state_delta` (S0 §1.2)."""
     assert ctx.user_content is not None
     for prologue in ctx.composition.prologues:
@@ -50,8 +50,9 @@ async def receive(ctx: InvocationContext, turn: Turn, state_delta: dict[str, Any
         changed = await ask(ctx, "on_user_message_callback", keywords)
         if changed is not None:
             ctx.user_content = changed
-    if ctx.run_config.save_input_blobs_as_artifacts and ctx.artifact_service is not None:
-        ctx.user_content = await _without_blobs(ctx, ctx.user_content)
+    for prologue in ctx.composition.late_prologues:
+        for added in await prologue.run(ctx) or ():
+            await ctx.session_service.append_event(ctx.session, added)
     if ctx.user_content is not turn.content:
         turn = Log(ctx.session.events).turn(ctx.user_content)
     messages = ctx.composition.turns.messages(ctx, turn)
@@ -60,19 +61,3 @@ async def receive(ctx: InvocationContext, turn: Turn, state_delta: dict[str, Any
     for event in messages:
         await ctx.session_service.append_event(ctx.session, event)
     return messages
-
-
-async def _without_blobs(ctx: InvocationContext, content: Content) -> Content:
-    """`content` with the data in it kept as artifacts, of which a text tells in its place."""
-    assert ctx.artifact_service is not None
-    parts: list[Part] = []
-    for index, part in enumerate(content.parts or ()):
-        if part.inline_data is None:
-            parts.append(part)
-            continue
-        name = f"artifact_{ctx.invocation_id}_{index}"
-        await ctx.artifact_service.save_artifact(
-            app_name=ctx.app_name, user_id=ctx.user_id, session_id=ctx.session.id, filename=name, artifact=part
-        )
-        parts.append(Part(text=f"The user uploaded a file, which is kept as the artifact {name!r}."))
-    return Content(role=content.role, parts=parts)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from enum import Enum
-from typing import Any
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
 import newel_types as types
 from newel_kernel._internal.contracts.store import GetSessionConfig
+from newel_kernel._internal.errors import FeatureUnavailableError
+from newel_kernel._internal.values import Json
 
 
 class StreamingMode(Enum):
@@ -37,6 +38,12 @@ _LIVE_TYPES = {
     "context_window_compression": "ContextWindowCompressionConfig",
 }
 
+#: Released fields that no part of newel reads yet -> what to do instead. To ignore them would be worse than to say so.
+_UNREAD = {
+    "support_cfc": "leave it out; function calls come in the models' answers",
+    "tool_thread_pool_config": "set max_workers of the plugin tool_threads in the distribution's settings",
+}
+
 
 class RunConfig(BaseModel):
     """The settings of one invocation. A misspelt field is refused."""
@@ -47,21 +54,22 @@ class RunConfig(BaseModel):
     #: The most model calls of the invocation; 0 or less means no limit.
     max_llm_calls: int = 500
     #: Set on every event of the invocation.
-    custom_metadata: dict[str, Any] | None = None
+    custom_metadata: Json | None = None
     #: Which events of the session to load.
     get_session_config: GetSessionConfig | None = None
     save_input_blobs_as_artifacts: bool = False
     support_cfc: bool = False
     tool_thread_pool_config: ToolThreadPoolConfig | None = None
     response_modalities: list[str] | None = None
-    speech_config: Any = None
-    output_audio_transcription: Any = None
-    input_audio_transcription: Any = None
-    realtime_input_config: Any = None
+    speech_config: object = None
+    output_audio_transcription: object = None
+    input_audio_transcription: object = None
+    realtime_input_config: object = None
     enable_affective_dialog: bool | None = None
-    proactivity: Any = None
-    session_resumption: Any = None
-    context_window_compression: Any = None
+    proactivity: object = None
+    session_resumption: object = None
+    context_window_compression: object = None
+    #: Only a live session has live audio, so no other one looks at these two.
     save_live_blob: bool = False
     save_live_audio: bool = False
 
@@ -72,9 +80,17 @@ class RunConfig(BaseModel):
             raise ValueError(f"max_llm_calls should be less than {sys.maxsize}")
         return value
 
+    @field_validator(*_UNREAD)
+    @classmethod
+    def _is_read(cls, value: object, info: ValidationInfo) -> object:
+        if value:
+            name = str(info.field_name)
+            raise FeatureUnavailableError(f"RunConfig.{name} has no effect in this version: {_UNREAD[name]}")
+        return value
+
     @field_validator(*_LIVE_TYPES)
     @classmethod
-    def _live_type(cls, value: Any, info: Any) -> Any:
+    def _live_type(cls, value: object, info: ValidationInfo) -> object:
         if value is None:
             return None
-        return getattr(types, _LIVE_TYPES[info.field_name]).model_validate(value)
+        return getattr(types, _LIVE_TYPES[str(info.field_name)]).model_validate(value)

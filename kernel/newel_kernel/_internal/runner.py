@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import Any
 
 from newel_kernel._internal.chains import Chains
 from newel_kernel._internal.contracts.agent import BaseAgent
+from newel_kernel._internal.contracts.services import (
+    Application,
+    ArtifactService,
+    CredentialService,
+    MemoryService,
+    ResumabilityConfig,
+)
 from newel_kernel._internal.contracts.store import BaseSessionService
-from newel_kernel._internal.contracts.tool import close_toolset
+from newel_kernel._internal.contracts.tool import Closing, close_toolset
 from newel_kernel._internal.ending import epilogues, finish, toolsets
 from newel_kernel._internal.errors import ConfigurationError, SessionNotFoundError
 from newel_kernel._internal.events import Event
@@ -21,10 +27,11 @@ from newel_kernel._internal.reception import receive, received
 from newel_kernel._internal.run_config import RunConfig
 from newel_kernel._internal.session import Session
 from newel_kernel._internal.tree import check_tree
+from newel_kernel._internal.values import Json
 
 Events = AsyncGenerator[Event, None]
 #: What came in: the message, the state that comes with it, and whether its event is yielded too.
-Message = tuple[Any, dict[str, Any] | None, bool]
+Message = tuple[object, Json | None, bool]
 _DEFAULTS = RunConfig()
 _KEPT = ("id", "timestamp", "invocation_id", "actions", "node_info")
 
@@ -35,18 +42,21 @@ class Runner:
     Give `agent` with `app_name`, or `app`. `plugins` are closed with the runner; their hooks are in the composition.
     """
 
+    #: What an invocation shares; it names the other classes that the kernel makes.
+    invocation_type: type[InvocationContext] = InvocationContext
+
     def __init__(
         self,
         *,
         composition: Chains,
         session_service: BaseSessionService,
-        app: Any = None,
+        app: Application | None = None,
         app_name: str | None = None,
         agent: BaseAgent | None = None,
-        plugins: Sequence[Any] = (),
-        artifact_service: Any = None,
-        memory_service: Any = None,
-        credential_service: Any = None,
+        plugins: Sequence[object] = (),
+        artifact_service: ArtifactService | None = None,
+        memory_service: MemoryService | None = None,
+        credential_service: CredentialService | None = None,
         auto_create_session: bool = False,
     ) -> None:
         root = app.root_agent if app is not None else agent
@@ -57,13 +67,13 @@ class Runner:
         self.agent: BaseAgent = root
         self.app_name: str = app_name or (app.name if app is not None else root.name)
         self.auto_create_session = auto_create_session
-        self.plugins: list[Any] = list(plugins)
+        self.plugins: list[object] = list(plugins)
         self.composition = composition.for_app(app)
         self.session_service = session_service
         self.artifact_service = artifact_service
         self.memory_service = memory_service
         self.credential_service = credential_service
-        self.resumability_config = getattr(app, "resumability_config", None)
+        self.resumability_config: ResumabilityConfig | None = getattr(app, "resumability_config", None)
 
     def run_async(
         self,
@@ -71,8 +81,8 @@ class Runner:
         user_id: str,
         session_id: str,
         invocation_id: str | None = None,
-        new_message: Any = None,
-        state_delta: dict[str, Any] | None = None,
+        new_message: object = None,
+        state_delta: Json | None = None,
         run_config: RunConfig | None = None,
         yield_user_message: bool = False,
     ) -> Events:
@@ -152,7 +162,7 @@ class Runner:
         )
         if session is not None:
             return session
-        where: dict[str, Any] = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
+        where: Json = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
         if not self.auto_create_session:
             raise SessionNotFoundError(
                 f"Session not found: {session_id} (app {self.app_name!r}, user {user_id!r}); create it with "
@@ -174,7 +184,7 @@ class Runner:
         turns.check(self.agent)
         if invocation_id is None:
             invocation_id = turns.continued(self.agent, turn, resumable)
-        ctx = InvocationContext(
+        ctx = self.invocation_type(
             session_service=self.session_service, session=session, agent=self.agent, composition=self.composition,
             run_config=config, invocation_id=invocation_id, user_content=turn.content, app=self.app,
             artifact_service=self.artifact_service, memory_service=self.memory_service,
@@ -188,7 +198,7 @@ class Runner:
         """Close the tree's toolsets and the plugins; one that hangs is left after its time-out."""
         closed = [(type(one).__name__, await close_toolset(one, seconds)) for one in toolsets(self.agent)]
         for plugin in self.plugins:
-            if hasattr(plugin, "close"):
+            if isinstance(plugin, Closing):
                 closed.append((str(plugin), await close_toolset(plugin, seconds)))
         problems = [f"{name}: {type(error).__name__}: {error}" for name, error in closed if error is not None]
         if problems:

@@ -7,6 +7,8 @@ from dataclasses import field
 from typing import Any, Self
 
 from newel_kernel._internal.events import Event
+from newel_kernel._internal.stash import Stash
+from newel_kernel._internal.values import Json
 from newel_types import Record, record
 
 
@@ -15,16 +17,23 @@ class _Versioned(Record):
 
     `version` counts the events this view has seen: an append states it, and the store refuses an append
     whose version is not its own. `lease` is the epoch of the claim under which this view may write.
-    `cache` belongs to whoever derives something from the events (the contents processor does).
+    `cache` is what `stash` made, where it was used; views of one conversation may share it.
     """
 
     __slots__ = ("cache", "lease", "version")
-    cache: dict[Any, Any] | None
+    cache: Stash | None
     events: list[Event]
     lease: int
     version: int
 
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+    @property
+    def stash(self) -> Stash:
+        """What plugins derive from the events and keep as long as this view."""
+        if self.cache is None:
+            self.cache = Stash()
+        return self.cache
+
+    def model_copy(self, *, update: Mapping[str, object] | None = None, deep: bool = False) -> Self:
         """A copy whose list of events is its own, also where this session is a live view."""
         events = [event.model_copy(deep=True) for event in self.events] if deep else list(self.events)
         new = super().model_copy(update={"events": events, **(update or {})}, deep=deep)
@@ -42,7 +51,7 @@ class Session(_Versioned):
     id: str
     app_name: str = ""
     user_id: str = ""
-    state: dict[str, Any] = field(default_factory=dict)
+    state: Json = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     last_update_time: float = 0.0
 

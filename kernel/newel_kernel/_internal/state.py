@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
+from newel_kernel._internal.values import Json
+
 _MISSING = object()
 
 
@@ -21,7 +23,7 @@ class State(MutableMapping[str, Any]):
 
     __slots__ = ("_delta", "_value")
 
-    def __init__(self, value: dict[str, Any], delta: dict[str, Any]) -> None:
+    def __init__(self, value: Json, delta: Json) -> None:
         self._value = value
         self._delta = delta
 
@@ -63,17 +65,17 @@ class State(MutableMapping[str, Any]):
         """Whether anything was written."""
         return bool(self._delta)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """The state as a plain dict."""
         merged = {**self._value, **self._delta}
         return {key: value for key, value in merged.items() if value is not None or key not in self._delta}
 
 
-def split_by_scope(delta: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+def split_by_scope(delta: Mapping[str, object]) -> tuple[Json, Json, Json]:
     """`delta` as (app, user, session) deltas, the prefixes taken off; ``temp:`` keys are left out."""
-    app: dict[str, Any] = {}
-    user: dict[str, Any] = {}
-    session: dict[str, Any] = {}
+    app: Json = {}
+    user: Json = {}
+    session: Json = {}
     for key, value in delta.items():
         if key.startswith("app:"):
             app[key[4:]] = value
@@ -84,7 +86,7 @@ def split_by_scope(delta: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
     return app, user, session
 
 
-def merge_scopes(app: Mapping[str, Any], user: Mapping[str, Any], session: Mapping[str, Any]) -> dict[str, Any]:
+def merge_scopes(app: Mapping[str, object], user: Mapping[str, object], session: Mapping[str, object]) -> Json:
     """One state of the three scopes, prefixes restored."""
     state = dict(session)
     for key, value in app.items():
@@ -94,7 +96,7 @@ def merge_scopes(app: Mapping[str, Any], user: Mapping[str, Any], session: Mappi
     return state
 
 
-def apply_delta(state: dict[str, Any], delta: Mapping[str, Any]) -> None:
+def apply_delta(state: Json, delta: Mapping[str, object]) -> None:
     """Write `delta` into `state`; a value of None removes the key."""
     for key, value in delta.items():
         if value is None:

@@ -9,16 +9,13 @@ from newel_kernel._internal.errors import ConfigurationError, did_you_mean
 def check_tree(root: BaseAgent) -> None:
     """Refuse two agents of one name in a tree: an event's author must name one."""
     seen: dict[str, BaseAgent] = {}
-    waiting = [root]
-    while waiting:
-        agent = waiting.pop()
+    for agent in root.walk():
         if agent.name in seen and seen[agent.name] is not agent:
             raise ConfigurationError(
                 f"two agents of the tree {root.name!r} are named {agent.name!r} "
                 f"(under {_parent(seen[agent.name])} and under {_parent(agent)}); rename one of them"
             )
         seen[agent.name] = agent
-        waiting.extend(agent.sub_agents)
 
 
 def _parent(agent: BaseAgent) -> str:
@@ -30,12 +27,8 @@ def transfer_target(agent: BaseAgent, name: str) -> BaseAgent:
     root = agent.root_agent
     target = root.find_agent(name)
     if target is None:
-        names = _names(root)
+        names = [agent.name for agent in root.walk()]
         raise ValueError(
             f"Agent {name} not found in the agent tree. Available agents: {', '.join(names)}{did_you_mean(name, names)}"
         )
     return target
-
-
-def _names(agent: BaseAgent) -> list[str]:
-    return [agent.name, *(name for child in agent.sub_agents for name in _names(child))]

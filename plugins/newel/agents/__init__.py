@@ -8,6 +8,7 @@ from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel.agents.base_agent import BaseAgent as BaseAgent
+    from newel.agents.invocation_context import InvocationContext as InvocationContext
     from newel.agents.langgraph_agent import LangGraphAgent as LangGraphAgent
     from newel.agents.live_request_queue import LiveRequest as LiveRequest
     from newel.agents.live_request_queue import LiveRequestQueue as LiveRequestQueue
@@ -16,11 +17,10 @@ if TYPE_CHECKING:
     from newel.agents.loop_agent import LoopAgent as LoopAgent
     from newel.agents.parallel_agent import ParallelAgent as ParallelAgent
     from newel.agents.sequential_agent import SequentialAgent as SequentialAgent
+    from newel.contexts.context import CallbackContext as CallbackContext
+    from newel.contexts.context import Context as Context
+    from newel.contexts.readonly_context import ReadonlyContext as ReadonlyContext
     from newel_kernel import BaseAgentState as BaseAgentState
-    from newel_kernel import CallbackContext as CallbackContext
-    from newel_kernel import Context as Context
-    from newel_kernel import InvocationContext as InvocationContext
-    from newel_kernel import ReadonlyContext as ReadonlyContext
     from newel_kernel import RunConfig as RunConfig
     from newel_kernel import StreamingMode as StreamingMode
 
@@ -28,16 +28,16 @@ _WHERE = {
     "Agent": "newel.agents.llm_agent",
     "BaseAgent": "newel.agents.base_agent",
     "BaseAgentState": "newel_kernel",
-    "CallbackContext": "newel_kernel",
-    "Context": "newel_kernel",
-    "InvocationContext": "newel_kernel",
+    "CallbackContext": "newel.contexts.context",
+    "Context": "newel.contexts.context",
+    "InvocationContext": "newel.agents.invocation_context",
     "LangGraphAgent": "newel.agents.langgraph_agent",
     "LiveRequest": "newel.agents.live_request_queue",
     "LiveRequestQueue": "newel.agents.live_request_queue",
     "LlmAgent": "newel.agents.llm_agent",
     "LoopAgent": "newel.agents.loop_agent",
     "ParallelAgent": "newel.agents.parallel_agent",
-    "ReadonlyContext": "newel_kernel",
+    "ReadonlyContext": "newel.contexts.readonly_context",
     "RunConfig": "newel_kernel",
     "SequentialAgent": "newel.agents.sequential_agent",
     "StreamingMode": "newel_kernel",

@@ -1,5 +1,5 @@
 """The context of callbacks."""
 
-from newel_kernel import CallbackContext
+from newel.contexts.context import CallbackContext
 
 __all__ = ["CallbackContext"]

@@ -1,5 +1,5 @@
 """The context of callbacks, tools and nodes."""
 
-from newel_kernel import Context
+from newel.contexts.context import Context
 
 __all__ = ["Context"]

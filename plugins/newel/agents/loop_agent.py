@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
+from itertools import islice
 
 from newel.agents import base_agent
 from newel.turns.pauses import pauses
-from newel_kernel import BaseAgent, BaseAgentState, Event, InvocationContext
+from newel_kernel import BaseAgent, BaseAgentState, Event, InvocationContext, Key
 
 #: The events whose escalation a loop has answered, so that a loop around it goes on.
-_ANSWERED = "loop_agent.answered_escalations"
+_ANSWERED = Key[set[str]]("answered escalations", set)
 
 
 class LoopAgentState(BaseAgentState):
@@ -63,7 +63,7 @@ class LoopAgent(base_agent.BaseAgent):
                 break
             since.append(event)
         begun = {event.author for event in since}
-        for agent in _below(self):
+        for agent in islice(self.walk(), 1, None):
             if agent.name not in begun:
                 ctx.set_agent_state(agent.name)
         return any(self._is_left_by(event) for event in since)
@@ -93,7 +93,7 @@ def _escalates(ctx: InvocationContext, event: Event) -> bool:
     actions = event.touched_actions
     if actions is None or not actions.escalate:
         return False
-    answered: set[Any] = ctx.notes.setdefault(_ANSWERED, set())
+    answered = ctx.stash[_ANSWERED]
     if event.id in answered:
         return False
     answered.add(event.id)
@@ -102,11 +102,5 @@ def _escalates(ctx: InvocationContext, event: Event) -> bool:
 
 def _forget(ctx: InvocationContext, agent: BaseAgent) -> None:
     """Drop the checkpoints of a subtree: the next round starts it afresh."""
-    for one in (agent, *_below(agent)):
+    for one in agent.walk():
         ctx.set_agent_state(one.name)
-
-
-def _below(agent: BaseAgent) -> Iterator[BaseAgent]:
-    for child in agent.sub_agents:
-        yield child
-        yield from _below(child)

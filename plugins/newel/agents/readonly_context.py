@@ -1,5 +1,5 @@
 """The context of code that only reads."""
 
-from newel_kernel import ReadonlyContext
+from newel.contexts.readonly_context import ReadonlyContext
 
 __all__ = ["ReadonlyContext"]

@@ -1,14 +1,21 @@
-"""The plugin of the kind that stores artifacts."""
+"""The plugin of the kind that stores artifacts, and of what goes there by itself."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from newel.artifacts import hookspecs, kinds
-from newel_kernel import Kind, hookimpl
+from newel.artifacts.input_blobs import save_input_blobs
+from newel_kernel import Kind, Prologue, hookimpl
 
 
 @hookimpl
 def register_kinds() -> list[Kind[Any]]:
     """The stores of artifacts."""
     return [Kind(kinds.ArtifactBackend, hookspecs.register_artifact_backends)]
+
+
+@hookimpl
+def register_prologues() -> list[Prologue]:
+    """The prologue `input_blobs`: the data in a message is kept as artifacts, where the RunConfig says so."""
+    return [Prologue(name="input_blobs", run=save_input_blobs, follows=True)]

@@ -15,7 +15,9 @@ from newel.auth.exchanger.oauth2_credential_exchanger import OAuth2CredentialExc
 from newel.auth.oauth2_discovery import with_end_points
 from newel.auth.secrecy import note
 from newel.auth.settings import settings_of
+from newel.auth.stash_keys import ANSWERS, FAILURES, STORED, UNEXCHANGED
 from newel.auth.token_endpoint import policy_of
+from newel.contexts.stash_keys import CREDENTIALS
 from newel.questions.names import CREDENTIAL_CALL
 from newel_kernel import Event, FeatureUnavailableError, InvocationContext, Log
 from newel_types import (
@@ -40,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 
 def seal_answers(ctx: InvocationContext, content: Content) -> Content:
-    """`content` with its answers sealed; what they hold goes into the invocation's notes.
+    """`content` with its answers sealed; what they hold goes into the invocation's stash.
 
     Raises AuthConfigError for an answer that is none: nothing of it is stored.
     """
@@ -60,7 +62,7 @@ def _sealed(ctx: InvocationContext, part: Part, asked: Mapping[str, AuthToolArgu
         if not _is_sealed(response.response):
             answer = read(response.response, request.auth_config, response.id)
         if answer is not None:
-            ctx.notes["answer", response.id] = answer
+            ctx.stash[ANSWERS][response.id] = answer
             note(ctx, answer)
             shown["exchangedAuthCredential"] = {"authType": answer.auth_type.value}
     return Part(function_response=FunctionResponse(id=response.id, name=CREDENTIAL_CALL, response=shown))
@@ -114,7 +116,7 @@ async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionRespo
     waiting = set()
     recorded = settings_of(ctx).recorded
     for call_id, request in _requests(ctx, set(answered), own=not recorded).items():
-        answer = ctx.notes.pop(("answer", call_id), None)
+        answer = ctx.stash[ANSWERS].pop(call_id, None)
         if not recorded and _is_done(ctx, call_id, request.function_call_id):
             continue  # the answer came before, and its call has run: it must change nothing
         if answer is None and recorded:
@@ -172,17 +174,17 @@ async def _accept(ctx: InvocationContext, call_id: str, request: AuthConfig, ans
             return
         credential = answer  # the recorded releases hand on what holds nothing, too
     note(ctx, credential)
-    ctx.notes.pop(("stored", key), None)
+    ctx.stash[STORED].discard(key)
     if credential.oauth2 is not None and credential.oauth2.auth_code and not credential.oauth2.access_token:
         exchanged = await _exchanged(ctx, request, credential)
         if exchanged is None and not recorded:
             if kept is None:
-                ctx.notes["unexchanged", key] = answer  # the tool's own config may have what it takes
-                ctx.notes.pop(("failed", key), None)
+                ctx.stash[UNEXCHANGED][key] = answer  # the tool's own config may have what it takes
+                ctx.stash[FAILURES].pop(key, None)
             return
         credential = exchanged or credential
         note(ctx, credential)
-    ctx.credential_by_key[key] = credential
+    ctx.stash[CREDENTIALS][key] = credential
     if recorded:
         ctx.session.state[f"temp:{key}"] = credential
 
@@ -196,5 +198,5 @@ async def _exchanged(ctx: InvocationContext, request: AuthConfig, credential: Au
     except (CredentialExchangeError, AuthConfigError, FeatureUnavailableError) as error:
         logger.warning("the answer for the credential %r gives no token: %s", request.credential_key, error)
         if not (isinstance(error, CredentialExchangeError) and error.user_can_help):
-            ctx.notes["failed", request.credential_key or ""] = error  # for the tool, whose matter it is
+            ctx.stash[FAILURES][request.credential_key or ""] = error  # for the tool, whose matter it is
         return None

@@ -8,13 +8,14 @@ from typing import Any
 from newel.auth import pending
 from newel.auth.auth_handler import AuthHandler
 from newel.auth.oauth2_discovery import with_end_points
-from newel.auth.secrecy import Secrets
 from newel.auth.settings import settings_of
 from newel.auth.token_endpoint import policy_of
+from newel.contexts.context import Context
+from newel.contexts.stash_keys import CONFIGS, SECRETS
 from newel.questions.names import CREDENTIAL_CALL
 from newel.questions.question import new_request
 from newel.questions.question import request_event as question_event
-from newel_kernel import BaseTool, BaseToolset, Context, Event, InvocationContext, dispatch
+from newel_kernel import BaseTool, BaseToolset, Event, InvocationContext, dispatch
 from newel_types import AuthConfig, AuthToolArguments, FunctionCall
 
 
@@ -27,7 +28,7 @@ async def request_event(
     """
     calls: list[FunctionCall] = []
     for waiting, shown in requests.items():
-        own = ctx.notes.pop(("auth_config", waiting), None) or shown
+        own = ctx.stash[CONFIGS].pop(waiting, None) or shown
         scheme = await with_end_points(own.auth_scheme, policy_of(settings_of(ctx)))
         full = AuthHandler(own.model_copy(update={"auth_scheme": scheme})).generate_auth_request()
         requests[waiting] = asked = _shown(ctx, full)
@@ -103,7 +104,7 @@ async def tools_of(ctx: InvocationContext) -> dict[str, BaseTool]:
 
 def mask_results(ctx: InvocationContext, event: Event) -> None:
     """Mask the secrets that this invocation has handed out in the results of tools, and in what they wrote."""
-    secrets: Secrets | None = ctx.notes.get("secrets")
+    secrets = ctx.stash.get(SECRETS, None)
     if secrets is None:
         return
     for response in event.get_function_responses():

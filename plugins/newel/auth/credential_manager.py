@@ -19,8 +19,10 @@ from newel.auth.refresher.base_credential_refresher import BaseCredentialRefresh
 from newel.auth.refresher.credential_refresher_registry import CredentialRefresherRegistry
 from newel.auth.secrecy import remember
 from newel.auth.settings import settings_of
+from newel.auth.stash_keys import CONSENTS, FAILURES, STORED, UNEXCHANGED
 from newel.auth.token_endpoint import grant_of, policy_of, seconds_left
-from newel_kernel import CallbackContext
+from newel.contexts.context import CallbackContext
+from newel.contexts.stash_keys import CREDENTIALS
 from newel_types import AuthConfig, AuthCredential, AuthCredentialTypes, AuthScheme, OAuthGrantType
 
 logger = logging.getLogger(__name__)
@@ -74,7 +76,7 @@ class CredentialManager:
 
     def request_config(self, context: CallbackContext) -> AuthConfig:
         """What to ask the user for: the config, with the consent that a provider wants, where one does."""
-        consent = context.get_invocation_context().notes.get(("consent", self._auth_config.credential_key))
+        consent = context.get_invocation_context().stash[CONSENTS].get(self._auth_config.credential_key)
         update = {"exchanged_auth_credential": consent} if consent else None
         return self._auth_config.model_copy(deep=True, update=update)
 
@@ -82,7 +84,7 @@ class CredentialManager:
         """The credential, ready to be used, or None: then the user has to be asked."""
         credential = await providers.ask(self._auth_config, context)
         if credential is not None and _needs_consent(credential):
-            context.get_invocation_context().notes["consent", self._auth_config.credential_key] = credential
+            context.get_invocation_context().stash[CONSENTS][self._auth_config.credential_key] = credential
             credential = None
         if credential is None:
             async with self._lock(context):
@@ -94,9 +96,9 @@ class CredentialManager:
     async def _resolve(self, context: CallbackContext) -> AuthCredential | None:
         config, ctx = self._auth_config, context.get_invocation_context()
         key, raw = config.credential_key or "", config.raw_auth_credential
-        if (failure := ctx.notes.pop(("failed", key), None)) is not None:
+        if (failure := ctx.stash[FAILURES].pop(key, None)) is not None:
             raise failure
-        answer = ctx.credential_by_key.get(key) or self._own_answer(context)
+        answer = ctx.stash[CREDENTIALS].get(key) or self._own_answer(context)
         if answer is None and _is_ready(raw):
             return raw.model_copy(deep=True) if raw is not None else None
         scheme = await with_end_points(config.auth_scheme, policy_of(settings_of(context)))
@@ -122,17 +124,17 @@ class CredentialManager:
         ctx, key = context.get_invocation_context(), self._auth_config.credential_key or ""
         usable = await self._usable(credential, scheme, context)
         if usable is None:
-            ctx.credential_by_key.pop(key, None)
+            ctx.stash[CREDENTIALS].pop(key, None)
             return None
         if source == "app" and usable is credential:
             return usable.model_copy(deep=True)  # a token of the config's own, which no key tells apart
-        ctx.credential_by_key[key] = usable
-        ctx.notes.pop(("unexchanged", key), None)
+        ctx.stash[CREDENTIALS][key] = usable
+        ctx.stash[UNEXCHANGED].pop(key, None)
         is_new = usable is not credential and usable.auth_type in _CONSENTED
-        was_answered = source == "answer" and ("stored", key) not in ctx.notes
+        was_answered = source == "answer" and key not in ctx.stash[STORED]
         if is_new or was_answered:
             await self._save(usable, context)
-        ctx.notes["stored", key] = True
+        ctx.stash[STORED].add(key)
         return usable
 
     async def _save(self, credential: AuthCredential | None, context: CallbackContext) -> None:
@@ -142,8 +144,8 @@ class CredentialManager:
 
     def _own_answer(self, context: CallbackContext) -> AuthCredential | None:
         """An answer that could not be exchanged when it came: the request's own secrets were not at hand."""
-        key = self._auth_config.credential_key
-        answer = context.get_invocation_context().notes.get(("unexchanged", key))
+        key = self._auth_config.credential_key or ""
+        answer = context.get_invocation_context().stash[UNEXCHANGED].get(key)
         if answer is None:
             return None
         return AuthHandler(self._auth_config).accept(answer, self._auth_config.raw_auth_credential)

@@ -11,7 +11,8 @@ from collections import OrderedDict
 from typing import Any
 
 from newel.auth.credential_service.expiry import UNTIL, is_over
-from newel_kernel import Context, InvocationContext, seam
+from newel.contexts.context import Context
+from newel_kernel import InvocationContext, seam
 from newel_types import AuthConfig, AuthCredential
 
 MOST = 1_000

@@ -10,6 +10,7 @@ from urllib.parse import quote, quote_plus
 
 from newel.auth.errors import CredentialError
 from newel.auth.settings import settings_of
+from newel.contexts.stash_keys import SECRETS
 from newel_types import SECRET, AuthCredential, Record
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 #: A shorter text is no secret worth the name, and masking it would hit words.
 LEAST = 6
-#: The key of `InvocationContext.notes` under which policies find the Secrets, once there are any.
-NOTE = "secrets"
 _DEEPEST = 64
 _OF_EVENTS = ("content", "output", "error_message", "custom_metadata")
 
@@ -143,7 +142,7 @@ def remember(context: Context, credential: AuthCredential) -> None:
 
 async def guarded(context: Context, result: Awaitable[Any]) -> Any:
     """What a tool that got a credential returns or raises, with the secrets of the invocation masked."""
-    secrets: Secrets | None = context.get_invocation_context().notes.get(NOTE)
+    secrets = context.get_invocation_context().stash.get(SECRETS, None)
     if secrets is None:
         return await result
     try:
@@ -159,7 +158,8 @@ def note(ctx: InvocationContext, credential: AuthCredential) -> None:
     """Note what is secret in a credential, unless the distribution shows secrets."""
     if settings_of(ctx).recorded:
         return
-    secrets: Secrets = ctx.notes.setdefault(NOTE, Secrets())
+    secrets = ctx.stash.setdefault(SECRETS, Secrets())
+    ctx.notes["secrets"] = secrets  # where newel.workflow looks
     secrets.add(credential.secrets())
     http, oauth2 = credential.http, credential.oauth2
     if http is not None and http.credentials.password:

@@ -9,7 +9,9 @@ from newel.auth import asking
 from newel.auth.answers import TOOLSET
 from newel.auth.auth_handler import AuthHandler
 from newel.auth.credential_manager import CredentialManager
-from newel_kernel import BaseToolset, Context, Event, InvocationContext
+from newel.contexts.context import Context
+from newel.contexts.stash_keys import CREDENTIALS
+from newel_kernel import BaseToolset, Event, InvocationContext
 from newel_types import AuthConfig
 
 
@@ -27,7 +29,7 @@ async def resolve_toolsets(ctx: InvocationContext) -> Sequence[Event] | None:
         context, manager = Context(ctx), CredentialManager(config)
         credential = await manager.get_auth_credential(context)
         if credential is not None:
-            ctx.credential_by_key[config.credential_key] = credential
+            ctx.stash[CREDENTIALS][config.credential_key or ""] = credential
             continue
         wanted = manager.request_config(context)
         AuthHandler(wanted).check()

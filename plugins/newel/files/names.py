@@ -120,16 +120,11 @@ def read_agent_of_code(place: Place, name: str) -> Factory:
             raise place.error(f"{name!r} is {describe(agent)}, not an agent; name an agent object")
         # A module outlives one reading of the file, and its agent can be adopted once.
         agent = agent.clone() if agent.parent_agent is not None else agent
-        _claim_tree(place, agent)
+        for one in agent.walk():
+            place.claim(one.name)
         return agent
 
     return make
-
-
-def _claim_tree(place: Place, agent: BaseAgent) -> None:
-    place.claim(agent.name)
-    for child in agent.sub_agents:
-        _claim_tree(place, child)
 
 
 def plan_file(place: Place, config_path: str) -> Plan:

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from newel import auth
 from newel.auth.settings import Settings
+from newel.contexts.stash_keys import SECRETS
 from newel.questions.names import CREDENTIAL_CALL
 from newel_kernel import (
     BaseTool,
@@ -64,7 +65,7 @@ async def _take_up(ctx: InvocationContext, message: Event) -> Sequence[Event] | 
 
 async def after(ctx: InvocationContext, call_event: Event, result_event: Event) -> list[Event] | None:
     """The event that asks for the credentials which the calls have requested."""
-    if "secrets" in ctx.notes:
+    if SECRETS in ctx.stash:
         auth.mask_results(ctx, result_event)
     actions = result_event.touched_actions
     if actions is None or not actions.requested_auth_configs:
@@ -78,7 +79,7 @@ def on_tool_error_callback(
     tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, error: Exception
 ) -> dict[str, Any] | None:
     """Mask the secrets of the invocation in what a tool raises, before anybody tells or logs it."""
-    secrets = tool_context.get_invocation_context().notes.get("secrets")
+    secrets = tool_context.get_invocation_context().stash.get(SECRETS, None)
     if secrets is None or (shown := secrets.mask_error(error)) is error:
         return None
     return {"error": f"{type(shown).__name__}: {shown}"}

@@ -32,6 +32,7 @@ def run(ctx: InvocationContext, request: LlmRequest) -> None:
         not agent.tools or model.capabilities.output_schema_with_tools
     ):
         request.set_output_schema(agent.output_schema)
+    request.set_default_label("adk_agent_name", agent.name)
     for name in ctx.run_config.model_fields_set & _LIVE:
         value = getattr(ctx.run_config, name)
         if value is not None:

@@ -11,11 +11,11 @@ from newel.code_executors.base_code_executor import BaseCodeExecutor
 from newel.code_executors.bounded_output import MAX_OUTPUT
 from newel.code_executors.built_in_code_executor import BuiltInCodeExecutor
 from newel.code_executors.code_execution_utils import CodeExecutionUtils
+from newel.contexts.context import Context
 from newel.flows.code_files import explore, take_data_files
 from newel.flows.code_running import Execution
 from newel_kernel import (
     ConfigurationError,
-    Context,
     Event,
     InvocationContext,
     LlmRequest,

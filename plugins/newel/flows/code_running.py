@@ -18,11 +18,14 @@ from newel.code_executors.base_code_executor import (
 from newel.code_executors.bounded_output import bounded
 from newel.code_executors.code_execution_utils import CodeExecutionUtils, file_bytes
 from newel.code_executors.code_executor_context import CodeExecutorContext
-from newel_kernel import Context, Event, FeatureUnavailableError, InvocationContext
+from newel.contexts.context import Context
+from newel_kernel import Event, FeatureUnavailableError, InvocationContext, Key
 from newel_types import Content, Part
 
 #: Seconds that an executor gets to keep its own time-out.
 _GRACE = 5.0
+#: The input files and the results of an invocation.
+_SCRATCH = Key[dict[str, Any]]("code execution", dict)
 
 
 class Execution:
@@ -38,7 +41,7 @@ class Execution:
         self._max_output = max_output
         self._callback = Context(ctx)
         #: What is remembered in the state; written with the event of the next result.
-        self.context = CodeExecutorContext(self._callback.state, scratch=ctx.notes)
+        self.context = CodeExecutorContext(self._callback.state, scratch=ctx.stash[_SCRATCH])
 
     @property
     def exhausted(self) -> bool:
@@ -66,7 +69,7 @@ class Execution:
         event = self.event(Content(role="model", parts=[await self._saved(result)]))
         event.actions = self._callback.actions
         self._callback = Context(self._ctx)
-        self.context = CodeExecutorContext(self._callback.state, scratch=self._ctx.notes)
+        self.context = CodeExecutorContext(self._callback.state, scratch=self._ctx.stash[_SCRATCH])
         return event
 
     def _execution_id(self) -> str | None:

@@ -6,24 +6,23 @@ summary is an event of the session, which no caller is shown; the events that it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from newel.apps.configs import EventsCompactionConfig
 from newel.apps.llm_event_summarizer import LlmEventSummarizer
 from newel.flows.compacting import surplus, window
 from newel_kernel import (
-    BaseAgent,
     ConfigurationError,
     Epilogue,
     Event,
     InvocationContext,
+    Key,
     LlmRequest,
     RequestProcessor,
     hookimpl,
 )
 
-_DONE = "compaction"
+_DONE = Key[bool]("compaction is done")
 
 
 async def run(ctx: InvocationContext, request: LlmRequest) -> None:
@@ -32,7 +31,7 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
     if config is None or config.token_threshold is None or ctx.opening is not None:  # that conversation is not this one
         return
     if (event := await _compacted_surplus(ctx, config, ctx.agent.name)) is not None:
-        ctx.notes[_DONE] = True
+        ctx.stash[_DONE] = True
         await ctx.session_service.append_event(ctx.session, event)
 
 
@@ -41,7 +40,7 @@ async def close(ctx: InvocationContext, error: BaseException | None) -> list[Eve
     config = _config(ctx)
     if config is None or error is not None:
         return None
-    if _DONE not in ctx.notes and (event := await _compacted_surplus(ctx, config, "")) is not None:
+    if _DONE not in ctx.stash and (event := await _compacted_surplus(ctx, config, "")) is not None:
         return [event]
     if not (events := window(ctx.session.events, config)):
         return None
@@ -61,7 +60,7 @@ async def _compacted_surplus(ctx: InvocationContext, config: EventsCompactionCon
 async def _summarize(ctx: InvocationContext, config: EventsCompactionConfig, events: list[Event]) -> Event | None:
     summarizer = config.summarizer
     if summarizer is None:
-        agent: Any = next((one for one in (ctx.agent, *_tree(ctx.agent.root_agent)) if hasattr(one, "model_for")), None)
+        agent: Any = next((one for one in (ctx.agent, *ctx.agent.root_agent.walk()) if hasattr(one, "model_for")), None)
         if agent is None:
             raise ConfigurationError(
                 f"the app {ctx.app_name!r} has no LLM agent whose model could summarise its sessions; "
@@ -69,12 +68,6 @@ async def _summarize(ctx: InvocationContext, config: EventsCompactionConfig, eve
             )
         summarizer = LlmEventSummarizer(llm=agent.model_for(ctx))
     return await summarizer.maybe_summarize_events(events=events)
-
-
-def _tree(agent: BaseAgent) -> Iterator[BaseAgent]:
-    yield agent
-    for child in agent.sub_agents:
-        yield from _tree(child)
 
 
 def serves(app: Any) -> bool:

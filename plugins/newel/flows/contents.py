@@ -11,8 +11,11 @@ from pydantic import BaseModel
 from newel.agents.opening import Opening
 from newel.flows.history import History, assemble, outgoing
 from newel.flows.visibility import is_from_other_agent, is_visible
-from newel_kernel import Event, InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from newel_kernel import Event, InvocationContext, Key, LlmRequest, RequestProcessor, hookimpl
 from newel_types import Content, SharedContents
+
+#: Agent, branch, scope, and whether quotations are fenced -> the conversation that it sees.
+_HISTORIES = Key[dict[tuple[str, str | None, str | None, bool], History]]("histories", dict)
 
 
 class Settings(BaseModel, extra="forbid"):
@@ -44,10 +47,8 @@ def processor(fence: bool) -> Callable[[InvocationContext, LlmRequest], None]:
 
 
 def _history(ctx: InvocationContext, name: str, fence: bool) -> History:
-    kept = ctx.session.cache
-    if kept is None:
-        kept = ctx.session.cache = {}
-    key = ("contents", name, ctx.branch, ctx.isolation_scope, fence)
+    kept = ctx.session.stash[_HISTORIES]
+    key = (name, ctx.branch, ctx.isolation_scope, fence)
     history = kept.get(key)
     if history is None:
         history = kept[key] = History(name, ctx.branch, ctx.isolation_scope, fence=fence)

@@ -5,20 +5,25 @@ The provider does the caching, where it can, and notes on its response what it u
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from newel.flows.visibility import on_branch
+from newel.models.google.request_keys import CACHE_CONFIG, CACHE_METADATA, CACHEABLE_TOKENS
 from newel_kernel import InvocationContext, LlmRequest, Log, RequestProcessor, hookimpl
 from newel_types import CacheMetadata
+
+if TYPE_CHECKING:
+    from newel.agents.context_cache_config import ContextCacheConfig
 
 
 def run(ctx: InvocationContext, request: LlmRequest) -> None:
     """Pass on the app's settings, the agent's latest cache and how large its last prompt was."""
-    config = ctx.context_cache_config
+    config: ContextCacheConfig | None = getattr(ctx.app, "context_cache_config", None)
     if config is None:
         return
-    request.cache_config = config
-    request.cache_metadata, request.cacheable_contents_token_count = _latest(ctx)
+    stash = request.stash
+    stash[CACHE_CONFIG] = config
+    stash[CACHE_METADATA], stash[CACHEABLE_TOKENS] = _latest(ctx)
 
 
 def _latest(ctx: InvocationContext) -> tuple[CacheMetadata | None, int | None]:

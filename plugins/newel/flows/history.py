@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from newel.contexts.call_ids import OURS
 from newel.flows import rearrangement
 from newel.flows.visibility import as_quotation, is_from_other_agent, is_visible
 from newel.questions.names import HIDDEN
 from newel_kernel import Event, EventCompaction, Log
 from newel_types import Content, FrozenContent, FunctionCall, FunctionResponse, Part, freeze, thaw
 
-_OURS = "adk-"
 Ids = tuple[str | None, ...]
 
 
@@ -249,8 +249,8 @@ def outgoing(content: Content) -> Content:
     """`content` as a model gets it: frozen, and without the call ids that are ours (S0 §6.9)."""
     for part in content.parts or ():
         call, response = part.function_call, part.function_response
-        if (call is not None and call.id and call.id.startswith(_OURS)) or (
-            response is not None and response.id and response.id.startswith(_OURS)
+        if (call is not None and call.id and call.id.startswith(OURS)) or (
+            response is not None and response.id and response.id.startswith(OURS)
         ):
             return freeze(Content(role=content.role, parts=[_without_own_id(p) for p in content.parts or ()]))
     return content if content.__class__ is FrozenContent else freeze(thaw(content))
@@ -259,8 +259,8 @@ def outgoing(content: Content) -> Content:
 def _without_own_id(part: Part) -> Part:
     call: FunctionCall | None = part.function_call
     response: FunctionResponse | None = part.function_response
-    if call is not None and call.id and call.id.startswith(_OURS):
+    if call is not None and call.id and call.id.startswith(OURS):
         return part.model_copy(update={"function_call": call.model_copy(update={"id": None})})
-    if response is not None and response.id and response.id.startswith(_OURS):
+    if response is not None and response.id and response.id.startswith(OURS):
         return part.model_copy(update={"function_response": response.model_copy(update={"id": None})})
     return part.model_copy()

@@ -8,8 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from newel.contexts.readonly_context import ReadonlyContext
 from newel.flows.templates import fill
-from newel_kernel import InvocationContext, LlmRequest, ReadonlyContext, RequestProcessor, hookimpl
+from newel_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
 from newel_types import Content, UserContent, as_plain
 
 

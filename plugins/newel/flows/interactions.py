@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from newel.models.google.request_keys import PREVIOUS_INTERACTION
 from newel_kernel import InvocationContext, LlmRequest, Log, RequestProcessor, hookimpl
 
 
 def run(ctx: InvocationContext, request: LlmRequest) -> None:
     """Name the interaction that this one continues."""
-    request.previous_interaction_id = _previous(ctx)
+    request.stash[PREVIOUS_INTERACTION] = _previous(ctx)
 
 
 def _previous(ctx: InvocationContext) -> str | None:

@@ -6,8 +6,9 @@ import json
 from operator import attrgetter
 from typing import Any
 
+from newel.contexts.context import Context
 from newel.tools.set_model_response_tool import SetModelResponseTool
-from newel_kernel import Context, Event, InvocationContext, LlmRequest, RequestProcessor, ResultProcessor, hookimpl
+from newel_kernel import Event, InvocationContext, LlmRequest, RequestProcessor, ResultProcessor, hookimpl
 from newel_types import Content, Part
 
 _INSTRUCTION = (

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from newel.contexts.context import Context
+from newel.contexts.readonly_context import ReadonlyContext
 from newel_kernel import (
-    Context,
     Event,
     InvocationContext,
     LlmRequest,
     LlmResponse,
-    ReadonlyContext,
     RequestProcessor,
     ResponseProcessor,
     hookimpl,

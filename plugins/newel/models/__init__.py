@@ -8,9 +8,9 @@ from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel.models.google.gemini import Gemini as Gemini
+    from newel.models.llm_request import LlmRequest as LlmRequest
     from newel_kernel import BaseLlm as BaseLlm
     from newel_kernel import BaseLlmConnection as BaseLlmConnection
-    from newel_kernel import LlmRequest as LlmRequest
     from newel_kernel import LlmResponse as LlmResponse
     from newel_kernel import ModelCapabilities as ModelCapabilities
 
@@ -18,7 +18,7 @@ _WHERE = {
     "BaseLlm": "newel_kernel",
     "BaseLlmConnection": "newel_kernel",
     "Gemini": "newel.models.google.gemini",
-    "LlmRequest": "newel_kernel",
+    "LlmRequest": "newel.models.llm_request",
     "LlmResponse": "newel_kernel",
     "ModelCapabilities": "newel_kernel",
 }

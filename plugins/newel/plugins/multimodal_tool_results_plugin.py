@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from newel.plugins.base_plugin import BasePlugin
-from newel_kernel import BaseTool, Context, InvocationContext, LlmRequest, LlmResponse
+from newel_kernel import BaseTool, Context, InvocationContext, Key, LlmRequest, LlmResponse
 from newel_types import Part
 
-#: Invocation note: agent and branch -> the parts that wait for the next request.
-_WAITING = "multimodal_tool_results"
+#: Agent and branch -> the parts that wait for the next request.
+_WAITING = Key[dict[tuple[str, str | None], list[Part]]]("multimodal tool results", dict)
 
 
 class MultimodalToolResultsPlugin(BasePlugin):
@@ -42,5 +42,4 @@ class MultimodalToolResultsPlugin(BasePlugin):
 
 
 def _waiting(ctx: InvocationContext) -> list[Part]:
-    waiting: list[Part] = ctx.notes.setdefault(_WAITING, {}).setdefault((ctx.agent.name, ctx.branch), [])
-    return waiting
+    return ctx.stash[_WAITING].setdefault((ctx.agent.name, ctx.branch), [])

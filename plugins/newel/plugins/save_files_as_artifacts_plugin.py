@@ -7,12 +7,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from newel.plugins.base_plugin import BasePlugin
-from newel_kernel import BaseAgent, Context, InvocationContext
+from newel_kernel import BaseAgent, Context, InvocationContext, Key
 from newel_types import Blob, Content, FileData, Part
 
 _log = logging.getLogger(__name__)
 #: Schemes of addresses that a model's provider can fetch itself.
 _REACHABLE = ("gs", "http", "https")
+#: Plugin -> the versions that it saved of the message, until an event tells of them.
+_SAVED = Key[dict[str, dict[str, int]]]("saved files", dict)
 
 
 class SaveFilesAsArtifactsPlugin(BasePlugin):
@@ -54,12 +56,12 @@ class SaveFilesAsArtifactsPlugin(BasePlugin):
                 parts.extend(await _reference(invocation_context, filename, version, part.inline_data))
         if not saved:
             return None
-        invocation_context.notes[self._key] = saved
+        invocation_context.stash[_SAVED][self._key] = saved
         return Content(role=user_message.role, parts=parts)
 
     async def before_agent_callback(self, *, agent: BaseAgent, callback_context: Context) -> Content | None:
         """Note on the first agent's event which versions were saved."""
-        saved = callback_context.get_invocation_context().notes.pop(self._key, None)
+        saved = callback_context.get_invocation_context().stash[_SAVED].pop(self._key, None)
         if saved:
             callback_context.actions.artifact_delta.update(saved)
             callback_context.state[self._key] = {}  # without a change of the state there would be no event

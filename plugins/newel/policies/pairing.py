@@ -12,7 +12,7 @@ from asyncio import CancelledError
 from collections.abc import Sequence
 
 from newel.turns.delegates import is_delegate
-from newel_kernel import Epilogue, Event, InvocationContext, Log, Prologue, Session, hookimpl, response_ids
+from newel_kernel import Epilogue, Event, InvocationContext, Key, Log, Prologue, Session, hookimpl, response_ids
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 CANCELLED = "The tool call was cancelled; whether it took effect is not known."
@@ -65,11 +65,11 @@ class _Open:
                 self.waiting.pop(response.id or "", None)
 
 
+_OPEN = Key[_Open]("open calls", _Open)
+
+
 def _known(session: Session) -> _Open:
-    cache = session.cache
-    if cache is None:
-        cache = session.cache = {}
-    known: _Open = cache.setdefault("pairing", _Open())
+    known = session.stash[_OPEN]
     known.update(session.events)
     return known
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from newel.policies.plain_data import text_of
-from newel_kernel import BaseTool, Context, hookimpl
+from newel_kernel import BaseTool, Context, UnknownTool, hookimpl
 
 MOST_CHARACTERS = 2_000
 
@@ -15,7 +15,7 @@ def on_tool_error_callback(
     tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, error: Exception
 ) -> dict[str, Any] | None:
     """The error as a result, where nobody else has dealt with it (an unknown tool is `unknown_tools`' matter)."""
-    if type(tool) is BaseTool:  # the stand-in for a tool that does not exist
+    if isinstance(tool, UnknownTool):
         return None
     return {"error": f"{type(error).__name__}: {told(error)}"}
 

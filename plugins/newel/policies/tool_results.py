@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from newel.contexts.stash_keys import SECRETS, Mask
 from newel.policies.plain_data import plain, text_of
 from newel_kernel import BaseTool, Context, ToolPolicy, hookimpl
 
@@ -68,11 +69,11 @@ def _cut(text: str, most: int) -> str:
         kept = max(kept * most // size - 1, 0)  # escapes took the room
 
 
-def _secrets_of(context: Context) -> Any:
+def _secrets_of(context: Context) -> Mask | None:
     """What knows the secrets that tools of this invocation got, or None; a call that got one has touched actions."""
     if context.touched_actions is None:
         return None
-    return context.get_invocation_context().notes.get("secrets")
+    return context.get_invocation_context().stash.get(SECRETS, None)
 
 
 @hookimpl

@@ -21,13 +21,10 @@ def wrap(call_tool: Callable[..., Any]) -> Callable[..., Any]:
         if root.find_agent(target) is not None:
             return result
         actions.transfer_to_agent = None
-        return {"error": f"there is no agent named {target!r}; the agents are: {', '.join(sorted(_names(root)))}"}
+        names = sorted(one.name for one in root.walk())
+        return {"error": f"there is no agent named {target!r}; the agents are: {', '.join(names)}"}
 
     return checked
-
-
-def _names(agent: Any) -> list[str]:
-    return [agent.name, *(name for child in agent.sub_agents for name in _names(child))]
 
 
 @hookimpl

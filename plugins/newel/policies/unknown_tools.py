@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from newel.policies.tool_errors import told
-from newel_kernel import BaseTool, Context, hookimpl
+from newel_kernel import BaseTool, Context, UnknownTool, hookimpl
 
 
 @hookimpl(trylast=True)
@@ -13,4 +13,4 @@ def on_tool_error_callback(
     tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, error: Exception
 ) -> dict[str, Any] | None:
     """The names of the tools as a result, so that the model can call the right one."""
-    return {"error": told(error)} if type(tool) is BaseTool else None
+    return {"error": told(error)} if isinstance(tool, UnknownTool) else None

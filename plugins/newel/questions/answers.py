@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from newel.contexts.stash_keys import CONFIRMATIONS
 from newel.questions.question import Question, find_question
 from newel_kernel import (
     BaseTool,
@@ -109,7 +110,12 @@ async def run_again(
         branch=ctx.branch,
         content=Content(role="model", parts=[Part(function_call=call) for call in calls]),
     )
-    return list(await run_tools(ctx, tools, asked, calls, confirmations))
+    ctx.stash[CONFIRMATIONS].update(confirmations or {})
+    try:
+        return list(await run_tools(ctx, tools, asked, calls))
+    finally:  # a model may use the id of a call again
+        for call_id in confirmations or ():
+            ctx.stash[CONFIRMATIONS].pop(call_id, None)
 
 
 def result_event(ctx: InvocationContext, results: Sequence[tuple[FunctionCall, dict[str, Any]]]) -> Event:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
 
+from newel.contexts.call_ids import new_call_id
 from newel.questions.names import CONFIRMATION_CALL, CREDENTIAL_CALL, INPUT_CALL
-from newel_kernel import Event, InvocationContext, Log, new_call_id
+from newel_kernel import Event, InvocationContext, Log
 from newel_types import Content, FunctionCall, Part, as_plain
 
 _ORIGINAL, _CONFIRMATION = "originalFunctionCall", "toolConfirmation"

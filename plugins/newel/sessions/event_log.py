@@ -7,9 +7,9 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any, NoReturn, SupportsIndex, TypeAlias
+from typing import NoReturn, SupportsIndex, TypeAlias
 
-from newel_kernel import Event
+from newel_kernel import Event, Stash
 from newel_types import FrozenError
 
 #: App name, user id and session id.
@@ -41,7 +41,7 @@ class EventLog(list[Event]):
     def __init__(self, events: Sequence[Event] = (), number: int = 0) -> None:
         super().__init__(events)
         self.number = number
-        self.cache: dict[Any, Any] = {}
+        self.cache = Stash()
 
     def grow(self, first: int, events: Sequence[Event]) -> None:
         """Take `events`, the first of which has the sequence number `first`; those already here are left out.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from newel_types import lazy_exports
 
 if TYPE_CHECKING:
+    from newel.contexts.context import ToolContext as ToolContext
     from newel.tools.agent_tool import AgentTool as AgentTool
     from newel.tools.authenticated_function_tool import AuthenticatedFunctionTool as AuthenticatedFunctionTool
     from newel.tools.base_authenticated_tool import BaseAuthenticatedTool as BaseAuthenticatedTool
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from newel_kernel import BaseTool as BaseTool
     from newel_kernel import BaseToolset as BaseToolset
     from newel_kernel import ToolConfirmation as ToolConfirmation
-    from newel_kernel import ToolContext as ToolContext
 
     get_user_choice = get_user_choice_tool
     load_artifacts = load_artifacts_tool
@@ -66,7 +66,7 @@ _WHERE = {
     "PreloadMemoryTool": "newel.tools.preload_memory_tool",
     "ServerTool": "newel.tools.server_tools",
     "ToolConfirmation": "newel_kernel",
-    "ToolContext": "newel_kernel",
+    "ToolContext": "newel.contexts.context",
     "TransferToAgentTool": "newel.tools.transfer_to_agent_tool",
     "UrlContextTool": "newel.tools.server_tools",
     "VertexAiSearchTool": "newel.tools.server_tools",

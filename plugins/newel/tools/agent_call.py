@@ -13,11 +13,11 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
+from newel.auth.stash_keys import ANSWERS
+from newel.tools.agent_calls import ENDED
 from newel_kernel import Context, Event, InvocationContext, Log, Runner, Session
 from newel_types import Content, FunctionCall, FunctionResponse, Part, deep_copy
 
-#: Under this key, the invocation's notes hold the calls that have ended: (call id, session id).
-ENDED = "agent_calls.ended"
 _SHARED = ("app:", "user:")
 _LEFT = "The user said something else instead of answering the agent, so its work was left unfinished."
 _SPACE = uuid.UUID("6f1f4a52-6a3c-4c53-9a53-6c7b9f3f3d0e")
@@ -78,7 +78,7 @@ class AgentCall:
             return self._wait(session.events, waiting)
         await self._note_end(session)
         self._take_over(session.events)
-        self._ctx.notes.setdefault(ENDED, []).append((self._call_id, self._where["session_id"]))
+        self._ctx.stash[ENDED].append((self._call_id, self._where["session_id"]))
         return Ended(session.events)
 
     async def _load(self) -> Session | None:
@@ -103,7 +103,7 @@ class AgentCall:
         for event in self._ctx.get_events(current_invocation=True):
             for response in event.get_function_responses() if event.author == "user" else ():
                 if (call := waiting.get(response.id or "")) is not None:
-                    held = self._ctx.notes.get(("answer", response.id))  # a credential, which no event holds
+                    held = self._ctx.stash[ANSWERS].get(response.id)  # a credential, which no event holds
                     given = deep_copy(response.response) if held is None else held.model_dump(mode="json")
                     answer = FunctionResponse(id=call.id, name=call.name, response=given)
                     found[str(call.id)] = Part(function_response=answer)
@@ -115,7 +115,7 @@ class AgentCall:
         asked: set[str] = set()
         for event in ctx.get_events(current_invocation=True):
             if event.author == "user" and not event.get_function_responses() and asked:
-                self._ctx.notes.setdefault(ENDED, []).append((self._call_id, self._where["session_id"]))
+                self._ctx.stash[ENDED].append((self._call_id, self._where["session_id"]))
                 return Ended(events, _LEFT)
             asked |= waiting.keys() & (event.long_running_tool_ids or set())
         new = [deep_copy(call) for call_id, call in waiting.items() if call_id not in asked]
@@ -124,7 +124,7 @@ class AgentCall:
             content=Content(role="user", parts=[Part(function_call=call) for call in new]),
             long_running_tool_ids={str(call.id) for call in new},
         )  # fmt: skip
-        ctx.notes["asks", self._call_id] = request if new else None
+        self._context.leave_open(request if new else None)
         return None
 
     def _is_over(self, events: Sequence[Event]) -> bool:

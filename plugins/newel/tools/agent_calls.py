@@ -7,16 +7,17 @@ from collections.abc import AsyncIterator
 from importlib import import_module
 from typing import Any
 
-from newel_kernel import Epilogue, InvocationContext, hookimpl
+from newel_kernel import Epilogue, InvocationContext, Key, hookimpl
 
-_ENDED = "agent_calls.ended"
+#: The calls that have ended: (call id, session id).
+ENDED: Key[list[tuple[str, str]]] = Key("ended agent calls", list)
 
 
 async def clean_up(ctx: InvocationContext, error: BaseException | None) -> None:
     """Delete the sessions of calls whose results are stored, also of those that an earlier run left behind."""
-    if not ctx.resumed and _ENDED not in ctx.notes:
+    if not ctx.resumed and ENDED not in ctx.stash:
         return
-    ended: list[tuple[str, str]] = list(ctx.notes.get(_ENDED, ()))
+    ended = ctx.stash[ENDED].copy()
     results = Counter(
         response.id
         for event in ctx.get_events(current_invocation=True)

@@ -113,6 +113,7 @@ class AgentTool(BaseTool):
             memory_service=ctx.memory_service,
             credential_service=ctx.credential_service,
         )
+        runner.invocation_type = type(ctx)
         providers = getattr(ctx.app, "auth_provider_registry", None)
         if providers is not None:  # all that the agent gets of the app
             runner.app = SimpleNamespace(auth_provider_registry=providers)

@@ -10,6 +10,7 @@ from typing import Any
 
 from newel.auth.credential_manager import CredentialManager
 from newel.auth.secrecy import guarded
+from newel.contexts.context import full
 from newel.tools.base_authenticated_tool import PENDING
 from newel.tools.function_arguments import Arguments
 from newel.tools.function_schema import Shape
@@ -54,7 +55,7 @@ class AuthenticatedFunctionTool(FunctionTool):
         """The function's result; or, once the user was asked for the credential, the response that says so."""
         manager, credential = self._credentials_manager, None
         if manager is not None:
-            credential = await manager.get_or_request(tool_context)
+            credential = await manager.get_or_request(full(tool_context))
             if credential is None:
                 return self._response_for_auth_required or PENDING
         if self._arguments is None:

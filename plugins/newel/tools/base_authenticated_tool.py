@@ -6,6 +6,7 @@ from typing import Any
 
 from newel.auth.credential_manager import CredentialManager
 from newel.auth.secrecy import guarded
+from newel.contexts.context import full
 from newel_kernel import BaseTool, ToolContext
 from newel_types import AuthConfig, AuthCredential
 
@@ -33,7 +34,7 @@ class BaseAuthenticatedTool(BaseTool):
         """The result; or, once the user was asked for the credential, the response that says so."""
         manager, credential = self._credentials_manager, None
         if manager is not None:
-            credential = await manager.get_or_request(tool_context)
+            credential = await manager.get_or_request(full(tool_context))
             if credential is None:
                 return self._response_for_auth_required or PENDING
         result = self._run_async_impl(args=args, tool_context=tool_context, credential=credential)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from newel.artifacts.base_artifact_service import ArtifactVersion, BaseArtifactService
 from newel_kernel import Context, FeatureUnavailableError
@@ -58,7 +58,7 @@ class ForwardedArtifacts(BaseArtifactService):
 
     @property
     def _service(self) -> BaseArtifactService:
-        service: BaseArtifactService | None = self._context.get_invocation_context().artifact_service
+        service = cast("BaseArtifactService | None", self._context.get_invocation_context().artifact_service)
         if service is None:
             raise FeatureUnavailableError("artifact service is not initialized: pass Runner(artifact_service=...)")
         return service

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from newel.contexts.context import full
 from newel.tools.function_arguments import Arguments
 from newel.tools.function_schema import Shape, document, parameters_schema, shape_of, split_document
 from newel_kernel import BaseTool, ConfigurationError, Context, Effect
@@ -100,9 +101,10 @@ class FunctionTool(BaseTool):
                 needed = await needed
         if not needed:
             return None
-        confirmation = tool_context.tool_confirmation
+        context = full(tool_context)
+        confirmation = context.tool_confirmation
         if confirmation is None:
-            tool_context.request_confirmation(
+            context.request_confirmation(
                 hint=(
                     f"Please approve or reject the tool call {self.name}() by responding with a FunctionResponse "
                     f"with an expected ToolConfirmation payload."

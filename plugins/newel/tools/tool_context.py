@@ -1,5 +1,5 @@
 """The context of a tool call."""
 
-from newel_kernel import ToolContext
+from newel.contexts.context import ToolContext
 
 __all__ = ["ToolContext"]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from newel_kernel import BaseAgent, Event, InvocationContext, Log
+from newel_kernel import BaseAgent, Event, InvocationContext, Key, Log
+
+#: The names of the agents that were taken up in this run of the invocation.
+_TAKEN_UP = Key[set[str]]("agents that were taken up", set)
 
 
 def handed_over(agent: BaseAgent, ctx: InvocationContext) -> BaseAgent | None:
@@ -12,10 +15,9 @@ def handed_over(agent: BaseAgent, ctx: InvocationContext) -> BaseAgent | None:
 
     So it is in an app that is not resumable, too, where a graph below that agent waits.
     """
-    key = ("newel.turns.handovers", agent.name)
-    if ctx.node_path is not None or ctx.opening is not None or key in ctx.notes:
+    if ctx.node_path is not None or ctx.opening is not None or agent.name in ctx.stash[_TAKEN_UP]:
         return None
-    ctx.notes[key] = True
+    ctx.stash[_TAKEN_UP].add(agent.name)
     return transferred_to(agent, ctx)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Protocol, Unpack
 
+from newel.contexts.context import Context
 from newel.events.request_input import RequestInput
 from newel.workflow._errors import DynamicNodeFailError, NodeInterruptedError
 from newel.workflow.children import Child
@@ -14,7 +15,7 @@ from newel.workflow.outcome import Outcome
 from newel.workflow.place import Place, Placement
 from newel.workflow.state_schema import CheckedState, Schema
 from newel.workflow.tree import Tree
-from newel_kernel import Context, Event, State
+from newel_kernel import Event, State
 from newel_types import Content
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from newel.agents import LlmAgent
+from newel.agents import Context, InvocationContext, LlmAgent
 from newel.apps import App
 from newel.auth import (
     AuthConfig,
@@ -30,7 +30,7 @@ from newel.testing import ScriptedModel
 from newel.tools import AgentTool, AuthenticatedFunctionTool
 from newel.types import FunctionCall
 from newel_compose import compose
-from newel_kernel import ConfigurationError, Context, InvocationContext, RunConfig, Session, hookimpl
+from newel_kernel import ConfigurationError, RunConfig, Session, hookimpl
 
 CONFIG = AuthConfig(auth_scheme=APIKey(**{"in": "header", "name": "X-Key"}), credential_key="the-key")
 

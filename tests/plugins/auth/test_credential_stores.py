@@ -16,6 +16,7 @@ from cryptography.fernet import Fernet
 from keyring.backend import KeyringBackend
 from keyring.backends.fail import Keyring as BrokenKeyring
 
+from newel.agents import Context, InvocationContext
 from newel.auth import AuthConfig, AuthCredential
 from newel.auth.auth_schemes import HTTPBearer
 from newel.auth.credential_service import EncryptedFileCredentialService, InMemoryCredentialService
@@ -23,7 +24,7 @@ from newel.auth.credential_service.key_ring import VARIABLE
 from newel.auth.errors import CredentialStoreError
 from newel.auth.kinds import CredentialBackend
 from newel_compose import compose
-from newel_kernel import ConfigurationError, Context, InvocationContext, RunConfig, Session
+from newel_kernel import ConfigurationError, RunConfig, Session
 
 SECRET = "canary-77aa-token"
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from newel.agents import Context, InvocationContext
 from newel.auth import AuthConfig, AuthCredential, CredentialManager, HttpAuth, HttpCredentials, OAuth2Auth
 from newel.auth.auth_schemes import APIKey, AuthScheme, HTTPBearer
 from newel.auth.credential_service import InMemoryCredentialService
@@ -23,8 +24,6 @@ from newel_kernel import (
     BaseAgent,
     CompositionError,
     ConfigurationError,
-    Context,
-    InvocationContext,
     RunConfig,
     Session,
     hookimpl,

@@ -212,7 +212,7 @@ def test_calls_side_by_side_renew_a_token_once(kit: Any, server: Any, house: Any
 
 
 def context_of(talk: Any) -> ToolContext:
-    from newel_kernel import Context, InvocationContext, RunConfig
+    from newel.agents import Context, InvocationContext, RunConfig
 
     ctx = InvocationContext(
         talk.sessions, talk_session(talk), talk.agent, talk.runner.composition, RunConfig(),

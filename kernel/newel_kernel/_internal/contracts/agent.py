@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -17,7 +17,7 @@ from newel_kernel._internal.lifecycle import around_agent, implemented
 from newel_kernel._internal.observation import Operation, current_operation
 
 if TYPE_CHECKING:
-    from newel_kernel._internal.context import InvocationContext
+    from newel_kernel._internal.invocation import InvocationContext
 
 
 class BaseAgentState(BaseModel):
@@ -45,12 +45,6 @@ class Handover(Event):
         self.last: Event | None = None
 
 
-class Edits:
-    """Counts the assignments to fields of agents: what was made of fields holds until the next one."""
-
-    count = 0
-
-
 class BaseAgent(BaseModel):
     """An agent: a name, its place in a tree, and `_run_async_impl`, which a subclass implements."""
 
@@ -60,13 +54,15 @@ class BaseAgent(BaseModel):
     description: str = ""
     parent_agent: BaseAgent | None = Field(default=None, init=False)
     sub_agents: list[BaseAgent] = Field(default_factory=list)
-    before_agent_callback: Any = None
-    after_agent_callback: Any = None
+    before_agent_callback: object = None
+    after_agent_callback: object = None
 
     #: The loop's event-producing mode: an agent that may hand the conversation to others says so.
     transfers: ClassVar[bool] = False
     #: What the kernel has made of the agent's fields (see preparation.Plan).
-    plan: ClassVar[Any] = None
+    plan: ClassVar[object] = None
+    #: Of a root: how often a field of an agent in its tree was assigned. What was made of fields holds until then.
+    edits: ClassVar[int] = 0
 
     @field_validator("name")
     @classmethod
@@ -79,7 +75,7 @@ class BaseAgent(BaseModel):
             raise ValueError("an agent cannot be named 'user': that is the author of the user's messages")
         return name
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Adopt the sub-agents; an agent has one parent, and its children have different names."""
         seen: set[str] = set()
         for agent in self.sub_agents:
@@ -93,9 +89,11 @@ class BaseAgent(BaseModel):
             seen.add(agent.name)
             agent.parent_agent = self
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
+        before = self.root_agent
         super().__setattr__(name, value)
-        Edits.count += 1
+        for root in {id(one): one for one in (before, self.root_agent)}.values():  # two where it changes its parent
+            root.__dict__["edits"] = root.edits + 1
 
     @property
     def root_agent(self) -> BaseAgent:
@@ -104,6 +102,12 @@ class BaseAgent(BaseModel):
         while agent.parent_agent is not None:
             agent = agent.parent_agent
         return agent
+
+    def walk(self) -> Iterator[BaseAgent]:
+        """The agents of this subtree, this one first, each before those below it."""
+        yield self
+        for agent in self.sub_agents:
+            yield from agent.walk()
 
     def find_agent(self, name: str) -> BaseAgent | None:
         """The agent of that name in this subtree, itself included."""
@@ -116,7 +120,7 @@ class BaseAgent(BaseModel):
                 return found
         return None
 
-    def clone(self, update: Mapping[str, Any] | None = None) -> Self:
+    def clone(self, update: Mapping[str, object] | None = None) -> Self:
         """A copy of the agent and its subtree, without a parent; `update` sets fields."""
         changes = dict(update or {})
         if "parent_agent" in changes:
@@ -136,7 +140,7 @@ class BaseAgent(BaseModel):
         return copy
 
     @cached_property
-    def _bound(self) -> dict[str, tuple[Any, Callbacks]]:
+    def _bound(self) -> dict[str, tuple[object, Callbacks]]:
         """The bound callbacks by hook, each with the field's value that they were made of."""
         return {}
 

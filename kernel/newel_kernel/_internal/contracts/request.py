@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from newel_kernel._internal.errors import DuplicateToolError
+from newel_kernel._internal.stash import Stash
+from newel_kernel._internal.values import Json
 from newel_types import Content, FunctionDeclaration, GenerateContentConfig, Part, SharedContents, Tool
 
 if TYPE_CHECKING:
     from newel_kernel._internal.contracts.tool import BaseTool
+    from newel_types import LiveConnectConfig
 
 
 class LlmRequest:
@@ -20,8 +23,7 @@ class LlmRequest:
     """
 
     __slots__ = (
-        "_config", "_declarations", "_instructions", "_labels", "_live", "cache_config", "cache_metadata",
-        "cacheable_contents_token_count", "contents", "model", "previous_interaction_id", "tools_dict",
+        "_config", "_declarations", "_instructions", "_labels", "_live", "_stash", "contents", "model", "tools_dict",
     )  # fmt: skip
 
     def __init__(
@@ -29,12 +31,8 @@ class LlmRequest:
         model: str | None = None,
         contents: list[Content] | None = None,
         config: GenerateContentConfig | None = None,
-        live_connect_config: Any = None,
+        live_connect_config: LiveConnectConfig | None = None,
         tools_dict: dict[str, BaseTool] | None = None,
-        cache_config: Any = None,
-        cache_metadata: Any = None,
-        cacheable_contents_token_count: int | None = None,
-        previous_interaction_id: str | None = None,
     ) -> None:
         self.model = model
         self.contents: list[Content] = contents if contents is not None else SharedContents()
@@ -45,10 +43,7 @@ class LlmRequest:
         self._labels: dict[str, str] | None = None
         self.tools_dict: dict[str, BaseTool] = tools_dict if tools_dict is not None else {}
         self._live = live_connect_config
-        self.cache_config = cache_config
-        self.cache_metadata = cache_metadata
-        self.cacheable_contents_token_count = cacheable_contents_token_count
-        self.previous_interaction_id = previous_interaction_id
+        self._stash: Stash | None = None
 
     @property
     def config(self) -> GenerateContentConfig:
@@ -61,15 +56,24 @@ class LlmRequest:
             if self._declarations:
                 config.tools = [_declaring(self._declarations)]
             if self._labels:
-                config.labels = self._labels
+                config.labels = self._labels.copy()
         return config
 
     @config.setter
     def config(self, value: GenerateContentConfig) -> None:
         self._config = value
+        for name, text in (self._labels or {}).items():
+            self.set_default_label(name, text)
 
     @property
-    def live_connect_config(self) -> Any:
+    def stash(self) -> Stash:
+        """What processors and providers pass on with the request."""
+        if self._stash is None:
+            self._stash = Stash()
+        return self._stash
+
+    @property
+    def live_connect_config(self) -> LiveConnectConfig:
         """The LiveConnectConfig of a live connection, made when first touched."""
         if self._live is None:
             from newel_types import LiveConnectConfig  # noqa: PLC0415 - only live connections need it
@@ -78,14 +82,15 @@ class LlmRequest:
         return self._live
 
     @live_connect_config.setter
-    def live_connect_config(self, value: Any) -> None:
+    def live_connect_config(self, value: LiveConnectConfig) -> None:
         self._live = value
 
     def set_default_label(self, name: str, value: str) -> None:
-        """Label the call, unless it has that label."""
+        """Label the call, unless it has that label; a configuration that is set later has it too."""
+        self._labels = {name: value, **(self._labels or {})}
         if self._config is None:
-            self._labels = {name: value, **(self._labels or {})}
-        elif self._config.labels is None:
+            return
+        if self._config.labels is None:
             self._config.labels = {name: value}
         else:
             self._config.labels.setdefault(name, value)
@@ -170,22 +175,22 @@ class LlmRequest:
         self.config.response_schema = base_model
         self.config.response_mime_type = "application/json"
 
-    def model_copy(self, *, update: dict[str, Any] | None = None, deep: bool = False) -> LlmRequest:
+    def model_copy(self, *, update: Json | None = None, deep: bool = False) -> Self:
         """A copy with its own contents list and configuration."""
-        new = LlmRequest(model=self.model, config=self.config.model_copy(deep=deep), tools_dict=dict(self.tools_dict))
+        config, tools = self.config.model_copy(deep=deep), self.tools_dict.copy()
+        new = self.__class__(model=self.model, config=config, tools_dict=tools)
         new.contents = (
             SharedContents(list.copy(self.contents))
             if not deep
             else [c.model_copy(deep=True) for c in list.copy(self.contents)]
         )
-        for name in ("_live", "cache_config", "cache_metadata", "cacheable_contents_token_count",
-                     "previous_interaction_id"):  # fmt: skip
-            setattr(new, name, getattr(self, name))
+        new._live, new._labels = self._live, self._labels
+        new._stash = None if self._stash is None else self._stash.copy()
         for name, value in (update or {}).items():
             setattr(new, name, value)
         return new
 
-    def model_dump(self, *, mode: Literal["python", "json"] = "python", **options: Any) -> dict[str, Any]:
+    def model_dump(self, *, mode: Literal["python", "json"] = "python", **options: Any) -> Json:
         """A dict of the request without its tool objects."""
         options.pop("exclude", None)
         contents = [content.model_dump(mode=mode, **options) for content in list.copy(self.contents)]
@@ -212,7 +217,7 @@ def _reference(part: Part, index: int) -> tuple[str, str]:
     return f"file_data_{index}", f"file data ({file.file_uri if file else ''})"
 
 
-def _with_text(present: Any, text: str) -> Any:
+def _with_text(present: object, text: str) -> Any:
     if isinstance(present, Content):
         return Content(role=present.role, parts=[*(present.parts or ()), Part(text=text)])
     items = present if isinstance(present, list) else [present]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from newel_kernel._internal.values import Json
 from newel_types import (
     Content,
     FinishReason,
@@ -56,7 +57,7 @@ class LlmResponse(Record):
     error_code: str | None = None
     error_message: str | None = None
     interrupted: bool | None = None
-    custom_metadata: dict[str, Any] | None = None
+    custom_metadata: Json | None = None
     usage_metadata: GenerateContentResponseUsageMetadata | None = None
     live_session_resumption_update: LiveServerSessionResumptionUpdate | None = None
     live_session_id: str | None = None
@@ -71,8 +72,8 @@ class LlmResponse(Record):
 
     def __init__(
         self, content: Content | None = None, partial: bool | None = None, model_version: str | None = None,
-        finish_reason: FinishReason | None = None, custom_metadata: dict[str, Any] | None = None,
-        usage_metadata: GenerateContentResponseUsageMetadata | None = None, **others: Any,
+        finish_reason: FinishReason | None = None, custom_metadata: Json | None = None,
+        usage_metadata: GenerateContentResponseUsageMetadata | None = None, **others: object,
     ) -> None:  # fmt: skip
         self.content = content
         self.partial = partial
@@ -96,13 +97,13 @@ class LlmResponse(Record):
             self.usage_metadata = GenerateContentResponseUsageMetadata.model_validate(used)
 
     @classmethod
-    def create(cls, generate_content_response: Any) -> LlmResponse:
+    def create(cls, generate_content_response: object) -> LlmResponse:
         """The response of a ``GenerateContentResponse`` (ours or google-genai's): S0 §5.3.
 
         An answer without a candidate and without prompt feedback is an error ``UNKNOWN_ERROR``.
         """
         answer = GenerateContentResponse.model_validate(generate_content_response)
-        common: dict[str, Any] = {"usage_metadata": answer.usage_metadata, "model_version": answer.model_version}
+        common: Json = {"usage_metadata": answer.usage_metadata, "model_version": answer.model_version}
         if answer.candidates:
             candidate = answer.candidates[0]
             common |= {
@@ -124,5 +125,5 @@ class LlmResponse(Record):
 NO_SPARSE: SparseValues = LlmResponse.no_sparse
 
 
-def _text(reason: Any) -> str | None:
+def _text(reason: object) -> str | None:
     return None if reason is None else str(getattr(reason, "value", reason))

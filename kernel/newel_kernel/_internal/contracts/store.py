@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from newel_kernel._internal.errors import PairingError
 from newel_kernel._internal.events import Event, freeze_event
 from newel_kernel._internal.session import Session
 from newel_kernel._internal.state import apply_delta
+from newel_kernel._internal.values import Json
 from newel_types import deep_copy
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class BaseSessionService(ABC):
 
     @abstractmethod
     async def create_session(
-        self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None
+        self, *, app_name: str, user_id: str, state: Json | None = None, session_id: str | None = None
     ) -> Session:
         """A new session; `state` may hold ``app:`` and ``user:`` keys, stored in their own scope.
 
@@ -93,7 +94,7 @@ class BaseSessionService(ABC):
         """Release what the store holds."""
 
 
-def apply_to_state(state: dict[str, Any], event: Event) -> None:
+def apply_to_state(state: Json, event: Event) -> None:
     """Write the event's state delta into a live state, which must not share values with the event; None removes."""
     actions = event.touched_actions
     if actions is not None and actions.state_delta:

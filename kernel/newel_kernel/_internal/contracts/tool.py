@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 
 from newel_kernel._internal.contracts.request import LlmRequest
+from newel_kernel._internal.values import Json
 from newel_types import FunctionDeclaration
 
 if TYPE_CHECKING:
     from newel_kernel._internal.context import Context, ReadonlyContext
+    from newel_types import AuthConfig
 
 
 class Effect(StrEnum):
@@ -32,7 +34,7 @@ class BaseTool:
     #: Whether a call that returns nothing gets its result later, by an event that somebody else makes.
     defers_response: bool = False
     effect: Effect = Effect.IDEMPOTENT
-    custom_metadata: dict[str, Any] | None = None
+    custom_metadata: Json | None = None
 
     def __init__(
         self,
@@ -40,7 +42,7 @@ class BaseTool:
         name: str,
         description: str = "",
         is_long_running: bool = False,
-        custom_metadata: dict[str, Any] | None = None,
+        custom_metadata: Json | None = None,
         effect: Effect | str | None = None,
     ) -> None:
         self.name = name
@@ -59,7 +61,7 @@ class BaseTool:
         """What the model is told about the tool; None for a tool that the model cannot call by name."""
         return None
 
-    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> Any:
+    async def run_async(self, *, args: Json, tool_context: Context) -> Any:
         """Run the tool; the result becomes the response (``{"result": value}`` unless it is a dict)."""
         raise NotImplementedError(f"{type(self).__name__} does not implement run_async")
 
@@ -68,7 +70,19 @@ class BaseTool:
         llm_request.append_tools([self])
 
 
-ToolFilter = Callable[[BaseTool, Any], bool] | Sequence[str] | None
+class UnknownTool(BaseTool):
+    """Stands, before hooks, for a tool that a model called and that there is not."""
+
+    def __init__(self, name: str, available: Iterable[str]) -> None:
+        super().__init__(name=name, description="Tool not found")
+        self.error = ValueError(f"Tool '{name}' not found.\nAvailable tools: {', '.join(available)}")
+
+    async def run_async(self, *, args: Json, tool_context: Context) -> NoReturn:
+        """Raise the error that names the tools that there are."""
+        raise self.error
+
+
+ToolFilter = Callable[[BaseTool, "ReadonlyContext | None"], bool] | Sequence[str] | None
 
 
 class BaseToolset:
@@ -97,7 +111,7 @@ class BaseToolset:
     async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:
         """Prepare a model request before the tools do."""
 
-    def get_auth_config(self) -> Any:
+    def get_auth_config(self) -> AuthConfig | None:
         """The AuthConfig that `get_tools` needs, if any."""
         return None
 
@@ -126,7 +140,15 @@ def _prefixed(tool: BaseTool, prefix: str) -> BaseTool:
     return renamed
 
 
-async def close_toolset(toolset: BaseToolset, seconds: float) -> BaseException | None:
+@runtime_checkable
+class Closing(Protocol):
+    """What a runner closes."""
+
+    async def close(self) -> None:
+        """Release what it holds."""
+
+
+async def close_toolset(toolset: Closing, seconds: float) -> BaseException | None:
     """Close `toolset` within `seconds`; what went wrong is returned, for closing goes on with the next one."""
     try:
         await asyncio.wait_for(toolset.close(), seconds)

@@ -22,7 +22,8 @@ from newel.auth.credential_service.in_memory_credential_service import place_of
 from newel.auth.credential_service.key_ring import cipher_of, require_private
 from newel.auth.errors import CredentialStoreError
 from newel.auth.secrecy import remember
-from newel_kernel import CallbackContext, FeatureUnavailableError, seam
+from newel.contexts.context import CallbackContext
+from newel_kernel import FeatureUnavailableError, seam
 from newel_types import AuthConfig, AuthCredential
 
 #: How long a writer waits for another one, in seconds.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from newel.auth.credential_service.base_credential_service import BaseCredentialService
 from newel.auth.credential_service.expiry import is_over
 from newel.auth.secrecy import remember
-from newel_kernel import CallbackContext
+from newel.contexts.context import CallbackContext
 from newel_types import AuthConfig, AuthCredential
 
 

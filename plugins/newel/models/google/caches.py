@@ -14,6 +14,8 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 
 from newel.models.google import requests
+from newel.models.google.context_cache_config import ContextCacheConfig
+from newel.models.google.request_keys import CACHE_CONFIG, CACHE_METADATA, CACHEABLE_TOKENS
 from newel.models.google.sdk import Cache, Json, Sdk
 from newel_kernel import LlmRequest, LlmResponse, seam
 from newel_types import CacheMetadata, Content
@@ -41,19 +43,20 @@ class GeminiContextCacheManager:
         Returns what its response is to carry (`populate_cache_metadata_in_response`); None where the request is not
         to be cached, or brings a cache of its own in ``config.cached_content``.
         """
-        if llm_request.cache_config is None or llm_request.config.cached_content:
+        settings = llm_request.stash.get(CACHE_CONFIG, None)
+        if settings is None or llm_request.config.cached_content:
             return None
-        last: CacheMetadata | None = llm_request.cache_metadata
+        last = llm_request.stash.get(CACHE_METADATA, None)
         fits = last is not None and self._fingerprint(llm_request, last.contents_count) == last.fingerprint
         if last is not None and last.cache_name is not None:
-            if fits and _is_usable(last, llm_request.cache_config.cache_intervals):
+            if fits and _is_usable(last, settings.cache_intervals):
                 _apply(llm_request, last)
                 return last
             await self.cleanup_cache(last.cache_name)
         count = _stable_count(llm_request.contents)
         if last is not None and fits:  # the same start once more: it pays to cache it
             count = max(count, last.contents_count)
-            metadata = await self._create(llm_request, count)
+            metadata = await self._create(llm_request, count, settings)
             if metadata is not None:
                 _apply(llm_request, metadata)
                 return metadata
@@ -70,11 +73,10 @@ class GeminiContextCacheManager:
         except Exception as error:  # noqa: BLE001 - the turn does not depend on it
             logger.warning("the context cache %s was not deleted: %s", cache_name, _shown(error))
 
-    async def _create(self, request: LlmRequest, count: int) -> CacheMetadata | None:
+    async def _create(self, request: LlmRequest, count: int, settings: ContextCacheConfig) -> CacheMetadata | None:
         """A cache with the first `count` contents; None where it would be too small, or the service refuses."""
-        if not self._is_large_enough(request, count):
+        if not self._is_large_enough(request, count, settings.min_tokens):
             return None
-        settings = request.cache_config
         options = settings.create_http_options
         http: Json = options.model_dump(exclude_none=True) if options is not None else {}
         if count:
@@ -101,13 +103,13 @@ class GeminiContextCacheManager:
             created_at=now,
         )
 
-    def _is_large_enough(self, request: LlmRequest, count: int) -> bool:
+    def _is_large_enough(self, request: LlmRequest, count: int, min_tokens: int) -> bool:
         """Whether the start of the request has the tokens that the settings and the model ask for.
 
         The service counted the agent's last prompt as a whole; the start is taken to have its share of that.
         """
-        counted = request.cacheable_contents_token_count
-        if counted is None or counted < request.cache_config.min_tokens:
+        counted = request.stash.get(CACHEABLE_TOKENS, None)
+        if counted is None or counted < min_tokens:
             return False
         start = self._size(request, count)
         whole = self._size(request, None)

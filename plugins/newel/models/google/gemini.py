@@ -11,6 +11,7 @@ from pydantic import PrivateAttr
 from newel.models.google import backend, requests
 from newel.models.google.client import Clients, Connection, Endpoint
 from newel.models.google.errors import errors_without
+from newel.models.google.request_keys import CACHE_CONFIG
 from newel.models.google.sdk import Answer, Json
 from newel.models.google.streaming import StreamingResponseAggregator
 from newel_kernel import BaseLlm, LlmRequest, LlmResponse, ModelCapabilities
@@ -80,7 +81,7 @@ class Gemini(BaseLlm):
             if self.use_interactions_api:
                 api = import_module("newel.models.google.interactions.api")
                 answer = api.responses(connection, llm_request, name, vertex=self.on_vertex, stream=stream)
-            elif llm_request.cache_config is not None:
+            elif llm_request.stash.get(CACHE_CONFIG, None) is not None:
                 answer = self._cached(connection, llm_request, name, stream)
             else:
                 arguments = requests.arguments(llm_request, name, vertex=self.on_vertex)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import Any
 
+from newel.contexts.call_ids import new_call_id
 from newel.models.google.partial_arguments import merge_pieces
-from newel_kernel import LlmResponse, new_call_id
+from newel_kernel import LlmResponse
 from newel_types import Content, FinishReason, FunctionCall, GenerateContentResponse, Part, deep_copy
 
 #: Facts about the whole answer; of each, the last one that a chunk brings counts.

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator
 
 from newel.models.google.interactions.steps import steps_of
+from newel.models.google.request_keys import PREVIOUS_INTERACTION
 from newel.models.google.sdk import Json
 from newel.models.offline.schemas import json_schema
 from newel_kernel import FeatureUnavailableError, LlmRequest
@@ -28,12 +29,12 @@ _warned: set[str] = set()
 
 def arguments(request: LlmRequest, contents: list[Content], model: str, *, vertex: bool) -> Json:
     """Keyword arguments for the SDK; `request` stays as it is. `contents` end with the user's."""
-    config = request.config
+    config, previous = request.config, request.stash.get(PREVIOUS_INTERACTION, None)
     _warn(config)
     fields: Json = {
         "model": model,
-        "input": list(steps_of(since_last_answer(contents) if request.previous_interaction_id else contents)),
-        "previous_interaction_id": request.previous_interaction_id,
+        "input": list(steps_of(since_last_answer(contents) if previous else contents)),
+        "previous_interaction_id": previous,
         "system_instruction": "\n\n".join(_texts(config.system_instruction)),
         "tools": [tool for one in config.tools or () for tool in _tools(one)],
         "generation_config": _generation(config),

@@ -1,0 +1,24 @@
+"""Input blobs: the data in a user's message is kept as artifacts, where the RunConfig says so."""
+
+from __future__ import annotations
+
+from newel_kernel import InvocationContext
+from newel_types import Content, Part
+
+
+async def save_input_blobs(ctx: InvocationContext) -> None:
+    """Put a text in the place of each blob that tells of its artifact."""
+    content = ctx.user_content
+    if not ctx.run_config.save_input_blobs_as_artifacts or ctx.artifact_service is None or content is None:
+        return
+    parts: list[Part] = []
+    for index, part in enumerate(content.parts or ()):
+        if part.inline_data is None:
+            parts.append(part)
+            continue
+        name = f"artifact_{ctx.invocation_id}_{index}"
+        await ctx.artifact_service.save_artifact(
+            app_name=ctx.app_name, user_id=ctx.user_id, session_id=ctx.session.id, filename=name, artifact=part
+        )
+        parts.append(Part(text=f"The user uploaded a file, which is kept as the artifact {name!r}."))
+    ctx.user_content = Content(role=content.role, parts=parts)

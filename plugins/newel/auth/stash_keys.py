@@ -1,0 +1,23 @@
+"""Stash keys: what the room keeps in the stash of an invocation. Nothing of it is stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from newel_kernel import Key
+
+if TYPE_CHECKING:
+    from newel.auth.errors import AuthConfigError, CredentialExchangeError
+    from newel_kernel import FeatureUnavailableError
+    from newel_types import AuthCredential
+
+#: Id of a request's call -> what the user's message brought for it.
+ANSWERS: Key[dict[str | None, AuthCredential]] = Key("answers", dict)
+#: Credential key -> the answer that could not be exchanged when it came.
+UNEXCHANGED: Key[dict[str, AuthCredential]] = Key("unexchanged answers", dict)
+#: Credential key -> why the exchange failed, for the tool.
+FAILURES: Key[dict[str, AuthConfigError | CredentialExchangeError | FeatureUnavailableError]] = Key("failures", dict)
+#: Credential key -> the consent that an auth provider wants of the user.
+CONSENTS: Key[dict[str | None, AuthCredential]] = Key("consents", dict)
+#: The credential keys whose credentials are in the credential service.
+STORED: Key[set[str]] = Key("stored credentials", set)

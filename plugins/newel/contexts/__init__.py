@@ -1,0 +1,1 @@
+"""Contexts: what callbacks, tools and nodes get, and what rooms share through it."""

@@ -1,0 +1,23 @@
+"""The context of code that only reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from newel.contexts.stash_keys import CREDENTIALS
+from newel_kernel import ReadonlyContext as KernelReadonlyContext
+
+if TYPE_CHECKING:
+    from newel_types import AuthCredential
+
+__all__ = ["ReadonlyContext"]
+
+
+class ReadonlyContext(KernelReadonlyContext):
+    """What code that must not change anything may see: instruction providers and toolsets."""
+
+    __slots__ = ()
+
+    def get_credential(self, key: str) -> AuthCredential | None:
+        """The credential that this invocation has under a `credential_key`, or None."""
+        return self._invocation_context.stash[CREDENTIALS].get(key)

@@ -1,0 +1,44 @@
+"""Stash keys: what contexts and more than one room read in the stash of an invocation. Nothing of it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, MutableMapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from newel_kernel import Key
+
+if TYPE_CHECKING:
+    from newel_kernel import Event, ToolConfirmation
+    from newel_types import AuthConfig, AuthCredential
+
+
+class Mask(Protocol):
+    """Knows the secrets that an invocation has handed out, and takes them out of what code returns, writes, raises."""
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Know further texts."""
+
+    def add_pair(self, user: str, password: str) -> None:
+        """Know how basic authentication sends the two."""
+
+    def mask(self, value: Any) -> Any:
+        """`value` with every secret in it masked; the same object where there is none."""
+
+    def mask_event(self, event: Event, state: MutableMapping[str, Any]) -> None:
+        """Mask what an event holds, and the `state` it was written to."""
+
+    def mask_writes(self, event: Event, state: MutableMapping[str, Any]) -> None:
+        """Mask what an event writes, and wrote already, to the `state`."""
+
+    def mask_error(self, error: Exception) -> Exception:
+        """`error` with the secrets masked, or another one instead of it."""
+
+
+#: The secrets that the invocation has handed out, once there are any.
+SECRETS: Key[Mask] = Key("secrets")
+#: Call id -> the full config that a tool's call asks for.
+CONFIGS: Key[dict[str, AuthConfig]] = Key("configs of requests", dict)
+#: Credential key -> the credential that tools of the invocation use.
+CREDENTIALS: Key[dict[str, AuthCredential]] = Key("credentials", dict)
+#: Call id -> what the user answered to its request for confirmation; while the call runs again.
+CONFIRMATIONS: Key[dict[str | None, ToolConfirmation]] = Key("confirmations", dict)

@@ -1,0 +1,20 @@
+"""Request keys: what processors pass on to Gemini in the stash of a request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from newel_kernel import Key
+
+if TYPE_CHECKING:
+    from newel.models.google.context_cache_config import ContextCacheConfig
+    from newel_types import CacheMetadata
+
+#: How the app has requests cached.
+CACHE_CONFIG: Key[ContextCacheConfig | None] = Key("cache config")
+#: What the agent's latest answer said about its cache.
+CACHE_METADATA: Key[CacheMetadata | None] = Key("cache metadata")
+#: How many tokens the agent's latest prompt had.
+CACHEABLE_TOKENS: Key[int | None] = Key("cacheable tokens")
+#: The interaction that this one continues.
+PREVIOUS_INTERACTION: Key[str | None] = Key("previous interaction")
