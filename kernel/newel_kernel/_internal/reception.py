@@ -9,7 +9,7 @@ from newel_kernel._internal.errors import ConfigurationError
 from newel_kernel._internal.events import Event, EventActions, as_message
 from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import ask
-from newel_kernel._internal.log import Log, Turn
+from newel_kernel._internal.log import Turn
 from newel_types import Content, Part, deep_copy
 
 
@@ -53,7 +53,7 @@ async def receive(ctx: InvocationContext, turn: Turn, state_delta: dict[str, Any
     if ctx.run_config.save_input_blobs_as_artifacts and ctx.artifact_service is not None:
         ctx.user_content = await _without_blobs(ctx, ctx.user_content)
     if ctx.user_content is not turn.content:
-        turn = Log(ctx.session.events).turn(ctx.user_content)
+        turn = turn.log.turn(ctx.user_content)
     messages = ctx.composition.turns.messages(ctx, turn)
     if state_delta:
         messages[0].actions = EventActions(state_delta=deep_copy(state_delta))
