@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 
 from newel_kernel._internal.events import Event
 from newel_types import Content, FunctionCall
@@ -11,6 +11,8 @@ from newel_types import Content, FunctionCall
 Place = tuple[int, Event, FunctionCall]
 #: Anything: what a filter that is not asked for lets through.
 _ANY = "*"
+_NO_IDS: frozenset[str | None] = frozenset()
+_NO_ASKERS: Mapping[str | None, Event] = {}
 
 
 class Log:
@@ -115,9 +117,11 @@ class Log:
     def turn(self, content: Content | None) -> Turn:
         """What the message `content` has to do with the log."""
         ids = response_ids(content)
+        if not ids:  # most messages answer nothing
+            return Turn(self, content, ids, _NO_ASKERS)
         askers: dict[str | None, Event] = {}
         left = set(ids)
-        for _, event in self.backwards() if ids else ():
+        for _, event in self.backwards():
             for call in event.get_function_calls():
                 if call.id in left:
                     left.discard(call.id)
@@ -159,7 +163,12 @@ class Turn:
         return next(iter(self.askers.values()), None)
 
 
-def response_ids(content: Content | None) -> set[str | None]:
+def response_ids(content: Content | None) -> Set[str | None]:
     """The ids of the calls that the function responses in `content` answer."""
-    parts = content.parts if content is not None else None
-    return {p.function_response.id for p in parts or () if p.function_response is not None}
+    for part in (content.parts or ()) if content is not None else ():
+        if part.function_response is not None:
+            break
+    else:
+        return _NO_IDS
+    assert content is not None
+    return {part.function_response.id for part in content.parts or () if part.function_response is not None}

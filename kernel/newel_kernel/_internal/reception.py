@@ -8,7 +8,7 @@ from newel_kernel._internal.errors import ConfigurationError
 from newel_kernel._internal.events import Event, EventActions, as_message
 from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import ask
-from newel_kernel._internal.log import Log, Turn
+from newel_kernel._internal.log import Turn
 from newel_kernel._internal.values import Json
 from newel_types import Content, Part, deep_copy
 
@@ -54,7 +54,7 @@ async def receive(ctx: InvocationContext, turn: Turn, state_delta: Json | None) 
         for added in await prologue.run(ctx) or ():
             await ctx.session_service.append_event(ctx.session, added)
     if ctx.user_content is not turn.content:
-        turn = Log(ctx.session.events).turn(ctx.user_content)
+        turn = turn.log.turn(ctx.user_content)
     messages = ctx.composition.turns.messages(ctx, turn)
     if state_delta:
         messages[0].actions = EventActions(state_delta=deep_copy(state_delta))

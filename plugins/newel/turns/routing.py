@@ -61,7 +61,7 @@ def messages(ctx: InvocationContext, turn: Turn) -> list[Event]:
     """The event of the message; of answers to several askers that pause, one for each, on its branch."""
     content = turn.content
     if content is None or not turn.answered:
-        scope = open_scope(Log(ctx.session.events))
+        scope = open_scope(turn.log)
         return [Event(invocation_id=ctx.invocation_id, author="user", content=content, isolation_scope=scope)]
     if unknown := sorted(str(id_) for id_ in turn.answered if id_ not in turn.askers):
         raise ConfigurationError(f"the message answers tool call(s) {unknown} that the session does not have")
