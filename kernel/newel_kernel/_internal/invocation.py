@@ -9,7 +9,7 @@ from newel_kernel._internal.context import Context
 from newel_kernel._internal.contracts.request import LlmRequest
 from newel_kernel._internal.errors import LlmCallsLimitExceededError
 from newel_kernel._internal.events import Event
-from newel_kernel._internal.stash import Key, Stash
+from newel_kernel._internal.stash import Stash
 from newel_kernel._internal.values import Json
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from newel_kernel._internal.session import Session
     from newel_types import Content
 
-_NOTES = Key[dict[Any, Any]]("notes", dict)
 
 
 class CallBudget:
@@ -123,11 +122,6 @@ class InvocationContext:
         new = self.model_copy()
         new.agent = agent
         return new
-
-    @property
-    def notes(self) -> dict[Any, Any]:
-        """Deprecated: what code that has no keys yet keeps."""
-        return self.stash[_NOTES]
 
     @property
     def app_name(self) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import attrgetter
 
 from newel_kernel._internal.errors import ConfigurationError
 from newel_kernel._internal.events import Event, EventActions, as_message
 from newel_kernel._internal.invocation import InvocationContext
+from newel_kernel._internal.kinds import Prologue
 from newel_kernel._internal.lifecycle import ask
 from newel_kernel._internal.log import Turn
 from newel_kernel._internal.values import Json
@@ -42,17 +44,15 @@ def _own(part: Part) -> Part:
 async def receive(ctx: InvocationContext, turn: Turn, state_delta: Json | None) -> list[Event]:
     """Let plugins see the message, then append it to the session with `state_delta` (S0 §1.2)."""
     assert ctx.user_content is not None
-    for prologue in ctx.composition.prologues:
-        for added in await prologue.run(ctx) or ():
-            await ctx.session_service.append_event(ctx.session, added)
+    if ctx.composition.prologues:
+        await _run_prologues(ctx, ctx.composition.prologues)
     if "on_user_message_callback" in ctx.composition.hooks:
         keywords = {"invocation_context": ctx, "user_message": ctx.user_content}
         changed = await ask(ctx, "on_user_message_callback", keywords)
         if changed is not None:
             ctx.user_content = changed
-    for prologue in ctx.composition.late_prologues:
-        for added in await prologue.run(ctx) or ():
-            await ctx.session_service.append_event(ctx.session, added)
+    if ctx.composition.late_prologues:
+        await _run_prologues(ctx, ctx.composition.late_prologues)
     if ctx.user_content is not turn.content:
         turn = turn.log.turn(ctx.user_content)
     messages = ctx.composition.turns.messages(ctx, turn)
@@ -61,3 +61,10 @@ async def receive(ctx: InvocationContext, turn: Turn, state_delta: Json | None) 
     for event in messages:
         await ctx.session_service.append_event(ctx.session, event)
     return messages
+
+
+async def _run_prologues(ctx: InvocationContext, prologues: Sequence[Prologue]) -> None:
+    for prologue in prologues:
+        events = prologue.run(ctx)
+        for event in (await events or ()) if events is not None else ():
+            await ctx.session_service.append_event(ctx.session, event)

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from newel_kernel import InvocationContext
+from collections.abc import Coroutine
+from typing import Any
+
+from newel_kernel import ArtifactService, InvocationContext
 from newel_types import Content, Part
 
 
-async def save_input_blobs(ctx: InvocationContext) -> None:
+def save_input_blobs(ctx: InvocationContext) -> Coroutine[Any, Any, None] | None:
     """Put a text in the place of each blob that tells of its artifact."""
-    content = ctx.user_content
-    if not ctx.run_config.save_input_blobs_as_artifacts or ctx.artifact_service is None or content is None:
-        return
+    if not ctx.run_config.save_input_blobs_as_artifacts or ctx.artifact_service is None or ctx.user_content is None:
+        return None
+    return _save(ctx, ctx.artifact_service, ctx.user_content)
+
+
+async def _save(ctx: InvocationContext, service: ArtifactService, content: Content) -> None:
     parts: list[Part] = []
     for index, part in enumerate(content.parts or ()):
         if part.inline_data is None:
             parts.append(part)
             continue
         name = f"artifact_{ctx.invocation_id}_{index}"
-        await ctx.artifact_service.save_artifact(
+        await service.save_artifact(
             app_name=ctx.app_name, user_id=ctx.user_id, session_id=ctx.session.id, filename=name, artifact=part
         )
         parts.append(Part(text=f"The user uploaded a file, which is kept as the artifact {name!r}."))

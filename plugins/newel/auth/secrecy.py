@@ -159,7 +159,6 @@ def note(ctx: InvocationContext, credential: AuthCredential) -> None:
     if settings_of(ctx).recorded:
         return
     secrets = ctx.stash.setdefault(SECRETS, Secrets())
-    ctx.notes["secrets"] = secrets  # where newel.workflow looks
     secrets.add(credential.secrets())
     http, oauth2 = credential.http, credential.oauth2
     if http is not None and http.credentials.password:

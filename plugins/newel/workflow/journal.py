@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from newel.workflow.answers import Schema
-from newel_kernel import Event, InvocationContext
+from newel_kernel import Event, InvocationContext, Key
 from newel_types import Content
 
-_NOTE = "newel.workflow.journal"
+_JOURNAL: Key[Journal | None] = Key("journal")
 
 
 class Record:
@@ -125,10 +125,9 @@ class Journal:
 
 def journal_of(ctx: InvocationContext) -> Journal | None:
     """The invocation's journal as it was when the first graph of it started in this process; None where it is new."""
-    if _NOTE not in ctx.notes:
-        ctx.notes[_NOTE] = _read(ctx)
-    journal: Journal | None = ctx.notes[_NOTE]
-    return journal
+    if _JOURNAL not in ctx.stash:
+        ctx.stash[_JOURNAL] = _read(ctx)
+    return ctx.stash[_JOURNAL]
 
 
 def _read(ctx: InvocationContext) -> Journal | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Unpack
 
+from newel.contexts.stash_keys import SECRETS
 from newel.events.request_input import RequestInput
 from newel.workflow._base_node import BaseNode
 from newel.workflow._errors import DynamicNodeFailError, NodeInterruptedError
@@ -132,7 +133,7 @@ class NodeRun(Emitter):
 
     def _shown(self, failure: Exception) -> Exception:
         """`failure` as events, logs and traces may show it: without the secrets that the invocation has handed out."""
-        secrets = self.tree.invocation.notes.get("secrets")
+        secrets = self.tree.invocation.stash.get(SECRETS, None)
         return failure if secrets is None else secrets.mask_error(failure)
 
     def _begin_attempt(self) -> None:

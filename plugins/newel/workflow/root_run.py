@@ -7,23 +7,23 @@ from contextlib import aclosing
 from typing import Any
 
 from newel.agents import base_agent
+from newel.contexts.stash_keys import SECRETS
 from newel.workflow._base_node import BaseNode
 from newel.workflow._errors import DynamicNodeFailError
 from newel.workflow.meeting import Meeting, committed
 from newel.workflow.node_run import NodeRun
 from newel.workflow.tree import Tree
-from newel_kernel import BaseAgent, Event, InvocationContext
+from newel_kernel import BaseAgent, Event, InvocationContext, Key
 
 Events = AsyncGenerator[Event, None]
-_RUNS = "newel.workflow.root_runs"
-#: Where `newel.auth` notes the secrets that an invocation has handed out.
-_SECRETS = "secrets"
+#: Root node -> how often it was run in the invocation.
+_RUNS = Key[dict[str, int]]("runs of root nodes", dict)
 
 
 async def run_root(node: BaseNode, ctx: InvocationContext) -> Events:
     """The events of `node`, at work on the invocation's message; what a node raised is raised here."""
     tree = Tree(ctx)
-    counts = ctx.notes.setdefault(_RUNS, {})
+    counts = ctx.stash[_RUNS]
     if node.name in counts:
         counts[node.name] += 1  # a loop may run it several times
     else:
@@ -39,8 +39,8 @@ async def run_root(node: BaseNode, ctx: InvocationContext) -> Events:
             async for event in events:
                 if tree.checkpoint.ended:
                     tree.checkpoint.pin(event)
-                if _SECRETS in ctx.notes:  # a node got a credential: what it says and writes comes by here
-                    ctx.notes[_SECRETS].mask_event(event, ctx.session.state)
+                if SECRETS in ctx.stash:  # a node got a credential: what it says and writes comes by here
+                    ctx.stash[SECRETS].mask_event(event, ctx.session.state)
                 yield event
     except DynamicNodeFailError as failure:
         raise failure.error from failure.error.__cause__
