@@ -146,9 +146,9 @@ def without_titles(schema: Any, names: bool = False) -> Any:
 
 def document(function: Callable[..., Any]) -> str:
     """The whole docstring of a function, or of an object's ``__call__``."""
-    text = function.__doc__ if inspect.isroutine(function) else None
-    call = type(function).__call__ if not inspect.isroutine(function) else None
-    text = text or getattr(function, "__doc__", None) or getattr(call, "__doc__", None)
+    text = getattr(function, "__doc__", None)
+    if not text and not inspect.isroutine(function):
+        text = type(function).__call__.__doc__
     return inspect.cleandoc(text) if text else ""
 
 
