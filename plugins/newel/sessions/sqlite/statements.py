@@ -207,10 +207,10 @@ def read_state(connection: sqlite3.Connection, key: Key, number: int) -> State:
     """The session's state, its three scopes merged."""
     scopes: tuple[Scope, Scope, Scope] = ({}, {}, {})
     for scope, name, value in connection.execute(
-        "SELECT 0, key, value FROM app_state WHERE app_name = ?1 "
-        "UNION ALL SELECT 1, key, value FROM user_state WHERE app_name = ?1 AND user_id = ?2 "
-        "UNION ALL SELECT 2, key, value FROM session_state WHERE session = ?3",
-        (key.app_name, key.user_id, number),
+        "SELECT 0, key, value FROM app_state WHERE app_name = ? "
+        "UNION ALL SELECT 1, key, value FROM user_state WHERE app_name = ? AND user_id = ? "
+        "UNION ALL SELECT 2, key, value FROM session_state WHERE session = ?",
+        (key.app_name, key.app_name, key.user_id, number),
     ):
         scopes[scope][name] = value
     return _merged(key, *scopes)
@@ -218,7 +218,7 @@ def read_state(connection: sqlite3.Connection, key: Key, number: int) -> State:
 
 def read_all(connection: sqlite3.Connection, app_name: str, user_id: str | None) -> list[tuple[Key, Row, State]]:
     """A user's sessions (every user's where None), by user and in the order of creation."""
-    where = "WHERE app_name = ?1" if user_id is None else "WHERE app_name = ?1 AND user_id = ?2"
+    where = "WHERE app_name = ?" if user_id is None else "WHERE app_name = ? AND user_id = ?"
     values = (app_name,) if user_id is None else (app_name, user_id)
     app: Scope = dict(connection.execute("SELECT key, value FROM app_state WHERE app_name = ?", (app_name,)).fetchall())
     users: defaultdict[str, Scope] = defaultdict(dict)
@@ -256,9 +256,9 @@ def read_selected(connection: sqlite3.Connection, row: Row, config: GetSessionCo
     """The events that `config` asks for, as GetSessionConfig.select, without the others."""
     recent = row.version if config.num_recent_events is None else max(config.num_recent_events, 0)
     return connection.execute(
-        "SELECT sequence, data FROM events WHERE session = ?1 AND sequence >= ?2 AND (?3 IS NULL OR timestamp >= ?3) "
+        "SELECT sequence, data FROM events WHERE session = ? AND sequence >= ? AND (? IS NULL OR timestamp >= ?) "
         "ORDER BY sequence",
-        (row.number, row.version - recent, config.after_timestamp),
+        (row.number, row.version - recent, config.after_timestamp, config.after_timestamp),
     ).fetchall()
 
 
