@@ -50,6 +50,7 @@ _NAMES = {
     "stash": "Key Stash",
     "state": "State apply_delta merge_scopes split_by_scope",
     "tree": "check_tree",
+    "values": "Json",
 }
 _PLACES = {name: f"{__name__}._internal.{module}" for module, names in _NAMES.items() for name in names.split()} | {
     "KERNEL_KINDS": f"{__name__}._internal.hookspecs.registration:KERNEL_KINDS",

@@ -111,6 +111,7 @@ from newel_kernel._internal.state import apply_delta as apply_delta
 from newel_kernel._internal.state import merge_scopes as merge_scopes
 from newel_kernel._internal.state import split_by_scope as split_by_scope
 from newel_kernel._internal.tree import check_tree as check_tree
+from newel_kernel._internal.values import Json as Json
 
 lifecycle_hookspecs: ModuleType
 registration_hookspecs: ModuleType

@@ -8,6 +8,7 @@ from typing import Any
 import newel_compose
 from newel.drawing.kinds import Display
 from newel_kernel import BaseAgent as KernelAgent
+from newel_kernel import Json
 
 _log = getLogger(__name__)
 
@@ -15,12 +16,12 @@ _log = getLogger(__name__)
 class BaseAgent(KernelAgent):
     """An agent: a name, its place in a tree, and `_run_async_impl`, which a subclass implements."""
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Json:
         """What a notebook shows of the agent, by MIME type, as the plugins' displays have it; its name is one.
 
         Where two displays give the same type, the first counts.
         """
-        forms: dict[str, Any] = {}
+        forms: Json = {}
         try:
             for display in newel_compose.compose_once().registry.all(Display):
                 forms = {**display.create(self, include=include, exclude=exclude), **forms}

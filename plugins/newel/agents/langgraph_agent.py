@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import field_validator
 
 from newel.agents import base_agent
-from newel_kernel import Event, InvocationContext, ModelError
+from newel_kernel import Event, InvocationContext, Json, ModelError
 from newel_types import Content, Part
 
 _CLASSES = {"system": "SystemMessage", "user": "HumanMessage", "assistant": "AIMessage"}
@@ -52,7 +52,7 @@ class LangGraphAgent(base_agent.BaseAgent):
     def _opening(self) -> list[tuple[str, str]]:
         return [("system", self.instruction)] if self.instruction else []
 
-    async def _state(self, config: dict[str, Any]) -> Any:
+    async def _state(self, config: Json) -> Any:
         """The messages that the graph's checkpointer has of this thread."""
         state = await self._call("get_state", config)
         return (getattr(state, "values", None) or {}).get("messages")

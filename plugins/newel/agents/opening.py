@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
-from newel_kernel import Event, InvocationContext
+from newel_kernel import Event, InvocationContext, Json
 from newel_types import Content, Part, freeze, thaw
 
 
@@ -28,7 +28,7 @@ class Opening:
         self.since = since
         self.own = own
         #: The conversation as each agent in it sees it, kept by whoever tells it; it lives as long as the run.
-        self.histories: dict[str, Any] = {}
+        self.histories: Json = {}
 
     def said(self, events: Sequence[Event]) -> Sequence[Event]:
         """The events that can belong to the run."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from newel_kernel import seam
+from newel_kernel import Json, seam
 from newel_types import Part, WireModel
 
 
@@ -17,7 +17,7 @@ class ArtifactVersion(WireModel):
 
     version: int
     canonical_uri: str = ""
-    custom_metadata: dict[str, Any] = Field(default_factory=dict)
+    custom_metadata: Json = Field(default_factory=dict)
     create_time: float = Field(default_factory=lambda: seam.clock())
     mime_type: str | None = None
 

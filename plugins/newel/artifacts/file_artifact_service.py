@@ -20,7 +20,7 @@ from typing import Any
 
 from newel.artifacts.base_artifact_service import ArtifactVersion, BaseArtifactService
 from newel.artifacts.stored_part import as_part, is_blank, mime_type, scope_of
-from newel_kernel import ConfigurationError, seam
+from newel_kernel import ConfigurationError, Json, seam
 from newel_types import Part
 
 _FILE, _DATA = "artifact.json", "data"
@@ -36,7 +36,7 @@ class FileArtifactService(BaseArtifactService):
         self.root_dir = Path(root_dir).expanduser().resolve()
 
     async def save_artifact(
-        self, *, app_name: str, user_id: str, filename: str, artifact: Part | dict[str, Any],
+        self, *, app_name: str, user_id: str, filename: str, artifact: Part | Json,
         session_id: str | None = None, custom_metadata: Mapping[str, Any] | None = None,
     ) -> int:  # fmt: skip
         """Store a new version."""
@@ -90,7 +90,7 @@ class FileArtifactService(BaseArtifactService):
             raise ConfigurationError(f"{path} leads out of the artifact folder {self.root_dir}: it is a symbolic link")
         return path
 
-    def _save(self, folder: Path, part: Part, known: dict[str, Any]) -> int:
+    def _save(self, folder: Path, part: Part, known: Json) -> int:
         blob = part.inline_data
         if blob is not None:
             part = part.model_copy(update={"inline_data": blob.model_copy(update={"data": None})})
@@ -125,7 +125,7 @@ class FileArtifactService(BaseArtifactService):
             return []
         return sorted(int(one.name) for one in folder.iterdir() if re.fullmatch("[0-9]+", one.name))
 
-    def _read(self, folder: Path, version: int | None) -> tuple[int, Path, dict[str, Any]] | None:
+    def _read(self, folder: Path, version: int | None) -> tuple[int, Path, Json] | None:
         numbers = self._numbers(folder)
         number = numbers[-1] if numbers and version is None else version
         if number is None or number not in numbers:

@@ -7,6 +7,7 @@ from typing import Any
 
 from newel.artifacts.base_artifact_service import ArtifactVersion, BaseArtifactService
 from newel.artifacts.stored_part import as_part, is_blank, mime_type, scope_of
+from newel_kernel import Json
 from newel_types import Part, deep_copy
 
 #: App, user, session (None: the user's own), file name.
@@ -20,7 +21,7 @@ class InMemoryArtifactService(BaseArtifactService):
         self._versions: dict[_Key, list[tuple[Part, ArtifactVersion]]] = {}
 
     async def save_artifact(
-        self, *, app_name: str, user_id: str, filename: str, artifact: Part | dict[str, Any],
+        self, *, app_name: str, user_id: str, filename: str, artifact: Part | Json,
         session_id: str | None = None, custom_metadata: Mapping[str, Any] | None = None,
     ) -> int:  # fmt: skip
         """Store a new version."""

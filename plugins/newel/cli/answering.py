@@ -14,7 +14,7 @@ from newel.flows.confirmation import check_fit
 from newel.questions.confirmation import UnusableAnswerError, read_answer
 from newel.questions.question import Kind, Question
 from newel.workflow.answers import answer_value
-from newel_kernel import BaseTool, BaseToolset, ConfigurationError
+from newel_kernel import BaseTool, BaseToolset, ConfigurationError, Json
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 _YES, _NO = ("y", "yes"), ("n", "no")
@@ -75,7 +75,7 @@ def message_of(responses: Responses) -> Content:
     return Content(role="user", parts=parts)
 
 
-def response_for(question: Question, text: str, conversation: Conversation) -> dict[str, Any]:
+def response_for(question: Question, text: str, conversation: Conversation) -> Json:
     """The response that `text` stands for; a ConfigurationError says what is wrong with it, on one line."""
     text = text.strip()
     if question.kind is Kind.APPROVAL:
@@ -95,7 +95,7 @@ def response_for(question: Question, text: str, conversation: Conversation) -> d
     return {"result": text}
 
 
-def _verdict(question: Question, text: str, conversation: Conversation) -> dict[str, Any]:
+def _verdict(question: Question, text: str, conversation: Conversation) -> Json:
     if text.lower() in _YES + _NO:
         return {"confirmed": text.lower() in _YES}
     if not text.startswith("{"):
@@ -112,7 +112,7 @@ def _verdict(question: Question, text: str, conversation: Conversation) -> dict[
     return given
 
 
-def parsed_object(text: str) -> dict[str, Any]:
+def parsed_object(text: str) -> Json:
     """A JSON object."""
     try:
         value = json.loads(text)

@@ -12,7 +12,7 @@ from newel.cli.conversation import Conversation
 from newel.cli.terminal import one_line, say
 from newel.cli.waiting import questions_of, told, waiting_line
 from newel.questions.question import Kind, Question
-from newel_kernel import ConfigurationError
+from newel_kernel import ConfigurationError, Json
 from newel_types import Content
 
 
@@ -57,9 +57,9 @@ class Desk:
             say("(left open; an empty line asks again)", dim=True)
         return message_of(responses) if responses else None
 
-    async def _answer(self, question: Question) -> dict[str, Any] | None:
+    async def _answer(self, question: Question) -> Json | None:
         if question.kind is Kind.CREDENTIAL:
-            given: dict[str, Any] | None = await import_module("newel.cli.credential_answers").ask(
+            given: Json | None = await import_module("newel.cli.credential_answers").ask(
                 question, self._read
             )
             return given
@@ -76,7 +76,7 @@ class Desk:
                 say(f"  {one_line(error)}", fg="red")
         return None
 
-    async def _edited(self, question: Question) -> dict[str, Any] | None:
+    async def _edited(self, question: Question) -> Json | None:
         """Approval with other arguments; None where the user thinks better of it."""
         text = json.dumps(question.original.get("args") or {}, ensure_ascii=False)
         while text := (await self._read("  arguments> ", default=text)).strip():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from newel.cli.agent_source import load_source
@@ -11,7 +9,7 @@ from newel.cli.plugins import CHAINS
 from newel.cli.startup import composition_of
 from newel.cli.terminal import show_json, show_table, to_terminal
 from newel_compose import Placed, extend
-from newel_kernel import BaseAgent, RequestProcessor, ResponseProcessor
+from newel_kernel import BaseAgent, Json, RequestProcessor, ResponseProcessor
 
 _SHOWN = {True: "yes", False: "no", None: "always"}
 
@@ -40,7 +38,7 @@ def chain(ctx: click.Context, agent: str, distribution: str | None) -> None:
         ])  # fmt: skip
 
 
-def _row(one: Placed, agent: BaseAgent) -> dict[str, Any]:
+def _row(one: Placed, agent: BaseAgent) -> Json:
     """One processor; `applies` is None where it does not ask about the agent."""
     # Only request and response processors ask about the agent.
     asks = isinstance(one.stage, (RequestProcessor, ResponseProcessor))

@@ -21,7 +21,7 @@ from newel.models.kinds import model_of
 from newel.runners import Runner
 from newel.sessions.kinds import SessionBackend
 from newel_compose import Composition, Distribution, extend, load_yaml
-from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, check_tree, seam
+from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Json, check_tree, seam
 
 FOLDER = Path(".newel")
 _USER = "user"
@@ -183,7 +183,7 @@ def _sets_sessions(distribution: Distribution) -> bool:
     return any("session" in (data.get("services") or {}) for data in _own_files(distribution))
 
 
-def _own_files(distribution: Distribution) -> Iterator[dict[str, Any]]:
+def _own_files(distribution: Distribution) -> Iterator[Json]:
     """The data of the distribution's file and of the files that it extends, up to newel's own."""
     path = Path(distribution.source)
     while path.is_file() and path.resolve().parent != _BUILT_IN.resolve():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Any, Protocol
+from typing import Protocol
 from urllib.parse import parse_qs, urlsplit
 
 from newel.auth.auth_handler import asks_for_consent
@@ -12,6 +12,7 @@ from newel.auth.settings import settings_of
 from newel.cli.conversation import Conversation
 from newel.cli.terminal import say
 from newel.questions.question import Question
+from newel_kernel import Json
 from newel_types import (
     APIKey,
     AuthConfig,
@@ -44,7 +45,7 @@ def told(question: Question) -> list[str]:
     return [f"the credential {config.credential_key!r} is asked for: {_kind(config)}", *consent]
 
 
-async def ask(question: Question, read: Read) -> dict[str, Any] | None:
+async def ask(question: Question, read: Read) -> Json | None:
     """The response with the credential that the user types, or None."""
     config = _config(question)
     scheme = config.auth_scheme
@@ -59,7 +60,7 @@ async def ask(question: Question, read: Read) -> dict[str, Any] | None:
     return {"result": secret} if secret else None
 
 
-async def _basic(scheme: HTTPBase, read: Read) -> dict[str, Any] | None:
+async def _basic(scheme: HTTPBase, read: Read) -> Json | None:
     if not (user := (await read("  user> ")).strip()):
         return None
     if not (password := await read("  password> ", hidden=True)):
@@ -68,7 +69,7 @@ async def _basic(scheme: HTTPBase, read: Read) -> dict[str, Any] | None:
     return _response(AuthCredential(auth_type=AuthCredentialTypes.HTTP, http=http))
 
 
-async def _redirected(config: AuthConfig, read: Read) -> dict[str, Any] | None:
+async def _redirected(config: AuthConfig, read: Read) -> Json | None:
     """Where the service sent the user back to; checked here, for a request has one answer."""
     state = _asked(config).state
     while url := (await read("  the URL you were sent back to> ", hidden=True)).strip():
@@ -86,7 +87,7 @@ async def _redirected(config: AuthConfig, read: Read) -> dict[str, Any] | None:
     return None
 
 
-def _response(credential: AuthCredential) -> dict[str, Any]:
+def _response(credential: AuthCredential) -> Json:
     return credential.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 

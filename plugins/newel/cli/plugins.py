@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import entry_points
-from typing import Any
 
 import click
 
 from newel.cli.startup import composition_of
 from newel.cli.terminal import one_line, say, show_json, show_table, to_terminal
 from newel_compose import PLUGIN_GROUP, Composition, PluginRecord, load
-from newel_kernel import ConfigurationError, NewelError, did_you_mean
+from newel_kernel import ConfigurationError, Json, NewelError, did_you_mean
 
 CHAINS = ("request_chain", "response_chain", "tool_chain", "result_chain")
 
@@ -85,7 +84,7 @@ def _provided(composition: Composition, name: str) -> list[dict[str, str]]:
     ]
 
 
-def _places(composition: Composition, name: str) -> list[dict[str, Any]]:
+def _places(composition: Composition, name: str) -> list[Json]:
     """Where the plugin's processors stand, counted from 1, each with its neighbours and what placed it."""
     places = []
     for chain in CHAINS:

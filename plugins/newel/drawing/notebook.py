@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any
 
 from newel.drawing.description import picture_of
 from newel.drawing.mermaid import mermaid
 from newel.drawing.outline import outline
 from newel.drawing.svg import can_lay_out, svg
-from newel_kernel import BaseAgent
+from newel_kernel import BaseAgent, Json
 
 
 def shown(
     agent: BaseAgent, *, include: Collection[str] | None = None, exclude: Collection[str] | None = None
-) -> dict[str, Any]:
+) -> Json:
     """The agent by MIME type: as text, and as SVG, or as Mermaid (which JupyterLab draws) where SVG cannot be had."""
     picture = picture_of(agent)
     forms: dict[str, Callable[[], str]] = {"text/plain": lambda: outline(picture)}

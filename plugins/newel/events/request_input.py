@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import to_jsonable_python
 
 from newel.questions.names import INPUT_CALL
-from newel_kernel import Event, seam
+from newel_kernel import Event, Json, seam
 from newel_types import Content, FunctionCall, Part
 
 #: The name of the call that asks; an answer is its function response.
@@ -44,10 +44,10 @@ class RequestInput(BaseModel):
         )
 
 
-def _json_schema(schema: Any) -> dict[str, Any] | None:
+def _json_schema(schema: Any) -> Json | None:
     if schema is None or isinstance(schema, dict):
         return schema
     if isinstance(schema, type) or not hasattr(schema, "model_dump"):
         return TypeAdapter(schema).json_schema()
-    dumped: dict[str, Any] = schema.model_dump(mode="json", exclude_none=True)  # a types.Schema
+    dumped: Json = schema.model_dump(mode="json", exclude_none=True)  # a types.Schema
     return dumped

@@ -25,7 +25,7 @@ from newel.memory.kinds import MemoryBackend
 from newel.models.kinds import model_of
 from newel.sessions.kinds import SessionBackend
 from newel_compose import Backend, Composition, compose_once
-from newel_kernel import BaseAgent, NewelError
+from newel_kernel import BaseAgent, Json, NewelError
 
 #: A file with one of these keys is an app's; they mean the same.
 ROOTS = ("root_agent", "agent")
@@ -110,7 +110,7 @@ def _read_summarizer(place: Place) -> Factory:
 
 
 def _own_summarizer(place: Place, config: CodeConfig) -> Factory:
-    args: dict[str, Any] = config.keywords
+    args: Json = config.keywords
     if config.positional or args.keys() - {"llm", "prompt_template"} or not isinstance(args.get("llm"), str):
         raise place.error("LlmEventSummarizer has the args `llm`, a model's address, and `prompt_template`")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from newel import workflow
 from newel.agents.kinds import AgentType
@@ -12,6 +11,7 @@ from newel.files.compilation import SUFFIXES, Factory, Place, kind_of
 from newel.files.document import unknown_key
 from newel.files.names import call, describe, plan_file, read_code
 from newel.files.tools import read_tool
+from newel_kernel import Json
 
 START = "START"
 DEFAULT = ("DEFAULT", "DEFAULT_ROUTE", "__DEFAULT__")
@@ -30,7 +30,7 @@ class Node:
     name: str | None
     place: Place
     subject: Factory
-    options: dict[str, Any] = field(default_factory=dict)
+    options: Json = field(default_factory=dict)
     #: A join waits for everything before it.
     joins: bool = False
     used: bool = False
@@ -97,7 +97,7 @@ def _fields_of(place: Place, value: Mapping[str, object]) -> Container[str]:
     return getattr(owned.item.load(), "model_fields", ()) if owned is not None else ()
 
 
-def _join(place: Place, name: str | None, rest: Mapping[str, object], options: dict[str, Any]) -> Node:
+def _join(place: Place, name: str | None, rest: Mapping[str, object], options: Json) -> Node:
     own = rest.get("name", name)
     allowed = {"name", "agent_class", "description"}
     _check_keys(place, rest, allowed, "a JoinNode", {"name", "description", *OPTIONS})
@@ -107,7 +107,7 @@ def _join(place: Place, name: str | None, rest: Mapping[str, object], options: d
     return Node(own, place, lambda: None, {**options, **description}, joins=True)
 
 
-def _of_subject(place: Place, name: object, subject: str, value: object, options: dict[str, Any]) -> Node:
+def _of_subject(place: Place, name: object, subject: str, value: object, options: Json) -> Node:
     if name is not None and not isinstance(name, str):
         raise place.error(f"name: a text is wanted, not {kind_of(name)}; put it in quotes", "name")
     below = place.child(subject, value)

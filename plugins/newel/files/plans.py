@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -15,7 +14,7 @@ from newel.files.document import problems, unknown_key
 from newel.files.fields import FieldKind, kind_by_annotation
 from newel.files.names import reason
 from newel.files.syntax import Steps
-from newel_kernel import NewelError
+from newel_kernel import Json, NewelError
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +123,7 @@ class ModelPlan:
     def __call__(self) -> BaseModel:
         """Make the model."""
         document = self.place.file.document
-        values: dict[str, Any] = {name: make() for name, make in self._makes.items()}
+        values: Json = {name: make() for name, make in self._makes.items()}
         own = getattr(self._kind, "_parse_config", None)
         try:
             if self.config is not None and own is not None:
@@ -148,6 +147,6 @@ def _takes_fields(kind: type[BaseModel]) -> bool:
 @cache
 def _rehearsal(kind: type[BaseModel]) -> type[BaseModel]:
     """`kind` for validating data only: what it does once it has been made does not happen."""
-    members: dict[str, Any] = {"model_post_init": lambda self, context, /: None, "__module__": kind.__module__}
+    members: Json = {"model_post_init": lambda self, context, /: None, "__module__": kind.__module__}
     members["__init__"] = BaseModel.__init__
     return type(kind.__name__, (kind,), members)

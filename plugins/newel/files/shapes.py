@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
+from newel_kernel import Json
 from newel_types import GenerateContentConfig
 
 #: A part of a JSON schema.
-Shape = dict[str, Any]
+Shape = Json
 
 #: A name of the app's code.
 DOTTED = r"^\.?[^\W\d_]\w*(\.[^\W\d_]\w*)+$"

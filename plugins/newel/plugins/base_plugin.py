@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from newel_kernel import Json
 
 if TYPE_CHECKING:
     from newel_kernel import BaseAgent, BaseTool, Context, Event, InvocationContext, LlmRequest, LlmResponse
@@ -80,22 +82,22 @@ class BasePlugin:
 
     @default
     async def before_tool_callback(
-        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context
-    ) -> dict[str, Any] | None:
+        self, *, tool: BaseTool, tool_args: Json, tool_context: Context
+    ) -> Json | None:
         """Before a tool runs."""
         return None
 
     @default
     async def after_tool_callback(
-        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, result: dict[str, Any]
-    ) -> dict[str, Any] | None:
+        self, *, tool: BaseTool, tool_args: Json, tool_context: Context, result: Json
+    ) -> Json | None:
         """After a tool ran."""
         return None
 
     @default
     async def on_tool_error_callback(
-        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, error: Exception
-    ) -> dict[str, Any] | None:
+        self, *, tool: BaseTool, tool_args: Json, tool_context: Context, error: Exception
+    ) -> Json | None:
         """A tool raised."""
         return None
 

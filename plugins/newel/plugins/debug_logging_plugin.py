@@ -13,7 +13,7 @@ import yaml
 from pydantic import BaseModel
 
 from newel.plugins.base_plugin import BasePlugin
-from newel_kernel import BaseAgent, BaseTool, Context, Event, InvocationContext, LlmRequest, LlmResponse, seam
+from newel_kernel import BaseAgent, BaseTool, Context, Event, InvocationContext, Json, LlmRequest, LlmResponse, seam
 from newel_types import Content, Record
 
 
@@ -35,7 +35,7 @@ class DebugLoggingPlugin(BasePlugin):
         self._path = Path(output_path)
         self._with_state = include_session_state
         self._with_instruction = include_system_instruction
-        self._entries: dict[str, list[dict[str, Any]]] = {}
+        self._entries: dict[str, list[Json]] = {}
 
     async def on_user_message_callback(self, *, invocation_context: InvocationContext, user_message: Content) -> None:
         """Note the message."""
@@ -88,18 +88,18 @@ class DebugLoggingPlugin(BasePlugin):
         """Note the error."""
         self._note(callback_context.invocation_id, "llm_error", agent_name=callback_context.agent_name, **_error(error))
 
-    async def before_tool_callback(self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context) -> None:
+    async def before_tool_callback(self, *, tool: BaseTool, tool_args: Json, tool_context: Context) -> None:
         """Note the call."""
         self._note_tool("tool_call", tool, tool_context, args=tool_args)
 
     async def after_tool_callback(
-        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, result: Any
+        self, *, tool: BaseTool, tool_args: Json, tool_context: Context, result: Any
     ) -> None:
         """Note the result."""
         self._note_tool("tool_response", tool, tool_context, result=result)
 
     async def on_tool_error_callback(
-        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, error: Exception
+        self, *, tool: BaseTool, tool_args: Json, tool_context: Context, error: Exception
     ) -> None:
         """Note the error."""
         self._note_tool("tool_error", tool, tool_context, args=tool_args, **_error(error))

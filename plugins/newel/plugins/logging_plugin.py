@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from newel.plugins.base_plugin import BasePlugin
-from newel_kernel import BaseAgent, BaseTool, Context, Event, InvocationContext, LlmRequest, LlmResponse
+from newel_kernel import BaseAgent, BaseTool, Context, Event, InvocationContext, Json, LlmRequest, LlmResponse
 from newel_types import Content
 
 _MOST = 200
@@ -74,19 +74,19 @@ class LoggingPlugin(BasePlugin):
         """Print the error."""
         self._log(f"the model of {callback_context.agent_name} failed: {_error(error)}")
 
-    async def before_tool_callback(self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context) -> None:
+    async def before_tool_callback(self, *, tool: BaseTool, tool_args: Json, tool_context: Context) -> None:
         """Print the call."""
         call = f"{tool.name}({_short(tool_args)})"
         self._log(f"{tool_context.agent_name} calls {call}, id {tool_context.function_call_id}")
 
     async def after_tool_callback(
-        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, result: Any
+        self, *, tool: BaseTool, tool_args: Json, tool_context: Context, result: Any
     ) -> None:
         """Print the result."""
         self._log(f"{tool.name} returned {_short(result)}")
 
     async def on_tool_error_callback(
-        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, error: Exception
+        self, *, tool: BaseTool, tool_args: Json, tool_context: Context, error: Exception
     ) -> None:
         """Print the error."""
         self._log(f"{tool.name} failed: {_error(error)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from newel.plugins.base_plugin import BasePlugin
-from newel_kernel import BaseTool, Context, InvocationContext, Key, LlmRequest, LlmResponse
+from newel_kernel import BaseTool, Context, InvocationContext, Json, Key, LlmRequest, LlmResponse
 from newel_types import Part
 
 #: Agent and branch -> the parts that wait for the next request.
@@ -22,8 +22,8 @@ class MultimodalToolResultsPlugin(BasePlugin):
         super().__init__(name)
 
     async def after_tool_callback(
-        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, result: Any
-    ) -> dict[str, Any] | None:
+        self, *, tool: BaseTool, tool_args: Json, tool_context: Context, result: Any
+    ) -> Json | None:
         """Set the parts of a result aside; the result says how many they are."""
         parts = result if isinstance(result, list) else [result]
         if not parts or not all(isinstance(part, Part) for part in parts):

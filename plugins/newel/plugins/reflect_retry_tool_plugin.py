@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from newel.plugins.base_plugin import BasePlugin
-from newel_kernel import BaseTool, ConfigurationError, Context, InvocationContext
+from newel_kernel import BaseTool, ConfigurationError, Context, InvocationContext, Json
 
 REFLECT_AND_RETRY_RESPONSE_TYPE = "ERROR_HANDLED_BY_REFLECT_AND_RETRY_PLUGIN"
 GLOBAL_SCOPE_KEY = "__global_reflect_and_retry_scope__"
@@ -66,8 +66,8 @@ class ReflectAndRetryToolPlugin(BasePlugin):
         self._failures: dict[str, dict[str, int]] = {}
 
     async def after_tool_callback(
-        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, result: Any
-    ) -> dict[str, Any] | None:
+        self, *, tool: BaseTool, tool_args: Json, tool_context: Context, result: Any
+    ) -> Json | None:
         """Forget the tool's failures, unless its result tells of one."""
         if isinstance(result, dict) and result.get("response_type") == REFLECT_AND_RETRY_RESPONSE_TYPE:
             return None
@@ -80,14 +80,14 @@ class ReflectAndRetryToolPlugin(BasePlugin):
         return None
 
     async def extract_error_from_result(
-        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, result: Any
+        self, *, tool: BaseTool, tool_args: Json, tool_context: Context, result: Any
     ) -> Any:
         """The error that a result holds, or None; to be overridden."""
         return None
 
     async def on_tool_error_callback(
-        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, error: Exception
-    ) -> dict[str, Any] | None:
+        self, *, tool: BaseTool, tool_args: Json, tool_context: Context, error: Exception
+    ) -> Json | None:
         """Answer a tool's exception."""
         return self._answer(tool, tool_args, tool_context, error)
 
@@ -99,7 +99,7 @@ class ReflectAndRetryToolPlugin(BasePlugin):
         """Over what failures are counted together; may be overridden."""
         return GLOBAL_SCOPE_KEY if self.scope is TrackingScope.GLOBAL else tool_context.invocation_id
 
-    def _answer(self, tool: BaseTool, args: dict[str, Any], context: Context, error: Any) -> dict[str, Any]:
+    def _answer(self, tool: BaseTool, args: Json, context: Context, error: Any) -> Json:
         failures = self._failures.setdefault(self._get_scope_key(context), {})
         failures[tool.name] = count = failures.get(tool.name, 0) + 1
         exceeded = count > self.max_retries

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from newel.sessions.event_log import EventLog
 from newel.sessions.views import apply_commit, check_append, check_keys, fenced
 from newel_kernel import (
@@ -12,6 +10,7 @@ from newel_kernel import (
     Event,
     FencedError,
     GetSessionConfig,
+    Json,
     ListSessionsResponse,
     Session,
     SessionNotFoundError,
@@ -24,7 +23,7 @@ from newel_kernel import (
 )
 from newel_types import deep_copy
 
-Scope = dict[str, Any]
+Scope = Json
 
 
 class InMemorySessionService(BaseSessionService):
@@ -37,7 +36,7 @@ class InMemorySessionService(BaseSessionService):
         self.user_state: dict[str, dict[str, Scope]] = {}
 
     async def create_session(
-        self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None
+        self, *, app_name: str, user_id: str, state: Json | None = None, session_id: str | None = None
     ) -> Session:
         """A new session."""
         key = session_id.strip() if session_id and session_id.strip() else seam.new_session_id()

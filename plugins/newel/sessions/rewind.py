@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from newel.artifacts.base_artifact_service import BaseArtifactService
-from newel_kernel import ConfigurationError, Event, EventActions, Log, Session, new_invocation_id
+from newel_kernel import ConfigurationError, Event, EventActions, Json, Log, Session, new_invocation_id
 from newel_types import Blob, Part, deep_copy
 
-State: TypeAlias = dict[str, Any]
+State: TypeAlias = Json
 
 _SHARED = ("app:", "user:", "temp:")
 
@@ -60,7 +60,7 @@ async def _restore(
     for name in since:
         if name.startswith("user:") or then.get(name) == since[name]:
             continue
-        where: dict[str, Any] = {
+        where: Json = {
             "app_name": session.app_name, "user_id": session.user_id, "session_id": session.id, "filename": name,
         }  # fmt: skip
         part = await artifacts.load_artifact(**where, version=then[name]) if name in then else None

@@ -6,9 +6,9 @@ from typing import Any
 
 from newel.questions.names import CREDENTIAL_CALL
 from newel.telemetry.content import WITHHELD, as_json, as_messages, parts_of, without_secrets
-from newel_kernel import Operation, Signal
+from newel_kernel import Json, Operation, Signal
 
-Attributes = dict[str, Any]
+Attributes = Json
 
 #: What a model is asked with: the field of the configuration, and its attribute.
 _REQUESTED = {

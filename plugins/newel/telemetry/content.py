@@ -9,6 +9,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from newel.questions.names import CREDENTIAL_CALL
+from newel_kernel import Json
 
 _SECRET = re.compile(
     r"(^|_)(api_?key|access_?key|private_?key|token|secret|pass|password|passwd|pwd|authorization|bearer|credentials?"
@@ -43,7 +44,7 @@ def _is_secret(key: str) -> bool:
     return _SECRET.search(words) is not None
 
 
-def as_messages(contents: Sequence[Any], most: int) -> list[dict[str, Any]]:
+def as_messages(contents: Sequence[Any], most: int) -> list[Json]:
     """Contents as messages: a role and parts."""
     return [{"role": _role(content), "parts": parts_of(content, most)} for content in contents]
 
@@ -54,14 +55,14 @@ def _role(content: Any) -> str:
     return str(_ROLES.get(content.role, content.role))
 
 
-def parts_of(content: Any, most: int) -> list[dict[str, Any]]:
+def parts_of(content: Any, most: int) -> list[Json]:
     """The parts of a content, or of an instruction, which may be a text."""
     if isinstance(content, str):
         return [{"type": "text", "content": without_secrets(content, most)}]
     return [_part(part, most) for part in getattr(content, "parts", None) or ()]
 
 
-def _part(part: Any, most: int) -> dict[str, Any]:
+def _part(part: Any, most: int) -> Json:
     if (call := part.function_call) is not None:
         args = WITHHELD if call.name == CREDENTIAL_CALL else without_secrets(call.args or {}, most)
         return {"type": "tool_call", "id": call.id, "name": call.name, "arguments": args}

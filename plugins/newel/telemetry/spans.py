@@ -11,7 +11,7 @@ from typing import Any
 from weakref import WeakSet
 
 from newel.telemetry import attributes
-from newel_kernel import Operation, current_operation
+from newel_kernel import Json, Operation, current_operation
 
 #: The GenAI conventions whose names the attributes have.
 SCHEMA = "https://opentelemetry.io/schemas/1.37.0"
@@ -83,7 +83,7 @@ class Spans:
     def fail(self, span: Any, kind: str, error: BaseException | None) -> None:
         """Mark the span; `error` tells what the exception says, which may quote a user or a tool."""
         span.set_attribute("error.type", kind)
-        said: dict[str, Any] = {"exception.type": kind}
+        said: Json = {"exception.type": kind}
         if error is not None:
             said |= {
                 "exception.message": str(error),

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from newel.testing.gemini_rules import refusal
-from newel_kernel import seam
+from newel_kernel import Json, seam
 
 PATH = re.compile(
     r"/v1(?:alpha|beta|beta1)?/(?P<owner>(?:projects/[^/]+/locations/[^/]+/)?)cachedContents(?P<id>/\w+)?"
@@ -28,12 +28,12 @@ class Cache:
 
     name: str
     model: str
-    body: dict[str, Any]
+    body: Json
     tokens: int
     #: Seconds since the epoch.
     expires: float
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> Json:
         """The resource as the service shows it: without its contents."""
         return {
             "name": self.name,

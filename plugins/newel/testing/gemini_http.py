@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 
+from newel_kernel import Json
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """What one request gets: an error, a raw body, or chunks and how they end."""
 
-    chunks: tuple[dict[str, Any], ...] = ()
+    chunks: tuple[Json, ...] = ()
     #: Seconds before each chunk but the first.
     pause: float = 0.0
     #: After the chunks: the answer's end, a dropped connection, or silence until the client leaves.

@@ -11,6 +11,8 @@ from typing import Any
 
 from pydantic.alias_generators import to_camel
 
+from newel_kernel import Json
+
 #: Message -> field -> what it holds: a message, a list of messages (``[...]``), a map to messages (``{...}``),
 #: ``bytes``, or "" for a plain value.
 _FIELDS: dict[str, dict[str, str]] = {
@@ -111,10 +113,10 @@ def _bad_value(value: Any, kind: str, path: str) -> Iterator[str]:
             yield f"Invalid value at '{path}' (TYPE_BYTES), Base64 decoding failed for {value!r}"
 
 
-def _camel(body: dict[str, Any]) -> dict[str, Any]:
+def _camel(body: Json) -> Json:
     """`body` with camelCase names as far as the rules look at it; the service takes snake_case as well."""
 
-    def renamed(value: Any) -> dict[str, Any]:
+    def renamed(value: Any) -> Json:
         return {to_camel(name): inner for name, inner in value.items()}
 
     new = renamed(body)
@@ -124,7 +126,7 @@ def _camel(body: dict[str, Any]) -> dict[str, Any]:
     return new
 
 
-def _misfits(body: dict[str, Any], vertex: bool) -> Iterator[str]:
+def _misfits(body: Json, vertex: bool) -> Iterator[str]:
     contents = body["contents"]
     if not contents:
         yield "* GenerateContentRequest.contents: contents is not specified"
@@ -134,7 +136,7 @@ def _misfits(body: dict[str, Any], vertex: bool) -> Iterator[str]:
     yield from _bad_tools(body, vertex)
 
 
-def _bad_content(content: dict[str, Any], index: int) -> Iterator[str]:
+def _bad_content(content: Json, index: int) -> Iterator[str]:
     if content.get("role", "user") not in ("user", "model", "function"):
         yield "Please use a valid role: user, model."
     if not content["parts"]:
@@ -147,7 +149,7 @@ def _bad_content(content: dict[str, Any], index: int) -> Iterator[str]:
             )
 
 
-def _bad_turns(contents: list[dict[str, Any]]) -> Iterator[str]:
+def _bad_turns(contents: list[Json]) -> Iterator[str]:
     for index, content in enumerate(contents):
         calls = _named(content, "functionCall")
         before = contents[index - 1] if index else None
@@ -171,13 +173,13 @@ def _bad_turns(contents: list[dict[str, Any]]) -> Iterator[str]:
         yield "Please ensure that multiturn requests end with a user role or a function response."
 
 
-def _named(content: dict[str, Any], kind: str) -> list[str]:
+def _named(content: Json, kind: str) -> list[str]:
     """Name and id of each call or response."""
     found = (part[kind] for part in content["parts"] if kind in part)
     return [f"{one.get('name')} {one.get('id') or ''}".strip() for one in found]
 
 
-def _bad_tools(body: dict[str, Any], vertex: bool) -> Iterator[str]:
+def _bad_tools(body: Json, vertex: bool) -> Iterator[str]:
     names = [d.get("name") for tool in body.get("tools") or () for d in tool.get("functionDeclarations") or ()]
     for name, count in Counter(names).items():
         if count > 1:

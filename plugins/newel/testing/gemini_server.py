@@ -29,6 +29,7 @@ from newel.testing.gemini_caches import Caches, tokens_of
 from newel.testing.gemini_http import Listener, Step
 from newel.testing.gemini_interactions import Interactions
 from newel.testing.gemini_rules import refusal
+from newel_kernel import Json
 
 #: A part: text, or a part's JSON.
 PartLike = str | Mapping[str, Any]
@@ -218,14 +219,14 @@ class GeminiServer:
             return _refused(500, "the test's script has no answer for this request"), number
 
 
-def text(value: str, *, thought: bool = False, signature: bytes | None = None) -> dict[str, Any]:
+def text(value: str, *, thought: bool = False, signature: bytes | None = None) -> Json:
     """A part of text."""
     return {"text": value, **({"thought": True} if thought else {}), **_signed(signature)}
 
 
 def call(
     name: str, args: Mapping[str, Any] | None = None, *, id: str | None = None, signature: bytes | None = None
-) -> dict[str, Any]:
+) -> Json:
     """A part that calls a function. The Gemini API gives calls no id; Vertex AI may."""
     made = {"name": name, "args": dict(args or {}), **({"id": id} if id else {})}
     return {"functionCall": made, **_signed(signature)}
@@ -235,7 +236,7 @@ def _signed(signature: bytes | None) -> dict[str, str]:
     return {"thoughtSignature": base64.b64encode(signature).decode()} if signature is not None else {}
 
 
-def _chunk(chunk: ChunkLike) -> dict[str, Any]:
+def _chunk(chunk: ChunkLike) -> Json:
     if isinstance(chunk, Mapping) and any(name in chunk for name in _WHOLE):
         return json.loads(json.dumps(chunk))  # type: ignore[no-any-return]
     parts = chunk if isinstance(chunk, list) else [chunk]
@@ -244,11 +245,11 @@ def _chunk(chunk: ChunkLike) -> dict[str, Any]:
     return {"candidates": [{"content": content, "index": 0}]}
 
 
-def _merged(chunks: list[dict[str, Any]]) -> dict[str, Any]:
+def _merged(chunks: list[Json]) -> Json:
     """The one answer that `chunks` make up; neighbouring texts of one kind become one part."""
-    whole: dict[str, Any] = {}
-    parts: list[dict[str, Any]] = []
-    candidate: dict[str, Any] = {}
+    whole: Json = {}
+    parts: list[Json] = []
+    candidate: Json = {}
     for chunk in chunks:
         whole |= chunk
         for one in chunk.get("candidates", ())[:1]:
@@ -268,12 +269,12 @@ def _is_text(part: Mapping[str, Any]) -> bool:
     return "text" in part and "thoughtSignature" not in part
 
 
-def _usage(chunks: list[dict[str, Any]]) -> dict[str, int]:
+def _usage(chunks: list[Json]) -> dict[str, int]:
     answer = tokens_of(chunks)
     return {"promptTokenCount": 10, "candidatesTokenCount": answer, "totalTokenCount": 10 + answer}
 
 
-def _of_the_cache(chunk: dict[str, Any], tokens: int) -> dict[str, Any]:
+def _of_the_cache(chunk: Json, tokens: int) -> Json:
     """`chunk`, whose count of tokens tells how many came from a cache."""
     usage = chunk.get("usageMetadata")
     return chunk if usage is None else {**chunk, "usageMetadata": {"cachedContentTokenCount": tokens, **usage}}

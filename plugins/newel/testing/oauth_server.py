@@ -16,6 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
+from newel_kernel import Json
+
 
 @dataclass
 class OAuthServer:
@@ -117,7 +119,7 @@ class OAuthServer:
         return client == self.client_id and secret == self.client_secret
 
     def _tokens(self, asked: dict[str, str]) -> bytes:
-        made: dict[str, Any] = {
+        made: Json = {
             "access_token": self._new("access"),
             "token_type": "Bearer",
             "expires_in": self.lasts,

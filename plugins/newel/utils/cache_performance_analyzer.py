@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from newel_kernel import BaseSessionService, Event, SessionNotFoundError
+from newel_kernel import BaseSessionService, Event, Json, SessionNotFoundError
 from newel_types import CacheMetadata
 
 
@@ -16,7 +14,7 @@ class CachePerformanceAnalyzer:
 
     async def analyze_agent_cache_performance(
         self, session_id: str, user_id: str, app_name: str, agent_name: str
-    ) -> dict[str, Any]:
+    ) -> Json:
         """Counts and ratios of an agent's requests; ``{"status": "no_cache_data"}`` where none used a cache."""
         events = await self._events(session_id, user_id, app_name)
         history = _history(events, agent_name)

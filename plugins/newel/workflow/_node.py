@@ -11,7 +11,7 @@ from newel.workflow._parallel_worker import ParallelWorker
 from newel.workflow._retry_config import RetryConfig
 from newel.workflow.context import NodeContext, Run
 from newel.workflow.factory import build_node
-from newel_kernel import Event
+from newel_kernel import Event, Json
 
 __all__ = ["START", "Node", "node"]
 
@@ -57,7 +57,7 @@ def node(
     With `parallel_worker` it is run on each item of a list, `max_concurrency` at once. `retry_config` and `timeout`
     are then the worker's, that is of all items together.
     """
-    fields: dict[str, Any] = {"name": name, "rerun_on_resume": rerun_on_resume, "auth_config": auth_config}
+    fields: Json = {"name": name, "rerun_on_resume": rerun_on_resume, "auth_config": auth_config}
     if node_like is None:
         return lambda function: node(
             function, retry_config=retry_config, timeout=timeout, parallel_worker=parallel_worker,

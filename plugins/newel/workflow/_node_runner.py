@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
 
 from newel.workflow._errors import DynamicNodeFailError
 from newel.workflow.context import NodeContext
 from newel.workflow.node_run import NodeRun
+from newel_kernel import Json
 
 
 class NodeRunner:
@@ -41,7 +41,7 @@ class NodeRunner:
         """The run's id."""
         return self._child.place.run_id
 
-    async def run(self, node_input: object = None, *, resume_inputs: dict[str, Any] | None = None) -> NodeContext:
+    async def run(self, node_input: object = None, *, resume_inputs: Json | None = None) -> NodeContext:
         """The context of the run, once that is over: `output`, `route`, `interrupt_ids`, or `error`."""
         child = self._child
         child.input = node_input

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from newel.workflow._node_status import NodeStatus
+from newel_kernel import Json
 
 
 class NodeState(BaseModel):
@@ -20,13 +21,13 @@ class NodeState(BaseModel):
     #: The ids of the questions that are open.
     interrupts: list[str] = Field(default_factory=list)
     #: The answers, by the id of their question.
-    resume_inputs: dict[str, Any] = Field(default_factory=dict)
+    resume_inputs: Json = Field(default_factory=dict)
     run_counter: int = 0
     run_id: str | None = None
     parent_run_id: str | None = None
 
     @model_serializer(mode="wrap")
-    def _sparse(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _sparse(self, handler: SerializerFunctionWrapHandler) -> Json:
         fields = type(self).model_fields
         return {
             name: value
@@ -36,6 +37,6 @@ class NodeState(BaseModel):
 
 
 #: What a checkpoint says of a node that completed at its first attempt.
-COMPLETED: dict[str, Any] = NodeState(status=NodeStatus.COMPLETED).model_dump(mode="json")
+COMPLETED: Json = NodeState(status=NodeStatus.COMPLETED).model_dump(mode="json")
 #: And of one that waits to be triggered again.
-WAITING: dict[str, Any] = NodeState(status=NodeStatus.WAITING).model_dump(mode="json")
+WAITING: Json = NodeState(status=NodeStatus.WAITING).model_dump(mode="json")

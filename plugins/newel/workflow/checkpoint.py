@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from newel.workflow.place import Place
-from newel_kernel import Event, EventActions, NodeInfo
+from newel_kernel import Event, EventActions, Json, NodeInfo
 
 
 class Checkpoint:
@@ -14,11 +12,11 @@ class Checkpoint:
     __slots__ = ("ended", "silent")
 
     def __init__(self) -> None:
-        self.ended: dict[str, dict[str, Any]] = {}
+        self.ended: dict[str, Json] = {}
         #: Whether one of them left no other trace.
         self.silent = False
 
-    def note(self, path: str, state: dict[str, Any], silent: bool) -> None:
+    def note(self, path: str, state: Json, silent: bool) -> None:
         """Note the end of a run; `silent`: nothing but the checkpoint tells of it."""
         self.ended[path] = state
         if silent:

@@ -8,7 +8,7 @@ from newel.workflow._base_node import START, START_NAME, BaseNode
 from newel.workflow._function_node import FunctionNode
 from newel.workflow._tool_node import ToolNode
 from newel.workflow.agent_node import AgentNode
-from newel_kernel import BaseAgent, BaseTool
+from newel_kernel import BaseAgent, BaseTool, Json
 
 
 def build_node(node_like: object, **changes: Any) -> BaseNode:
@@ -30,7 +30,7 @@ def build_node(node_like: object, **changes: Any) -> BaseNode:
     )
 
 
-def _changed(node: BaseNode, changes: dict[str, Any]) -> BaseNode:
+def _changed(node: BaseNode, changes: Json) -> BaseNode:
     if isinstance(node, FunctionNode):
         fields = {name: getattr(node, name) for name in node.model_fields_set}
         return FunctionNode(**{**fields, **changes})

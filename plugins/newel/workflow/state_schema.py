@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from newel_kernel import State, StateSchemaError
+from newel_kernel import Json, State, StateSchemaError
 
 Schema: TypeAlias = type[BaseModel]
 _SCOPES = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX)
@@ -49,7 +49,7 @@ class CheckedState(State):
 
     __slots__ = ("_schema",)
 
-    def __init__(self, value: dict[str, Any], delta: dict[str, Any], schema: Schema) -> None:
+    def __init__(self, value: Json, delta: Json, schema: Schema) -> None:
         super().__init__(value, delta)
         self._schema = schema
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from newel_kernel import Event, SessionError, freeze_event
+from newel_kernel import Event, Json, SessionError, freeze_event
 
 # The JSON reader gives up at 200 levels; below this one the depth is not what is wrong with a value.
 _DEEP = 150
@@ -90,7 +90,7 @@ def _dump(event: Event) -> bytes:
     return to_json(dumped, inf_nan_mode="constants", bytes_mode="base64")
 
 
-def _plain(event: Event, *, by_alias: bool = False) -> dict[str, Any]:
+def _plain(event: Event, *, by_alias: bool = False) -> Json:
     """The event as a dict without its ``temp:`` keys, whose values may be anything."""
     actions = event.touched_actions
     if actions is not None and any(key.startswith("temp:") for key in actions.state_delta):

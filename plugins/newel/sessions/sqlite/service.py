@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import weakref
-from typing import Any, Self
+from typing import Self
 
 from newel.sessions.event_log import EventLog, LiveLogs
 from newel.sessions.sqlite.database import SqliteDatabase
@@ -34,6 +34,7 @@ from newel_kernel import (
     BaseSessionService,
     Event,
     GetSessionConfig,
+    Json,
     ListSessionsResponse,
     Session,
     SessionNotFoundError,
@@ -60,7 +61,7 @@ class SqliteSessionService(BaseSessionService):
         self._finalizer = weakref.finalize(self, self._writer.close)
 
     async def create_session(
-        self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None
+        self, *, app_name: str, user_id: str, state: Json | None = None, session_id: str | None = None
     ) -> Session:
         """A new session, durable."""
         own_id = session_id.strip() if session_id else ""

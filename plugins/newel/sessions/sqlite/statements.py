@@ -6,7 +6,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from newel.sessions.event_log import EventLog
 from newel.sessions.sqlite.encoding import StoredEvent, decode_event, decode_value, encode_value
@@ -17,6 +17,7 @@ from newel_kernel import (
     Event,
     FencedError,
     GetSessionConfig,
+    Json,
     SessionError,
     SessionNotFoundError,
     StaleSessionError,
@@ -26,7 +27,7 @@ from newel_kernel import (
 )
 
 T = TypeVar("T")
-State: TypeAlias = dict[str, Any]
+State: TypeAlias = Json
 #: One scope's keys with their stored values.
 Scope: TypeAlias = dict[str, bytes]
 #: The changes of one scope: keys with their stored values, None for a key to remove.

@@ -13,7 +13,7 @@ from newel.agents.isolated import Outcome, run_isolated
 from newel.agents.llm.task._coordination import Desk
 from newel.agents.llm.task._finish_task_tool import finishing_response
 from newel.agents.llm.task._task_models import TaskRequest, _DefaultTaskInput
-from newel_kernel import BaseAgent, BaseTool, ConfigurationError, Context, Event, InvocationContext
+from newel_kernel import BaseAgent, BaseTool, ConfigurationError, Context, Event, InvocationContext, Json
 from newel_types import Content, FunctionCall, FunctionDeclaration, FunctionResponse, Part
 
 Events = AsyncGenerator[Event, None]
@@ -53,7 +53,7 @@ class Run:
         if target is not None and self._agent.find_agent(target) is None:
             self.gave_back = True
 
-    def response(self) -> dict[str, Any]:
+    def response(self) -> Json:
         """What the agent came to, as the result of a call."""
         if self.gave_back:
             return {"error": f"The agent {self._agent.name!r} gave this back without a result."}
@@ -93,7 +93,7 @@ class DelegationTool(BaseTool):
             name=self.name, description=self.description, parameters_json_schema=schema or _REQUEST
         )
 
-    def validated(self, args: dict[str, Any]) -> Any:
+    def validated(self, args: Json) -> Any:
         """The arguments as the input schema has them; pydantic's ValidationError or a ValueError says what is wrong."""
         if isinstance(self._schema, type) and issubclass(self._schema, BaseModel):
             return self._schema.model_validate(args).model_dump(mode="json")
@@ -103,7 +103,7 @@ class DelegationTool(BaseTool):
             raise ValueError(f"unknown: {', '.join(sorted(unknown))}; the only parameter is `request`")
         return args
 
-    def _problem(self, error: ValueError) -> dict[str, Any]:
+    def _problem(self, error: ValueError) -> Json:
         return {"error": f"Invoking `{self.name}()` failed: the arguments do not fit: {error}"}
 
     def _desk(self, ctx: InvocationContext) -> Desk:
@@ -153,7 +153,7 @@ class SingleTurnTool(DelegationTool):
     #: Where the agent waits for the outside, the result comes later.
     defers_response = True
 
-    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> Any:
+    async def run_async(self, *, args: Json, tool_context: Context) -> Any:
         """Have the agent answer."""
         try:
             given = self.validated(args)
@@ -213,7 +213,7 @@ class RequestTaskTool(DelegationTool):
         declaration.description = f"{self.description}\n\n{_ALONE}".strip()
         return declaration
 
-    def request(self, args: dict[str, Any]) -> TaskRequest:
+    def request(self, args: Json) -> TaskRequest:
         """The task; pydantic's ValidationError or a ValueError says what is wrong with the arguments."""
         if self._schema is not None or not args.keys() & _DefaultTaskInput.model_fields.keys():
             self.validated(args)
@@ -221,7 +221,7 @@ class RequestTaskTool(DelegationTool):
             _DefaultTaskInput.model_validate(args)
         return TaskRequest(agent_name=self.name, input=args)
 
-    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> Any:
+    async def run_async(self, *, args: Json, tool_context: Context) -> Any:
         """Start the task; None where its result comes as an event of its own, now or in a later turn."""
         try:
             request = self.request(args)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from pydantic import TypeAdapter, ValidationError
 
 from newel.agents.llm.task._task_models import _DefaultTaskOutput
-from newel_kernel import BaseTool, Context, Event, InvocationContext, LlmRequest, Log
+from newel_kernel import BaseTool, Context, Event, InvocationContext, Json, LlmRequest, Log
 from newel_types import FunctionDeclaration, FunctionResponse
 
 FINISH_TASK_TOOL_NAME = "finish_task"
@@ -69,7 +69,7 @@ class FinishTaskTool(BaseTool):
         llm_request.append_tools([self])
         llm_request.append_instructions([_INSTRUCTION])
 
-    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> Any:
+    async def run_async(self, *, args: Json, tool_context: Context) -> Any:
         """FINISH_TASK_SUCCESS_RESULT, or what is wrong with the arguments."""
         try:
             self.output(args)
@@ -82,7 +82,7 @@ class FinishTaskTool(BaseTool):
             }
         return FINISH_TASK_SUCCESS_RESULT
 
-    def output(self, args: dict[str, Any]) -> Any:
+    def output(self, args: Json) -> Any:
         """The value that the arguments stand for, as plain data; a wrong one raises pydantic's ValidationError."""
         value = args.get(self._wrapper_key) if self._wrapper_key else args
         if self._adapter is None:

@@ -7,6 +7,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
+from newel_kernel import Json
+
 
 class _Wire(BaseModel):
     model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True)
@@ -16,7 +18,7 @@ class TaskRequest(_Wire):
     """A task for the agent `agent_name`; `input` fits its input schema."""
 
     agent_name: str
-    input: dict[str, Any]
+    input: Json
 
 
 class TaskResult(_Wire):
