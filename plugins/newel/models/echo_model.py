@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from newel.models.json_schemas import json_schema
 from newel.models.offline.declarations import instruction_text
 from newel.models.offline.responses import check_address, text_responses
-from newel.models.offline.schemas import json_schema
 from newel_kernel import BaseLlm, LlmRequest, LlmResponse
 from newel_types import Record
 

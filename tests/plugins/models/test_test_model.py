@@ -10,8 +10,9 @@ import pytest
 from pydantic import BaseModel, Field, TypeAdapter
 
 from newel.agents import LlmAgent
+from newel.models.json_schemas import json_schema
 from newel.models.offline.patterns import text_matching
-from newel.models.offline.schemas import json_schema, sample
+from newel.models.offline.schemas import sample
 from newel.models.test_model import create
 from newel_kernel import ModelError
 from newel_types import Schema, Type

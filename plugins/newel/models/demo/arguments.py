@@ -11,8 +11,9 @@ from newel.models.demo.choice import profile
 from newel.models.demo.clues import Clues, Number, key_of
 from newel.models.demo.strings import fill_string, is_free_text
 from newel.models.demo.words import stem, stems, words
+from newel.models.json_schemas import Schema
 from newel.models.offline.declarations import Declared
-from newel.models.offline.schemas import Schema, kind, options, sample, settled
+from newel.models.offline.schemas import kind, options, sample, settled
 
 #: "No clue gives a value", where None may be one.
 MISSING: Any = object()

@@ -12,6 +12,7 @@ from newel.models.demo.choice import Fit, choose_agent, choose_per_clause, ordin
 from newel.models.demo.clues import Clues
 from newel.models.demo.recall import asks_for_the_past
 from newel.models.demo.words import words
+from newel.models.json_schemas import Schema
 from newel.models.offline.conversation import Exchange, read_conversation
 from newel.models.offline.declarations import (
     EXIT_LOOP,
@@ -23,7 +24,6 @@ from newel.models.offline.declarations import (
     instruction_text,
 )
 from newel.models.offline.responses import Call, call_response, check_address, text_responses
-from newel.models.offline.schemas import Schema
 from newel_kernel import BaseLlm, LlmRequest, LlmResponse, ModelCapabilities
 from newel_types import FunctionCallingConfigMode
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from newel.models.offline.schemas import Schema, json_schema
+from newel.models.json_schemas import Schema, json_schema
 from newel_kernel import LlmRequest
 from newel_types import Content, FunctionCallingConfigMode
 

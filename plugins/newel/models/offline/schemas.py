@@ -1,4 +1,4 @@
-"""JSON schemas as plain dicts, from whatever a request holds, and the least value that fits one."""
+"""The least value that fits a JSON schema."""
 
 from __future__ import annotations
 
@@ -6,21 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
-
+from newel.models.json_schemas import SPELLING, Schema
 from newel.models.offline.patterns import text_matching
 
-Schema = dict[str, Any]
-
-#: The service's dialect spells these in snake_case when it comes as attributes.
-_SPELLING = {
-    "any_of": "anyOf", "one_of": "oneOf", "all_of": "allOf", "min_items": "minItems", "max_items": "maxItems",
-    "min_length": "minLength", "max_length": "maxLength", "additional_properties": "additionalProperties",
-    "defs": "$defs", "ref": "$ref", "definitions": "$defs",
-}  # fmt: skip
-_NAMED = frozenset(("properties", "$defs", "patternProperties"))
-_LISTS = frozenset(("anyOf", "oneOf", "allOf", "prefixItems"))
-_SINGLE = frozenset(("items", "additionalProperties", "not"))
 _FORMATS = {
     "date": "2024-01-01",
     "date-time": "2024-01-01T00:00:00Z",
@@ -39,44 +27,6 @@ _FORMATS = {
 }
 #: A schema that requires itself has no finite value; beyond this depth None stands in for one.
 _DEPTH = 12
-
-
-def json_schema(value: Any) -> Schema:
-    """`value` (None, a dict, a Schema, a pydantic class or any type) as JSON schema with lower-case types."""
-    if value is None or isinstance(value, bool):  # JSON schema's "anything"
-        return {}
-    if isinstance(value, Mapping):
-        return _normal(dict(value))
-    if isinstance(value, type) and issubclass(value, BaseModel):
-        return _normal(value.model_json_schema())
-    if isinstance(value, BaseModel):
-        return _normal(value.model_dump(by_alias=True, exclude_none=True))
-    return _normal(TypeAdapter(value).json_schema())
-
-
-def _normal(schema: Schema) -> Schema:
-    made: Schema = {}
-    for given, value in schema.items():
-        key = _SPELLING.get(given, given)
-        if key == "type":
-            made[key] = [_type(t) for t in value] if isinstance(value, list) else _type(value)
-        elif key in _NAMED and isinstance(value, Mapping):
-            made[key] = {name: _child(child) for name, child in value.items()}
-        elif key in _LISTS and isinstance(value, list):
-            made[key] = [_child(child) for child in value]
-        elif key in _SINGLE:
-            made[key] = _child(value)
-        else:
-            made[key] = value
-    return made
-
-
-def _child(value: Any) -> Any:
-    return _normal(dict(value)) if isinstance(value, Mapping) else value
-
-
-def _type(value: Any) -> str:
-    return str(getattr(value, "value", value)).lower()
 
 
 def settled(schema: Any, root: Schema, depth: int = 0) -> Schema:
@@ -102,7 +52,7 @@ def settled(schema: Any, root: Schema, depth: int = 0) -> Schema:
 def _pointed(ref: str, root: Schema) -> Schema:
     found: Any = root
     for step in ref.removeprefix("#").strip("/").split("/"):
-        key = _SPELLING.get(step, step).replace("~1", "/").replace("~0", "~")
+        key = SPELLING.get(step, step).replace("~1", "/").replace("~0", "~")
         found = found.get(key, {}) if isinstance(found, Mapping) else {}
     if isinstance(found, Mapping) and found:
         return dict(found)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from newel.models.google.interactions.steps import steps_of
 from newel.models.google.request_keys import PREVIOUS_INTERACTION
 from newel.models.google.sdk import Json
-from newel.models.offline.schemas import json_schema
+from newel.models.json_schemas import json_schema
 from newel_kernel import FeatureUnavailableError, LlmRequest
 from newel_types import Content, FunctionDeclaration, GenerateContentConfig, Part, SafetySetting, Tool
 
