@@ -524,6 +524,21 @@ class TestRegistries:
         with pytest.raises(ModelError, match="unknown model 'old polly-1'"):
             model_of(composed, "old polly-1")
 
+    def test_a_name_that_two_providers_claim_is_an_error_that_names_both_plugins(self) -> None:
+        plugins = [
+            providing(
+                f"{name}_plugin",
+                register_model_providers=[ModelProvider(name=name, create=ScriptedModel, patterns=("polly-.*",))],
+            )
+            for name in ("parrot", "ara")
+        ]
+        composed = compose("minimal", plugins=plugins)
+        with pytest.raises(ModelError) as caught:
+            model_of(composed, "polly-1")
+        assert "claimed by the plugin 'parrot_plugin'" in str(caught.value)
+        assert "and the plugin 'ara_plugin'" in str(caught.value)
+        assert "write 'parrot:polly-1' or 'ara:polly-1'" in str(caught.value)
+
     def test_a_default_comes_from_the_first_provider_that_has_one(self) -> None:
         def provider(name: str, address: str | None, fallback: bool = False) -> Any:
             made = ModelProvider(name=name, create=lambda a: a, default=lambda: address, fallback=fallback)  # type: ignore[arg-type,return-value]

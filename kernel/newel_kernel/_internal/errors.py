@@ -11,7 +11,7 @@ NewelError
 │   ├── PluginLoadError           it could not be imported
 │   ├── PluginHookError           its hook raised (the cause is chained)
 │   └── HookSignatureError        a hook or a callback has the wrong signature or result
-├── ModelError                    no model, an unknown address, a missing SDK or key
+├── ModelError                    no model, an unknown address, a missing SDK or key, a service that fails
 │   └── LlmCallsLimitExceededError  RunConfig.max_llm_calls was reached
 ├── FeatureUnavailableError       asked for something that no installed plugin provides
 │   └── ServiceMissingError       the same as above
@@ -84,7 +84,24 @@ class HookSignatureError(PluginError, TypeError):
 
 
 class ModelError(NewelError):
-    """A model cannot be used."""
+    """A model cannot be used, or its service failed. The exception of an SDK is its `__cause__` only."""
+
+    def __init__(
+        self, message: str, *, code: str | None = None, provider: str = "", model: str = "",
+        request_id: str | None = None, retryable: bool = False, retry_after: float | None = None, remedy: str = "",
+    ) -> None:  # fmt: skip
+        super().__init__(message)
+        #: The HTTP status or the service's own word: ``429``, ``overloaded_error``.
+        self.code = code
+        self.provider = provider
+        self.model = model
+        #: What the service calls the request, for its support.
+        self.request_id = request_id
+        #: Whether the same request may succeed later; in how many seconds, where the service says so.
+        self.retryable = retryable
+        self.retry_after = retry_after
+        #: What to do; the message has it too.
+        self.remedy = remedy
 
 
 class LlmCallsLimitExceededError(ModelError):

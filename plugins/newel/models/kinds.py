@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from newel_compose import PluginRegistry
 from newel_kernel import BaseLlm, Chains, Descriptor, Key, ModelError, did_you_mean
 
 _MODELS = Key[dict[str, BaseLlm]]("models by address")
@@ -37,19 +38,34 @@ def model_of(chains: Chains, address: str) -> BaseLlm:
 
 
 def _provider(chains: Chains, address: str) -> ModelProvider:
+    """The provider that an address names, or the only one that claims a bare name."""
     providers = {provider.name: provider for provider in chains.registry.all(ModelProvider)}
     scheme, colon, _ = address.partition(":")
     if colon and scheme in providers:
         return providers[scheme]
-    for provider in providers.values():
-        if any(re.fullmatch(pattern, address) for pattern in provider.patterns):
-            return provider
+    claims = [p for p in providers.values() if any(re.fullmatch(pattern, address) for pattern in p.patterns)]
+    if len(claims) == 1:
+        return claims[0]
+    if claims:
+        raise ModelError(
+            f"the model {address!r} is claimed by {' and '.join(_plugin(chains, p) for p in claims)}: "
+            f"write {' or '.join(repr(f'{p.name}:{address}') for p in claims)}"
+        )
     schemes = [f"{name}:" for name in providers]
     hint = did_you_mean(f"{scheme}:", schemes) or did_you_mean(address, providers)
     raise ModelError(
         f"unknown model {address!r}{hint} (providers: {', '.join(sorted(schemes)) or 'none'})"
         f"{chains.registry.why_missing(ModelProvider)}"
     )
+
+
+def _plugin(chains: Chains, provider: ModelProvider) -> str:
+    """Who provides it, in words."""
+    registry = chains.registry
+    if not isinstance(registry, PluginRegistry):
+        return f"the provider {provider.name!r}"
+    owned = registry.owned(ModelProvider)[provider.name]
+    return f"the plugin {owned.plugin!r} ({owned.source})"
 
 
 def default_model(chains: Chains) -> str:

@@ -20,12 +20,24 @@ from newel_types import Content
 class ModelCapabilities:
     """What a model can do; asked of the model, never guessed from its name."""
 
-    #: A response schema and function tools in one request.
+    #: An answer in a JSON schema; the same in a request with function tools.
+    output_schema: bool = True
     output_schema_with_tools: bool = False
+    #: Several tool calls in one answer; a request that the model must call a tool.
+    parallel_tools: bool = True
+    forced_tools: bool = True
+    #: Media in messages and in tool results: ``image``, ``pdf``, ``audio``, ``video``.
+    media: frozenset[str] = frozenset({"image", "pdf"})
+    result_media: frozenset[str] = frozenset({"image", "pdf"})
+    #: How thinking is configured: ``budget``, ``effort``, ``off``; empty: not at all.
+    thinking: frozenset[str] = frozenset()
+    #: Sampling settings that have an effect: ``temperature``, ``top_p``, ``top_k``.
+    sampling: frozenset[str] = frozenset({"temperature", "top_p"})
+    #: System messages; requests whose start the service can cache.
+    system: bool = True
+    caching: bool = False
     #: Runs code itself (the built-in code execution tool).
     code_execution: bool = False
-    #: Thinking can be configured.
-    thinking: bool = False
     #: Keeps the conversation itself (the Interactions API).
     interactions: bool = False
     #: Offers a bidirectional live connection.

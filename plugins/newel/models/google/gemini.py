@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from importlib import import_module
 
 from pydantic import PrivateAttr
 
+from newel.models.capabilities import capabilities_of
 from newel.models.google import backend, requests
 from newel.models.google.client import Clients, Connection, Endpoint
 from newel.models.google.errors import errors_without
@@ -57,10 +59,11 @@ class Gemini(BaseLlm):
     def capabilities(self) -> ModelCapabilities:  # type: ignore[override]
         """Vertex AI takes a response schema together with tools, from Gemini 2 on; the Gemini API does not."""
         recent = (backend.major_version(self.model) or 0) >= 2
-        return ModelCapabilities(
-            output_schema_with_tools=recent and self.on_vertex, code_execution=recent, thinking=True,
+        return replace(
+            capabilities_of("gemini", self.model),
+            output_schema_with_tools=recent and self.on_vertex,
             interactions=self.use_interactions_api,
-        )  # fmt: skip
+        )
 
     @property
     def provider_name(self) -> str:  # type: ignore[override]

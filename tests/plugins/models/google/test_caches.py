@@ -197,6 +197,7 @@ def test_an_error_that_is_not_the_caches_is_raised(gemini_server: GeminiServer) 
     assert len(gemini_server.requests) == 4
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # the SDK's own client, where aiohttp is installed
 def test_on_vertex(gemini_server: GeminiServer) -> None:
     """Vertex AI names caches by project; without the projects' credentials only the manager can be tried."""
 

@@ -1,0 +1,80 @@
+"""Capabilities: what models can do, in one table by provider and name. Nothing else reads a model's name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from typing import Any
+
+from newel_kernel import ConfigurationError, ModelCapabilities, did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What the models that match (both patterns wholly) have otherwise than the rows before."""
+
+    provider: str
+    model: str
+    changes: Mapping[str, Any]
+
+
+def _row(provider: str, model: str, **changes: Any) -> Row:
+    sets = {name: frozenset(v) if isinstance(v, (set, tuple)) else v for name, v in changes.items()}
+    return Row(provider, model, sets)
+
+
+#: Later rows win.
+TABLE: tuple[Row, ...] = (
+    # Gemini
+    _row(
+        "gemini", ".*", media={"image", "pdf", "audio", "video"}, result_media=(), thinking={"budget"}, caching=True,
+        sampling={"temperature", "top_p", "top_k"},
+    ),
+    _row("gemini", r"(.*/)?gemini-([2-9]|\d\d).*", code_execution=True),
+    _row("gemini", r"(.*/)?gemini-2\.5-flash.*", thinking={"budget", "off"}),
+    _row("gemini", r"(.*/)?gemini-([3-9]|\d\d).*", thinking={"budget", "effort"}, result_media={"image", "pdf"}),
+    # Anthropic
+    _row(
+        "anthropic", ".*", caching=True, sampling={"temperature", "top_p", "top_k"}, output_schema_with_tools=True,
+        thinking={"budget", "off"},
+    ),
+    # OpenAI Chat Completions
+    _row("openai", ".*", caching=True, output_schema_with_tools=True, media={"image", "pdf", "audio"}),
+    # OpenAI Responses
+    _row("openai-responses", ".*", caching=True, output_schema_with_tools=True),
+)  # fmt: skip
+
+
+@lru_cache(maxsize=512)
+def _of(provider: str, model: str) -> ModelCapabilities:
+    capable = ModelCapabilities()
+    for row in TABLE:
+        if re.fullmatch(row.provider, provider) and re.fullmatch(row.model, model):
+            capable = replace(capable, **row.changes)
+    return capable
+
+
+def capabilities_of(provider: str, model: str, overrides: Mapping[str, Any] | None = None) -> ModelCapabilities:
+    """What the table says of a model, changed as `overrides` say."""
+    capable = _of(provider, model)
+    return overridden(capable, overrides) if overrides else capable
+
+
+def overridden(capable: ModelCapabilities, overrides: Mapping[str, Any]) -> ModelCapabilities:
+    """`capable` with other values for some fields; lists count as sets. A ConfigurationError names a wrong field."""
+    kinds = {field.name: type(getattr(capable, field.name)) for field in fields(capable)}
+    changes: dict[str, Any] = {}
+    for name, value in overrides.items():
+        if name not in kinds:
+            raise ConfigurationError(f"a model has no capability {name!r}{did_you_mean(name, kinds)}")
+        if kinds[name] is frozenset and isinstance(value, (list, tuple, set, frozenset)):
+            value = frozenset(value)
+        if not isinstance(value, kinds[name]):
+            raise ConfigurationError(f"the capability {name!r} must be a {_WORDS[kinds[name]]}, not {value!r}")
+        changes[name] = value
+    return replace(capable, **changes)
+
+
+_WORDS = {bool: "boolean", frozenset: "list of words"}

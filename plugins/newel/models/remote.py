@@ -1,0 +1,65 @@
+"""RemoteLlm: the base of models that are reached through a network."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import Any, ClassVar
+
+from pydantic import Field, PrivateAttr
+
+from newel.models.capabilities import capabilities_of
+from newel.models.wire.limits import Limits
+from newel.models.wire.notices import Notices
+from newel_kernel import BaseLlm, LlmRequest, LlmResponse, ModelCapabilities
+from newel_types import HttpRetryOptions
+
+Responses = AsyncGenerator[LlmResponse, None]
+
+
+class RemoteLlm(BaseLlm):
+    """A model behind a service. Implement `_answers`; time-outs, retries and the like stand around it."""
+
+    #: The provider's name: that of addresses, errors, signatures and notices.
+    provider: ClassVar[str]
+
+    #: How failed requests are repeated; None: as the composition has it.
+    retry_options: HttpRetryOptions | None = None
+    #: What this model can do otherwise than the table says, by field of `ModelCapabilities`.
+    capability_overrides: Mapping[str, Any] = Field(default_factory=dict)
+    limits: Limits = Limits()
+
+    _notices: Notices | None = PrivateAttr(default=None)
+
+    @property
+    def capabilities(self) -> ModelCapabilities:  # type: ignore[override]
+        """What the table says of the model, and `capability_overrides`."""
+        return capabilities_of(self.provider, self.model, self.capability_overrides)
+
+    def capabilities_for(self, request: LlmRequest) -> ModelCapabilities:
+        """Those of the model that a request names."""
+        return capabilities_of(self.provider, self.model_name(request), self.capability_overrides)
+
+    def model_name(self, request: LlmRequest) -> str:
+        """The model's name as the service knows it."""
+        return (request.model or self.model).removeprefix(f"{self.provider}:")
+
+    def say_once(self, request: LlmRequest, setting: str, text: str) -> None:
+        """Say, once for the model, that something of `setting` is left out or changed."""
+        if self._notices is None:
+            self._notices = Notices(self.provider)
+        self._notices.say(self.model_name(request), setting, text)
+
+    async def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Responses:
+        """See `BaseLlm`. A failure is a ModelError; closing the generator closes the connection's answer."""
+        async with aclosing(self._answers(llm_request, stream)) as responses:
+            async for response in responses:
+                yield response
+
+    @abstractmethod
+    def _answers(self, request: LlmRequest, stream: bool) -> Responses:
+        """One request to the service, and its answer, as `BaseLlm.generate_content_async` describes it.
+
+        It raises a ModelError, and tries once.
+        """

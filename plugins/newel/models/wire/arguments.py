@@ -1,0 +1,34 @@
+"""Arguments: what a model wrote for a tool, as an object of JSON or not at all."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+
+class MalformedArgumentsError(ValueError):
+    """The arguments of a call are no object of JSON; the text says why, for the model."""
+
+
+def parse_arguments(text: str | None) -> dict[str, Any]:
+    """The object that `text` spells. Blanks and ``null`` mean ``{}``; nothing is guessed or mended."""
+    if text is None or not text.strip():
+        return {}
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise MalformedArgumentsError(f"the arguments are no valid JSON: {error}") from None
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise MalformedArgumentsError(f"the arguments must be an object of JSON, not {_kind(value)}")
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _kind(value: object) -> str:
+    kinds = {list: "a list", str: "a string", bool: "a boolean"}
+    return next((words for kind, words in kinds.items() if isinstance(value, kind)), "a number")

@@ -1,0 +1,147 @@
+"""Clients: one per event loop, over HTTP clients that are bounded, stay at one host, and close with the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+from newel.models.wire.limits import Limits, offline_reason
+from newel.models.wire.service import Service
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True)
+class Client(Generic[S]):
+    """A client of an SDK and the HTTP client beneath it, both of one event loop."""
+
+    sdk: S
+    http: Any = field(repr=False)
+    service: Service
+    #: Held open: the loop, or the garbage collector, ends it and thereby closes the HTTP client.
+    keeper: AsyncGenerator[None, None] = field(repr=False)
+
+
+class Clients(Generic[S]):
+    """The clients of one model, by event loop: an asynchronous client works in one loop only."""
+
+    def __init__(self) -> None:
+        self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Client[S]] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Clients[S]:
+        return Clients()  # a copied model makes clients of its own
+
+    def __reduce__(self) -> tuple[type[Clients[S]], tuple[()]]:
+        return Clients, ()
+
+    async def client(self, make: Callable[[], tuple[S, Any, Service]]) -> Client[S]:
+        """The running loop's client. `make` gives the SDK's client, the HTTP client beneath it, and the service."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            client = self._by_loop.get(loop)
+        if client is None:
+            sdk, http, service = make()
+            client = Client(sdk, http, service, _keep(http))
+            await anext(client.keeper)  # does not suspend; the loop learns of the keeper
+            with self._lock:
+                self._by_loop[loop] = client
+        return client
+
+    async def aclose(self) -> None:
+        """Close the running loop's client; the next call makes another."""
+        with self._lock:
+            client = self._by_loop.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.keeper.aclose()
+
+
+def http_client(library: str, service: Service, limits: Limits, **options: Any) -> Any:
+    """An AsyncClient of ``httpx`` or ``httpx2`` for an SDK.
+
+    It follows no redirect (one would carry the key to another host), reads no more than the limit, and opens no socket
+    where NEWEL_OFFLINE is set. `options` are passed on.
+    """
+    http = import_module(library)
+    context = ssl_context(library)
+    options.setdefault("timeout", limits.timeout(library))
+    client = http.AsyncClient(verify=context, follow_redirects=False, **options)
+    client.headers["accept-encoding"] = "identity"  # a bound on what is read bounds what it unpacks to
+    for place, transport in [*client._mounts.items(), (None, client._transport)]:
+        if transport is not None:
+            bounded = _bounded(http)(transport, service, limits)
+            if place is None:
+                client._transport = bounded
+            else:
+                client._mounts[place] = bounded
+    return client
+
+
+@lru_cache(maxsize=2)
+def ssl_context(library: str) -> ssl.SSLContext:
+    """One context for all clients: reading the certificates takes 15 ms."""
+    context: ssl.SSLContext = import_module(library).create_ssl_context()
+    return context
+
+
+async def _keep(http: Any) -> AsyncGenerator[None, None]:
+    """Close `http` in its own loop: ``asyncio.run`` ends every open generator before it closes the loop."""
+    try:
+        yield
+    finally:
+        await http.aclose()
+
+
+@lru_cache(maxsize=2)
+def _bounded(http: ModuleType) -> Callable[[Any, Service, Limits], Any]:
+    """The transport around another one, as a class of the library, which checks for its own."""
+
+    class Bounded(http.AsyncBaseTransport):  # type: ignore[misc,name-defined]
+        def __init__(self, inner: Any, service: Service, limits: Limits) -> None:
+            self._inner, self._service, self._limits = inner, service, limits
+
+        async def handle_async_request(self, request: Any) -> Any:
+            if reason := offline_reason(str(request.url.host)):
+                raise self._service.failed("OFFLINE", reason)
+            response = await self._inner.handle_async_request(request)
+            _check_length(response.headers, self._service, self._limits)
+            response.stream = Stream(response.stream, self._service, self._limits.response_bytes)
+            return response
+
+        async def aclose(self) -> None:
+            await self._inner.aclose()
+
+    class Stream(http.AsyncByteStream):  # type: ignore[misc,name-defined]
+        def __init__(self, inner: Any, service: Service, most: int) -> None:
+            self._inner, self._service, self._most = inner, service, most
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = 0
+            async for chunk in self._inner:
+                size += len(chunk)
+                if size > self._most:
+                    raise _too_large(self._service, self._most)
+                yield chunk
+
+        async def aclose(self) -> None:
+            await self._inner.aclose()
+
+    return Bounded
+
+
+def _check_length(headers: Mapping[str, str], service: Service, limits: Limits) -> None:
+    length = headers.get("content-length", "")
+    if length.isdigit() and int(length) > limits.response_bytes:
+        raise _too_large(service, limits.response_bytes)
+
+
+def _too_large(service: Service, most: int) -> Exception:
+    return service.failed("RESPONSE_TOO_LARGE", f"the answer is larger than {most:,} bytes")

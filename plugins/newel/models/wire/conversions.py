@@ -1,0 +1,58 @@
+"""Conversions: histories as a protocol has them, kept from one request to the next.
+
+A turn adds a few contents to a history that was sent before. What was converted of it is looked up, not made again.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from typing import Generic, Protocol, Self, TypeVar
+
+from newel_types import Content, FrozenContent, SharedContents
+
+
+class Conversion(Protocol):
+    """A history in a protocol's words, which grows content by content."""
+
+    def add(self, content: Content) -> None:
+        """Convert one more content."""
+
+    def copy(self) -> Self:
+        """One that can grow without changing this one: what may still change of the last message is its own."""
+
+
+C = TypeVar("C", bound=Conversion)
+
+
+class Conversions(Generic[C]):
+    """The latest conversions of a model. Only contents that cannot change any more are kept."""
+
+    def __init__(self, most: int = 32) -> None:
+        self._most = most
+        self._kept: OrderedDict[Hashable, tuple[list[Content], C]] = OrderedDict()
+
+    def __deepcopy__(self, memo: object) -> Conversions[C]:
+        return Conversions(self._most)
+
+    def of(self, contents: Sequence[Content], make: Callable[[], C], key: Hashable = None) -> C:
+        """The conversion of `contents`, the caller's own. `make` begins one; `key` is what it depends on besides."""
+        listed = contents.frozen() if isinstance(contents, SharedContents) else list(contents)
+        if not listed:
+            return make()
+        place = (key, id(listed[0]))
+        known, conversion = self._kept.pop(place, ([], None))
+        if conversion is None or listed[: len(known)] != known:
+            known, conversion = [], make()
+        end = len(known)
+        while end < len(listed) and listed[end].__class__ is FrozenContent:
+            conversion.add(listed[end])
+            end += 1
+        if end:
+            self._kept[place] = (listed[:end], conversion)
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        grown = conversion.copy()
+        for content in listed[end:]:
+            grown.add(content)
+        return grown

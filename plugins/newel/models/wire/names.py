@@ -1,0 +1,73 @@
+"""Names and ids: legal and unique on the way out, the session's own on the way back."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+_HASH = 8
+
+
+class Names:
+    """Spells names as a protocol allows. A spelling depends on the name alone, so it is the same in each request."""
+
+    def __init__(self, most: int = 64, legal: str = r"[A-Za-z0-9_-]") -> None:
+        self._most = most
+        self._legal = re.compile(legal)
+        self._names: dict[str, str] = {}
+
+    def out(self, name: str) -> str:
+        """A legal spelling of `name`; another name has another one."""
+        spelling = legal(name, self._most, self._legal)
+        self._names[spelling] = name
+        return spelling
+
+    def back(self, spelling: str) -> str:
+        """The name that was spelt so; the spelling itself where none was."""
+        return self._names.get(spelling, spelling)
+
+
+def legal(name: str, most: int, characters: re.Pattern[str]) -> str:
+    """`name` where it is legal; else its legal characters and a hash of it, at most `most` characters in all."""
+    if name and len(name) <= most and all(map(characters.fullmatch, name)):
+        return name
+    kept = "".join(c if characters.fullmatch(c) else "_" for c in name)[: most - _HASH - 1]
+    digest = hashlib.sha256(name.encode()).hexdigest()[:_HASH]
+    return f"{kept}_{digest}" if kept else f"n_{digest}"
+
+
+class CallIds:
+    """The ids of a history's calls and results, in its order: legal, unique, and paired as the session has them."""
+
+    def __init__(self, most: int = 64, legal: str = r"[A-Za-z0-9_-]") -> None:
+        self._most = most
+        self._legal = re.compile(legal)
+        self._used: set[str] = set()
+        #: Calls without a result: what goes out for them, by the session's id and by name.
+        self._open: list[tuple[str | None, str | None, str]] = []
+
+    def call(self, call_id: str | None, name: str | None) -> str:
+        """The id that goes out for a call."""
+        number = len(self._used)
+        sent = legal(call_id, self._most, self._legal) if call_id else f"call_{number}"
+        if sent in self._used:
+            sent = legal(f"{sent}#{number}", self._most, self._legal)
+        self._used.add(sent)
+        self._open.append((call_id, name, sent))
+        return sent
+
+    def result(self, call_id: str | None, name: str | None) -> str | None:
+        """The id that goes out for a result: that of the first open call it can belong to; None where there is none."""
+        match = next((one for one in self._open if call_id and one[0] == call_id), None)
+        if match is None:
+            match = next((one for one in self._open if (not call_id or not one[0]) and one[1] == name), None)
+        if match is None:
+            return None
+        self._open.remove(match)
+        return match[2]
+
+    def unanswered(self) -> Iterable[tuple[str, str]]:
+        """The id that went out and the name of each call without a result; from now on they count as answered."""
+        left, self._open = self._open, []
+        return [(sent, name or "") for _, name, sent in left]

@@ -1,0 +1,68 @@
+"""Secrets: taken out of texts, and out of what an SDK's exceptions hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, MutableMapping
+from contextlib import suppress
+from typing import Any
+
+MASK = "[api key]"
+#: The headers that carry credentials.
+_HEADERS = ("x-goog-api-key", "authorization", "x-api-key", "api-key", "proxy-authorization", "cookie")
+_ATTRIBUTES = ("message", "details", "body", "litellm_debug_info")
+
+
+def mask(text: str, secrets: Iterable[str]) -> str:
+    """`text` without the secrets."""
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret, MASK)
+    return text
+
+
+def without_secrets(error: BaseException | None, secrets: tuple[str, ...]) -> None:
+    """Take the secrets out of an exception and of those it came from: its text, its body, its request and response."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        error.args = tuple(_masked(argument, secrets) for argument in error.args)
+        for name in _ATTRIBUTES:
+            if (value := getattr(error, name, None)) is not None:
+                with suppress(AttributeError):  # a property
+                    setattr(error, name, _masked(value, secrets))
+        response = getattr(error, "response", None)
+        for holder in (error, response):
+            headers = _request_headers(holder)
+            for name in _HEADERS:
+                headers.pop(name, None)
+        _mask_body(response, secrets)
+        error = error.__cause__ or error.__context__
+
+
+def _mask_body(response: Any, secrets: tuple[str, ...]) -> None:
+    """The body that httpx and httpx2 keep, as bytes and as text."""
+    content = getattr(response, "_content", None)
+    if isinstance(content, bytes) and any(secret and secret.encode() in content for secret in secrets):
+        text = content.decode("utf-8", "replace")
+        response._content = mask(text, secrets).encode()
+        if hasattr(response, "_text"):
+            response._text = mask(text, secrets)
+
+
+def _request_headers(holder: Any) -> MutableMapping[str, str]:
+    """The headers of the request that an HTTP error or response belongs to."""
+    try:
+        headers: MutableMapping[str, str] = holder.request.headers
+    except (AttributeError, RuntimeError):  # it has none, or none was set
+        return {}
+    return headers if isinstance(headers, MutableMapping) else {}
+
+
+def _masked(value: Any, secrets: tuple[str, ...]) -> Any:
+    if isinstance(value, str):
+        return mask(value, secrets)
+    if isinstance(value, dict):
+        return {name: _masked(inner, secrets) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_masked(inner, secrets) for inner in value]
+    return value

@@ -1,0 +1,194 @@
+"""Service: who answers a model's requests, and the one error of each way in which it can fail."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import Protocol, runtime_checkable
+
+from newel.models.wire.secrets import mask, without_secrets
+from newel_kernel import ModelError, NewelError, seam
+
+#: Statuses after which the same request may succeed.
+RETRYABLE = frozenset((429, 500, 502, 503, 504, 529))
+#: What to do, by status.
+_REMEDIES = {
+    401: "check the API key",
+    403: "check what the API key may do",
+    404: "check the model's name and the base URL",
+    413: "send less: fewer or smaller files, a shorter history",
+    429: "try again later, or raise the limit of the account",
+}
+_LATER = "try again later"
+#: Headers that name a request, as services spell them.
+_REQUEST_IDS = ("request-id", "x-request-id", "x-goog-request-id", "x-amzn-requestid", "cf-ray")
+_MOST = 1_000
+
+
+@runtime_checkable
+class _Response(Protocol):
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The provider and the model that a request goes to. `secrets` are in no error that leaves `translated`."""
+
+    provider: str
+    model: str
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    def refused(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> ModelError:
+        """An answer with a status other than 200. `message` is the service's own."""
+        headers = headers or {}
+        remedy = _REMEDIES.get(status, _LATER if status in RETRYABLE else "")
+        return self._error(
+            f"{self._who} answered {status}: {mask(message, self.secrets)[:_MOST] or 'no message'}", str(status),
+            remedy=remedy, retryable=status in RETRYABLE, retry_after=retry_after(headers),
+            request_id=next((headers[name] for name in _REQUEST_IDS if headers.get(name)), None),
+        )  # fmt: skip
+
+    def failed(self, code: str, message: str, *, retryable: bool = False, request_id: str | None = None) -> ModelError:
+        """A failure that the service reports in an answer of status 200: an error event, a failed response."""
+        message = mask(message, self.secrets)[:_MOST]
+        remedy = _LATER if retryable else ""
+        return self._error(
+            f"{self._who} failed: {message or code}", code, remedy=remedy, retryable=retryable, request_id=request_id
+        )
+
+    def unreachable(self, reason: str) -> ModelError:
+        """No connection, or one that broke before an answer came."""
+        return self._error(
+            f"{self._who} could not be reached: {mask(reason, self.secrets)[:_MOST]}", "CONNECTION_ERROR",
+            remedy="check the network, the proxy and the base URL", retryable=True,
+        )  # fmt: skip
+
+    def too_slow(self, what: str) -> ModelError:
+        """A time-out; `what` took too long."""
+        return self._error(
+            f"{self._who} was too slow: {what}", "TIMEOUT", remedy="raise http_options.timeout (milliseconds)",
+            retryable=True,
+        )  # fmt: skip
+
+    def cut_short(self, what: str = "the stream ended without its end marker") -> ModelError:
+        """A stream that broke off; what it had sent is no answer."""
+        return self._error(f"{self._who} broke off: {what}", "INCOMPLETE_STREAM", remedy=_LATER, retryable=True)
+
+    def malformed(self, what: str) -> ModelError:
+        """An answer that is none of this protocol: HTML, broken JSON, another shape."""
+        return self._error(
+            f"{self._who} sent no valid answer: {mask(what, self.secrets)[:_MOST]}", "MALFORMED_RESPONSE",
+            remedy="check the base URL, and what stands between",
+        )  # fmt: skip
+
+    def unsayable(self, what: str) -> ModelError:
+        """A request that the protocol cannot carry; `what` names the kind."""
+        return self._error(f"{self._who} takes no {what}", "UNSUPPORTED", remedy="leave it out, or use another model")
+
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        """Raise whatever an SDK or an HTTP library raises as a ModelError, with that as its cause."""
+        try:
+            yield
+        except NewelError:
+            raise
+        except Exception as error:
+            ours = _carried(error) or self.error_of(error)
+            without_secrets(error, self.secrets)
+            raise ours from error
+
+    def error_of(self, error: BaseException) -> ModelError:
+        """The ModelError of what an SDK raised. The SDKs of all four protocols agree on the names looked at here."""
+        chain = list(_chain(error))
+        for one in chain:
+            status = getattr(one, "status_code", None) or getattr(one, "code", None)
+            response = getattr(one, "response", None)
+            if isinstance(status, int) and 300 <= status < 600 and not _is_connection(one):
+                headers = response.headers if isinstance(response, _Response) else {}
+                return self.refused(status, message_of(one), headers)
+        if any(isinstance(one, TimeoutError) or "Timeout" in type(one).__name__ for one in chain):
+            return self.too_slow(_words(chain))
+        if any(_is_connection(one) for one in chain):
+            return self.unreachable(_words(chain))
+        return self.malformed(_words(chain))
+
+    @property
+    def _who(self) -> str:
+        return f"{self.provider} ({self.model})"
+
+    def _error(
+        self, message: str, code: str, *, remedy: str = "", retryable: bool = False, retry_after: float | None = None,
+        request_id: str | None = None,
+    ) -> ModelError:  # fmt: skip
+        if remedy:
+            message = f"{message}; {remedy}"
+        if request_id:
+            message = f"{message} (request {request_id})"
+        return ModelError(
+            message, code=code, provider=self.provider, model=self.model, request_id=request_id, retryable=retryable,
+            retry_after=retry_after, remedy=remedy,
+        )  # fmt: skip
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds that a service asks to wait, from ``retry-after-ms`` or ``retry-after`` (seconds or a date)."""
+    milliseconds, value = headers.get("retry-after-ms"), headers.get("retry-after")
+    try:
+        if milliseconds:
+            return max(0.0, float(milliseconds) / 1000)
+        return max(0.0, float(value)) if value else None
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(value or "").timestamp() - seam.clock())
+    except ValueError:
+        return None
+
+
+def message_of(error: BaseException) -> str:
+    """What the service said in the body of an error, else what the exception says."""
+    body = getattr(error, "body", None) or getattr(error, "details", None)
+    if isinstance(body, str):
+        try:
+            body = json.loads(body)
+        except ValueError:
+            return _line(body)
+    while isinstance(body, dict):
+        message = body.get("message")
+        if isinstance(message, str) and message:
+            return _line(message)
+        body = body.get("error") or body.get("detail")
+    return _line(body if isinstance(body, str) else getattr(error, "message", None) or str(error))
+
+
+def _line(text: object) -> str:
+    """At most the first lines, on one; a page of HTML says nothing."""
+    words = " ".join(str(text).split())
+    return "a page of HTML" if words[:200].lower().lstrip().startswith(("<!doctype", "<html")) else words
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _carried(error: BaseException) -> ModelError | None:
+    """A ModelError of ours (of the transport, say) that an SDK has wrapped."""
+    return next((one for one in _chain(error) if isinstance(one, ModelError)), None)
+
+
+def _is_connection(error: BaseException) -> bool:
+    """Whether an exception means that the connection failed; those of litellm have made-up statuses."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return isinstance(error, OSError) or bool(names & {"TransportError", "APIConnectionError", "ClientConnectionError"})
+
+
+def _words(chain: list[BaseException]) -> str:
+    """What the innermost exception that says anything says."""
+    return next((_line(text) for one in reversed(chain) if (text := str(one))), type(chain[0]).__name__)
