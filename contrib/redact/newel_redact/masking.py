@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import is_
 from typing import Any
 
@@ -62,7 +62,7 @@ class Masker:
 
         return pattern.regex.sub(replaced, text)
 
-    def value(self, value: Any, tally: Tally, name: str = "") -> Any:
+    def value(self, value: object, tally: Tally, name: str = "") -> Any:
         """JSON-like data masked, keys included; the same object where there is nothing to mask."""
         if isinstance(value, str):
             return self.text(value, tally, name)
@@ -73,11 +73,11 @@ class Masker:
             return value if _same(items, value) else items
         return value
 
-    def _mapping(self, value: Mapping[Any, Any], tally: Tally) -> Any:
-        masked: dict[Any, Any] = {}
+    def _mapping(self, value: Mapping[object, object], tally: Tally) -> Any:
+        masked: dict[object, object] = {}
         for key, item in value.items():
             name = key if isinstance(key, str) else ""
-            new = shown = self.text(key, tally) if name else key
+            new = shown = self.text(name, tally) if name else key
             count = 1
             while new in masked:  # two keys that are masked alike are still two
                 count += 1
@@ -85,7 +85,7 @@ class Masker:
             masked[new] = self.value(item, tally, name)
         return value if _same(masked, value) and _same(masked.values(), value.values()) else masked
 
-    def instruction(self, value: Any, tally: Tally) -> Any:
+    def instruction(self, value: object, tally: Tally) -> Any:
         """A system instruction masked: a text, a Content, a Part, or a list of them."""
         if isinstance(value, Content):
             return self.content(value, tally) or value
@@ -104,18 +104,18 @@ class Masker:
         own = thaw(content)
         for index, change in changes:
             for holder, field, new in change:
-                part: Any = (own.parts or [])[index]
+                part: object = (own.parts or [])[index]
                 setattr(getattr(part, holder) if holder else part, field, new)
         return own
 
-    def _changes(self, part: Part, tally: Tally) -> list[tuple[str, str, Any]]:
+    def _changes(self, part: Part, tally: Tally) -> list[tuple[str, str, object]]:
         """What to set in a part: the object in it (or ''), the field, and the masked value."""
         if part.thought and part.thought_signature:
             # The provider wrote it, knows it, and refuses it when it does not fit its signature.
             return []
         found = []
         for holder, field in _FIELDS:
-            owner: Any = getattr(part, holder) if holder else part
+            owner: object = getattr(part, holder) if holder else part
             old = getattr(owner, field) if owner is not None else None
             new = self.value(old, tally) if old else old
             if new is not old:
@@ -133,5 +133,5 @@ _FIELDS = (
 )
 
 
-def _same(left: Any, right: Any) -> bool:
+def _same(left: Iterable[object], right: Iterable[object]) -> bool:
     return all(map(is_, left, right))

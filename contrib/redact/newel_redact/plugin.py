@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, get_args
+from typing import get_args
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
@@ -54,8 +54,7 @@ def masked(ctx: InvocationContext) -> dict[str, int]:
 
 async def run(ctx: InvocationContext, request: LlmRequest) -> None:
     """Mask the contents, and the system instruction as it stands."""
-    chosen: Any = ctx.composition.settings[name]
-    settings: Settings = chosen
+    settings = ctx.composition.settings_of(name, Settings)
     masker, tally = _masker(settings), ctx.stash[_TALLY]
     if settings.system_instruction and request.config.system_instruction is not None:
         config = request.config

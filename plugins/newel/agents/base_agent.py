@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from logging import getLogger
-from typing import Any
 
 import newel_compose
 from newel.drawing.kinds import Display
@@ -16,7 +15,7 @@ _log = getLogger(__name__)
 class BaseAgent(KernelAgent):
     """An agent: a name, its place in a tree, and `_run_async_impl`, which a subclass implements."""
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Json:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Json:
         """What a notebook shows of the agent, by MIME type, as the plugins' displays have it; its name is one.
 
         Where two displays give the same type, the first counts.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import BaseModel, ConfigDict
 
 
@@ -19,6 +17,6 @@ class BaseAgentConfig(BaseModel):
     agent_class: str = "BaseAgent"
     name: str
     description: str = ""
-    sub_agents: list[Any] | None = None
-    before_agent_callbacks: list[Any] | None = None
-    after_agent_callbacks: list[Any] | None = None
+    sub_agents: list[object] | None = None
+    before_agent_callbacks: list[object] | None = None
+    after_agent_callbacks: list[object] | None = None

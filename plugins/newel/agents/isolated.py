@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
 
 from newel.agents.llm.task._finish_task_tool import finishing_response
 from newel.agents.opening import Opening, as_opening
 from newel.agents.structured_output import validated
 from newel.turns.resumption import restore
 from newel_kernel import BaseAgent, Event, InvocationContext
+from newel_types import Content
 
 
 async def run_isolated(
     agent: BaseAgent,
     ctx: InvocationContext,
-    node_input: Any,
+    node_input: object,
     *,
     branch: str | None,
     isolation_scope: str | None,
@@ -60,7 +60,7 @@ def _place(event: Event, branch: str | None, scope: str | None) -> None:
         event.branch = branch
 
 
-def _first_message(ctx: InvocationContext) -> Any:
+def _first_message(ctx: InvocationContext) -> Content | None:
     """The message that started the invocation; a resumed one's latest message may be an answer."""
     for event in ctx.session.events if ctx.resumed else ():
         if event.invocation_id == ctx.invocation_id and event.author == "user" and event.content is not None:
@@ -80,7 +80,7 @@ class Outcome:
     def __init__(self, agent: BaseAgent) -> None:
         self._answers_once = getattr(agent, "mode", "") in (None, "single_turn")  # other kinds of agents have no mode
         self._schema = getattr(agent, "output_schema", None)
-        self.value: Any = None
+        self.value: object = None
 
     def see(self, event: Event) -> None:
         """Take note of `event`; a message that does not fit the output schema raises pydantic's ValidationError."""

@@ -23,12 +23,12 @@ class LangGraphAgent(base_agent.BaseAgent):
     session's id, and gets the user's latest messages only. `instruction` is the first message of a new thread.
     """
 
-    graph: Any
+    graph: object
     instruction: str = ""
 
     @field_validator("graph")
     @classmethod
-    def _is_graph(cls, graph: Any) -> Any:
+    def _is_graph(cls, graph: object) -> object:
         if not (hasattr(graph, "ainvoke") or hasattr(graph, "invoke")):
             raise ValueError(
                 f"{type(graph).__name__} is no compiled graph (it has neither ainvoke nor invoke); build one with "
@@ -39,9 +39,9 @@ class LangGraphAgent(base_agent.BaseAgent):
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         config = {"configurable": {"thread_id": ctx.session.id}}
         remembers = bool(getattr(self.graph, "checkpointer", None))
-        said = [] if remembers and await self._state(config) else self._opening()
-        said += _latest(ctx.session.events) if remembers else _dialogue(ctx.session.events, self.name)
-        result = await self._call("invoke", {"messages": [_message(role, text) for role, text in said]}, config)
+        turns = [] if remembers and await self._state(config) else self._opening()
+        turns += _latest(ctx.session.events) if remembers else _dialogue(ctx.session.events, self.name)
+        result = await self._call("invoke", {"messages": [_message(role, text) for role, text in turns]}, config)
         yield Event(
             invocation_id=ctx.invocation_id,
             author=self.name,
@@ -52,17 +52,17 @@ class LangGraphAgent(base_agent.BaseAgent):
     def _opening(self) -> list[tuple[str, str]]:
         return [("system", self.instruction)] if self.instruction else []
 
-    async def _state(self, config: Json) -> Any:
+    async def _state(self, config: Json) -> object:
         """The messages that the graph's checkpointer has of this thread."""
         state = await self._call("get_state", config)
         return (getattr(state, "values", None) or {}).get("messages")
 
-    async def _call(self, name: str, *args: Any) -> Any:
+    async def _call(self, name: str, *args: object) -> Any:
         """The asynchronous method where there is one, else the other one in a thread."""
         own = getattr(self.graph, f"a{name}", None)
         return await own(*args) if own is not None else await asyncio.to_thread(getattr(self.graph, name), *args)
 
-    def _answer(self, result: Any) -> str:
+    def _answer(self, result: object) -> str:
         messages = result.get("messages") if isinstance(result, dict) else None
         if not messages:
             raise ModelError(f"the graph of agent {self.name!r} returned no `messages`: its state needs that key")
@@ -79,24 +79,24 @@ def _text(event: Event) -> str:
 
 
 def _latest(events: Iterable[Event]) -> list[tuple[str, str]]:
-    """What the user said since anybody else did."""
-    said: list[tuple[str, str]] = []
+    """The messages of the user since anybody else spoke."""
+    turns: list[tuple[str, str]] = []
     for event in reversed(list(events)):
         if event.author != "user":
-            if said:
+            if turns:
                 break
         elif text := _text(event):
-            said.append(("user", text))
-    return said[::-1]
+            turns.append(("user", text))
+    return turns[::-1]
 
 
 def _dialogue(events: Iterable[Event], name: str) -> list[tuple[str, str]]:
-    """What the user and the agent `name` said."""
+    """The messages of the user and of the agent `name`."""
     roles = {"user": "user", name: "assistant"}
     return [(roles[e.author], text) for e in events if e.author in roles and (text := _text(e))]
 
 
-def _message(role: str, text: str) -> Any:
+def _message(role: str, text: str) -> object:
     """A message as LangChain has it; without LangChain, the dict that its reducers take as well."""
     try:
         messages = import_module("langchain_core.messages")

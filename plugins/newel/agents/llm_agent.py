@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 
@@ -28,6 +28,7 @@ from newel_kernel import (
     Event,
     Handover,
     InvocationContext,
+    ReadonlyContext,
     reason_and_act,
 )
 from newel_types import GenerateContentConfig, as_plain
@@ -51,41 +52,41 @@ class LlmAgent(base_agent.BaseAgent):
 
     model: str | BaseLlm = ""
     #: Text with ``{state_key}`` placeholders, or a function of a ReadonlyContext that returns text as it is to be sent.
-    instruction: Any = ""
+    instruction: object = ""
     #: The same, for the whole tree; only the root's is used.
-    global_instruction: Any = ""
+    global_instruction: object = ""
     #: Sent as it is, before everything else, so that a provider can cache it (text, a Content or parts).
-    static_instruction: Any = None
-    tools: list[Any] = Field(default_factory=list)
+    static_instruction: object = None
+    tools: list[object] = Field(default_factory=list)
     generate_content_config: GenerateContentConfig | None = None
     mode: Literal["chat", "task", "single_turn"] | None = None
     disallow_transfer_to_parent: bool = False
     disallow_transfer_to_peers: bool = False
     #: 'none': the model sees only the current turn.
     include_contents: Literal["default", "none"] = "default"
-    input_schema: Any = None
-    output_schema: Any = None
+    input_schema: object = None
+    output_schema: object = None
     #: The state key that gets the final answer.
     output_key: str | None = None
-    planner: Any = None
-    code_executor: Any = None
-    before_model_callback: Any = None
-    after_model_callback: Any = None
-    on_model_error_callback: Any = None
-    before_tool_callback: Any = None
-    after_tool_callback: Any = None
-    on_tool_error_callback: Any = None
+    planner: object = None
+    code_executor: object = None
+    before_model_callback: object = None
+    after_model_callback: object = None
+    on_model_error_callback: object = None
+    before_tool_callback: object = None
+    after_tool_callback: object = None
+    on_tool_error_callback: object = None
 
     @field_validator("generate_content_config", mode="before")
     @classmethod
-    def _only_its_own(cls, value: Any) -> Any:
+    def _only_its_own(cls, value: object) -> GenerateContentConfig | None:
         config = GenerateContentConfig.model_validate(as_plain(value)) if value is not None else None
         for field, instead in _OWN_FIELDS.items():
             if config is not None and getattr(config, field):
                 raise ValueError(f"generate_content_config.{field} must not be set: use {instead}")
         return config
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Give the agent the tools of its mode and those to reach its delegates.
 
         Callbacks' signatures are checked now: a wrong one must not wait for its first call.
@@ -98,7 +99,7 @@ class LlmAgent(base_agent.BaseAgent):
                 self.callbacks(hook)
 
     @cached_property
-    def _adapted(self) -> dict[int, tuple[Any, list[BaseTool]]]:
+    def _adapted(self) -> dict[int, tuple[object, list[BaseTool]]]:
         """The tools made of entries that are none, by the entry's identity."""
         return {}
 
@@ -136,8 +137,8 @@ class LlmAgent(base_agent.BaseAgent):
             ctx.set_agent_state(self.name, end_of_agent=True)
             yield self._state_event(ctx)
 
-    async def _saving_output(self, said: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
-        async with aclosing(said) as events:
+    async def _saving_output(self, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+        async with aclosing(events):
             async for event in events:
                 self._save_output(event)
                 yield event
@@ -150,7 +151,7 @@ class LlmAgent(base_agent.BaseAgent):
         if not parts or self.output_key is None:
             return
         text = "".join(part.text for part in parts if part.text and not part.thought)
-        value: Any = text
+        value: object = text
         if self.output_schema is not None:
             if not text.strip() or self.mode == "task":  # a task's result goes to finish_task, and this is a question
                 return
@@ -177,31 +178,31 @@ class LlmAgent(base_agent.BaseAgent):
             agent = agent.parent_agent
         return ""
 
-    def as_tools(self, entry: Any, ctx: InvocationContext) -> list[BaseTool]:
+    def as_tools(self, entry: object, ctx: InvocationContext) -> list[BaseTool]:
         """The tools of one entry of `tools`; what is no tool is adapted once."""
-        known = self._adapted.get(id(entry))
-        if known is None or known[0] is not entry:
-            made = entry if isinstance(entry, BaseTool) else adapt_tool(ctx.composition, entry)
-            known = self._adapted[id(entry)] = (entry, [made])
-        return known[1]
+        cached = self._adapted.get(id(entry))
+        if cached is None or cached[0] is not entry:
+            tool = entry if isinstance(entry, BaseTool) else adapt_tool(ctx.composition, entry)
+            cached = self._adapted[id(entry)] = (entry, [tool])
+        return cached[1]
 
     def plain_tools(self, ctx: InvocationContext) -> list[BaseTool] | None:
-        """The agent's tools where each only declares itself, found out once per list of entries; else None."""
-        known = self._plain
-        if not known or known[0] != self.tools:
-            found: list[BaseTool] = []
+        """The agent's tools where each only declares itself, asked once per list of entries; else None."""
+        cached = self._plain
+        if not cached or cached[0][0] != self.tools:
+            tools: list[BaseTool] = []
             if not any(isinstance(entry, BaseToolset) for entry in self.tools):
-                found = [tool for entry in self.tools for tool in self.as_tools(entry, ctx)]
-            whole = found and all(type(t).process_llm_request is BaseTool.process_llm_request for t in found)
-            known[:] = [list(self.tools), found if whole else None]
-        return known[1]  # type: ignore[no-any-return]
+                tools = [tool for entry in self.tools for tool in self.as_tools(entry, ctx)]
+            plain = tools and all(type(t).process_llm_request is BaseTool.process_llm_request for t in tools)
+            cached[:] = [(list(self.tools), tools if plain else None)]
+        return cached[0][1]
 
     @cached_property
-    def _plain(self) -> list[Any]:
-        """The entries that `plain_tools` knows, and their tools."""
+    def _plain(self) -> list[tuple[list[object], list[BaseTool] | None]]:
+        """The entries that `plain_tools` saw last, and its answer; empty before the first."""
         return []
 
-    async def canonical_tools(self, ctx: Any = None) -> list[BaseTool]:
+    async def canonical_tools(self, ctx: ReadonlyContext | None = None) -> list[BaseTool]:
         """Every tool of the agent, functions adapted and toolsets asked."""
         tools: list[BaseTool] = []
         for entry in self.tools:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
@@ -37,7 +36,7 @@ class Opening:
         return tail if own is None else [event for event in tail if event.id in own]
 
 
-def as_opening(node_input: Any) -> Content:
+def as_opening(node_input: object) -> Content:
     """`node_input` as a message: a Content's parts, a text as it is, a model, a dict or a list as JSON."""
     if isinstance(node_input, Content):
         return Content(role="user", parts=list(thaw(node_input).parts or ()))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 from importlib import import_module
-from typing import Any
 
 from newel.agents import hookspecs, kinds
 from newel.agents.kinds import AgentType
-from newel_kernel import Kind, hookimpl
+from newel_kernel import Descriptor, Kind, hookimpl
 
 _MODULES = {
     "LangGraphAgent": "newel.agents.langgraph_agent",
@@ -26,7 +25,7 @@ def _load(name: str) -> object:
 
 
 @hookimpl
-def register_kinds() -> list[Kind[Any]]:
+def register_kinds() -> list[Kind[Descriptor]]:
     """The types of agents."""
     return [Kind(kinds.AgentType, hookspecs.register_agent_types)]
 

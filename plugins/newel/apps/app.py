@@ -22,7 +22,7 @@ class App(BaseModel):
 
     name: str
     root_agent: BaseAgent = Field(validation_alias=AliasChoices("root_agent", "agent"))
-    plugins: list[Any] = Field(default_factory=list)
+    plugins: list[object] = Field(default_factory=list)
     events_compaction_config: EventsCompactionConfig | None = None
     context_cache_config: ContextCacheConfig | None = None
     resumability_config: ResumabilityConfig | None = None
@@ -30,7 +30,7 @@ class App(BaseModel):
     artifact_service: Any = None
     memory_service: Any = None
     credential_service: Any = None
-    auth_provider_registry: Any = None
+    auth_provider_registry: object = None
 
     @field_validator("name")
     @classmethod
@@ -46,5 +46,5 @@ class App(BaseModel):
         The file is an agent's (the app then has the agent's name), or holds fields of App, with `root_agent` the
         name of an agent file in the same folder.
         """
-        files: Any = import_module("newel.files")  # its compiler makes an App, so it lies above this module
+        files = import_module("newel.files")  # its compiler makes an App, so it lies above this module
         return cls(**files.app_fields(Path(config_path)))

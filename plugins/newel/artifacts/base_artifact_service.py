@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
 
 from pydantic import Field
 
@@ -28,7 +27,7 @@ class BaseArtifactService(ABC):
     @abstractmethod
     async def save_artifact(
         self, *, app_name: str, user_id: str, filename: str, artifact: Part, session_id: str | None = None,
-        custom_metadata: Mapping[str, Any] | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
     ) -> int:  # fmt: skip
         """Store a new version; its number is returned (the first is 0)."""
 

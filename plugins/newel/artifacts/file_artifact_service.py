@@ -16,7 +16,6 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from newel.artifacts.base_artifact_service import ArtifactVersion, BaseArtifactService
 from newel.artifacts.stored_part import as_part, is_blank, mime_type, scope_of
@@ -37,7 +36,7 @@ class FileArtifactService(BaseArtifactService):
 
     async def save_artifact(
         self, *, app_name: str, user_id: str, filename: str, artifact: Part | Json,
-        session_id: str | None = None, custom_metadata: Mapping[str, Any] | None = None,
+        session_id: str | None = None, custom_metadata: Mapping[str, object] | None = None,
     ) -> int:  # fmt: skip
         """Store a new version."""
         part = as_part(artifact)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from newel.artifacts import hookspecs, kinds
 from newel.artifacts.input_blobs import save_input_blobs
-from newel_kernel import Kind, Prologue, hookimpl
+from newel_kernel import Descriptor, Kind, Prologue, hookimpl
 
 
 @hookimpl
-def register_kinds() -> list[Kind[Any]]:
+def register_kinds() -> list[Kind[Descriptor]]:
     """The stores of artifacts."""
     return [Kind(kinds.ArtifactBackend, hookspecs.register_artifact_backends)]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from newel_kernel import ConfigurationError
 from newel_types import Part, coerce
@@ -42,7 +41,7 @@ def scope_of(filename: str, session_id: str | None) -> str | None:
     return session_id
 
 
-def as_part(artifact: Any) -> Part:
+def as_part(artifact: object) -> Part:
     """A Part of our own with data, text or a file; a dict or google-genai's Part will do."""
     part: Part = coerce(Part, artifact).model_copy(deep=True)
     if part.inline_data is None and part.text is None and part.file_data is None:

@@ -26,7 +26,7 @@ class AgentSource:
     app: Any = None
 
     @property
-    def plugins(self) -> Sequence[Any]:
+    def plugins(self) -> Sequence[object]:
         """The app's plugins."""
         return tuple(self.app.plugins) if self.app is not None else ()
 
@@ -91,7 +91,7 @@ def _from_module(module: str, attribute: str) -> AgentSource:
     if here not in sys.path:  # a console script does not look where the user stands
         sys.path.insert(0, here)
     try:
-        value: Any = import_module(module)
+        value: object = import_module(module)
     except NewelError:
         raise
     except Exception as error:

@@ -18,7 +18,7 @@ from newel_kernel import BaseTool, BaseToolset, ConfigurationError, Json
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 _YES, _NO = ("y", "yes"), ("n", "no")
-Responses = Sequence[tuple[Question, Mapping[str, Any]]]
+Responses = Sequence[tuple[Question, Mapping[str, object]]]
 
 
 def check_answers(answers: Sequence[str], session: str | None) -> dict[str, str]:
@@ -42,7 +42,7 @@ async def answers_to(conversation: Conversation, texts: Mapping[str, str]) -> Co
     if questions is None:
         raise ConfigurationError(f"there is no session {conversation.session!r} of the user {conversation.user!r}")
     known = {question.id: question for question in questions}
-    responses: list[tuple[Question, Mapping[str, Any]]] = []
+    responses: list[tuple[Question, Mapping[str, object]]] = []
     for call_id, text in texts.items():
         question = known.get(call_id)
         if question is None:

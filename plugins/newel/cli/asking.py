@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Protocol
 
 from newel.cli.answering import message_of, parsed_object, response_for
 from newel.cli.conversation import Conversation
@@ -16,13 +16,22 @@ from newel_kernel import ConfigurationError, Json
 from newel_types import Content
 
 
+class Lines(Protocol):
+    """A prompt of prompt_toolkit."""
+
+    def prompt_async(
+        self, message: str, *, is_password: bool, default: str, handle_sigint: bool
+    ) -> Awaitable[str]:
+        """The next line."""
+
+
 class Desk:
     """Where questions are told, and answered if there is a terminal; each of them once, unless the user wants it."""
 
     def __init__(self, conversation: Conversation, at_terminal: bool) -> None:
         self._conversation = conversation
         self._told: set[tuple[str, str]] = set()
-        self._lines: Any = None
+        self._lines: Lines | None = None
         self._at_terminal = at_terminal
 
     async def ask_new(self) -> Content | None:
@@ -45,7 +54,7 @@ class Desk:
             for question in questions:
                 say(waiting_line(question, self._conversation), err=True)
             return None
-        responses: list[tuple[Question, Mapping[str, Any]]] = []
+        responses: list[tuple[Question, Mapping[str, object]]] = []
         for question in questions:
             first, *rest = told(question)
             say(f"? {first}", bold=True)
@@ -89,11 +98,11 @@ class Desk:
 
     async def _read(self, label: str, *, hidden: bool = False, default: str = "") -> str:
         """One line, which no history keeps; Ctrl-C and Ctrl-D give none."""
-        if self._lines is None:
+        lines = self._lines
+        if lines is None:
             history = import_module("prompt_toolkit.history").DummyHistory()
-            self._lines = import_module("prompt_toolkit").PromptSession(history=history)
+            lines = self._lines = import_module("prompt_toolkit").PromptSession(history=history)
         try:
-            line = self._lines.prompt_async(label, is_password=hidden, default=default, handle_sigint=False)
-            return str(await line)
+            return str(await lines.prompt_async(label, is_password=hidden, default=default, handle_sigint=False))
         except (KeyboardInterrupt, EOFError):
             return ""

@@ -133,7 +133,7 @@ def _override_model(agent: BaseAgent, address: str) -> None:
     agent.model = address
 
 
-def _check_models(agent: BaseAgent, composition: Composition, inherited: Any) -> None:
+def _check_models(agent: BaseAgent, composition: Composition, inherited: object) -> None:
     """Make every model of the tree now: a wrong address, a missing SDK or key is no surprise in mid-run."""
     if "model" in type(agent).model_fields:
         model = getattr(agent, "model", None) or inherited

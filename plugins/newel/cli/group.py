@@ -73,10 +73,12 @@ class PluginGroup(click.Group):
                 formatter.write_text(f"The plugins do not compose: {one_line(error)}")
                 formatter.write_text("`newel plugins` lists them.")
 
-    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
         """Read the group's own options."""
         with _refusals():
-            return super().make_context(info_name, args, *rest, **extra)
+            return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; what is wrong with it is one line and status 2."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
 
 from newel.cli import hookspecs, kinds
 from newel.cli.kinds import Command
-from newel_kernel import Kind, hookimpl
+from newel_kernel import Descriptor, Kind, hookimpl
 
 
 def _from(module: str, attribute: str) -> Callable[[], object]:
@@ -27,7 +26,7 @@ COMMANDS = [
 
 
 @hookimpl
-def register_kinds() -> list[Kind[Any]]:
+def register_kinds() -> list[Kind[Descriptor]]:
     """The commands."""
     return [Kind(kinds.Command, hookspecs.register_commands)]
 

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import Any
 
 import click
 
@@ -25,16 +24,19 @@ def one_line(text: object) -> str:
     return "; ".join(line.strip() for line in str(text).splitlines() if line.strip())
 
 
-def say(text: str, *, err: bool = False, nl: bool = True, **style: Any) -> None:
-    """Write `text`; on a terminal without control characters. `style` is click's (dim, bold, fg)."""
+def say(
+    text: str, *, err: bool = False, nl: bool = True, dim: bool | None = None, bold: bool | None = None,
+    fg: str | None = None,
+) -> None:  # fmt: skip
+    """Write `text`; on a terminal without control characters. `dim`, `bold` and `fg` are click's."""
     stream = sys.stderr if err else sys.stdout
     if stream.isatty():
         text = _CONTROL.sub("", text)
-    click.secho(text, err=err, nl=nl, **style)
+    click.secho(text, err=err, nl=nl, dim=dim, bold=bold, fg=fg)
     stream.flush()
 
 
-def shortened(value: Any, width: int) -> str:
+def shortened(value: object, width: int) -> str:
     """`value` as JSON on one line of at most `width` characters."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     text = " ".join(text.split())
@@ -46,7 +48,7 @@ def to_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def show_json(value: Any) -> None:
+def show_json(value: object) -> None:
     """`value` as indented JSON."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 

@@ -67,11 +67,11 @@ def _call(call: Mapping[str, Any]) -> str:
     return f"{_shown(call.get('name'))}({args})"
 
 
-def _more(entries: Mapping[str, Any]) -> list[str]:
+def _more(entries: Mapping[str, object]) -> list[str]:
     return [f"{name}: {_shown(value)}" for name, value in entries.items() if value not in (None, "")]
 
 
-def _shown(value: Any, *, quote: bool = False) -> str:
+def _shown(value: object, *, quote: bool = False) -> str:
     if isinstance(value, str) and not quote:
         return _visible(" ".join(value.split()))
     return _visible(json.dumps(value, ensure_ascii=False, default=str))

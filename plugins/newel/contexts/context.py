@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from newel.contexts.readonly_context import ReadonlyContext
 from newel.contexts.stash_keys import CONFIGS, CONFIRMATIONS
@@ -11,7 +11,7 @@ from newel_kernel import EventActions, FeatureUnavailableError, InvocationContex
 
 if TYPE_CHECKING:
     from newel_kernel import CredentialService
-    from newel_types import AuthConfig, AuthCredential
+    from newel_types import AuthConfig, AuthCredential, Blob
 
 __all__ = ["CallbackContext", "Context", "ToolContext"]
 
@@ -34,7 +34,7 @@ class Context(KernelContext, ReadonlyContext):
         #: What the user answered to this call's request for confirmation, where it runs again.
         self.tool_confirmation = tool_confirmation
 
-    def request_confirmation(self, *, hint: str | None = None, payload: Any = None) -> None:
+    def request_confirmation(self, *, hint: str | None = None, payload: object = None) -> None:
         """Ask the user to confirm this tool call."""
         self.actions.requested_tool_confirmations[self._call_id()] = ToolConfirmation(hint=hint or "", payload=payload)
 
@@ -57,7 +57,7 @@ class Context(KernelContext, ReadonlyContext):
         """Save the exchanged credential of `auth_config`."""
         await self._credentials().save_credential(auth_config, self)
 
-    def send_audio(self, blob: Any) -> None:
+    def send_audio(self, blob: Blob) -> None:
         """Say `blob` into the live session that this call is part of."""
         queue = getattr(self._invocation_context, "live_request_queue", None)
         if queue is None:

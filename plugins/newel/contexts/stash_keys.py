@@ -21,13 +21,13 @@ class Mask(Protocol):
     def add_pair(self, user: str, password: str) -> None:
         """Know how basic authentication sends the two."""
 
-    def mask(self, value: Any) -> Any:
+    def mask(self, value: object) -> Any:
         """`value` with every secret in it masked; the same object where there is none."""
 
-    def mask_event(self, event: Event, state: MutableMapping[str, Any]) -> None:
+    def mask_event(self, event: Event, state: MutableMapping[str, object]) -> None:
         """Mask what an event holds, and the `state` it was written to."""
 
-    def mask_writes(self, event: Event, state: MutableMapping[str, Any]) -> None:
+    def mask_writes(self, event: Event, state: MutableMapping[str, object]) -> None:
         """Mask what an event writes, and wrote already, to the `state`."""
 
     def mask_error(self, error: Exception) -> Exception:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 from newel.agents.loop_agent import LoopAgent
 from newel.agents.parallel_agent import ParallelAgent
@@ -133,7 +132,7 @@ class _Reader:
             kind, node.name, detail=", ".join((detail, *notes)), about=node.description, frame=frame
         )
 
-    def _tool(self, tool: Any, frame: str | None, *notes: str) -> str:
+    def _tool(self, tool: object, frame: str | None, *notes: str) -> str:
         if isinstance(tool, BaseToolset):
             name, kind, detail = type(tool).__name__, Kind.TOOLSET, "toolset"
             if tool.tool_name_prefix:
@@ -160,7 +159,7 @@ def _detail(agent: BaseAgent, notes: tuple[str, ...]) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _routes(route: Any) -> str:
+def _routes(route: object) -> str:
     if route is None:
         return ""
     return ", ".join(str(one) for one in (route if isinstance(route, list) else [route]))

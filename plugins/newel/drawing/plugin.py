@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 from newel.drawing import hookspecs, kinds
 from newel.drawing.kinds import Display
-from newel_kernel import BaseAgent, Kind, hookimpl
+from newel_kernel import BaseAgent, Descriptor, Kind, hookimpl
 
 
 def _show(agent: BaseAgent, **options: object) -> object:
@@ -15,7 +14,7 @@ def _show(agent: BaseAgent, **options: object) -> object:
 
 
 @hookimpl
-def register_kinds() -> list[Kind[Any]]:
+def register_kinds() -> list[Kind[Descriptor]]:
     """How notebooks show agents."""
     return [Kind(kinds.Display, hookspecs.register_displays)]
 

@@ -26,9 +26,9 @@ class RequestInput(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, arbitrary_types_allowed=True)
 
     interrupt_id: str = Field(default_factory=lambda: seam.new_id(), min_length=1)
-    payload: Any = None
+    payload: object = None
     message: str | None = None
-    response_schema: Any = None
+    response_schema: object = None
 
     def as_event(self) -> Event:
         """The event that asks."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from newel_types import Content, Part, coerce
@@ -22,14 +20,14 @@ class Example(BaseModel):
 
     @field_validator("input", mode="before")
     @classmethod
-    def _input(cls, value: Any) -> Content:
+    def _input(cls, value: object) -> Content:
         return _content(value, "user")
 
     @field_validator("output", mode="before")
     @classmethod
-    def _output(cls, value: Any) -> list[Content]:
+    def _output(cls, value: object) -> list[Content]:
         return [_content(item, "model") for item in (value if isinstance(value, list) else [value])]
 
 
-def _content(value: Any, role: str) -> Content:
+def _content(value: object, role: str) -> Content:
     return Content(role=role, parts=[Part(text=value)]) if isinstance(value, str) else coerce(Content, value)

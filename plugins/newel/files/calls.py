@@ -45,13 +45,13 @@ def _bound(function: Callable[..., Any], config: CodeConfig, signature: inspect.
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
-        async def call(*args: Any, **keywords: Any) -> Any:
+        async def call(*args: object, **keywords: object) -> Any:
             return await function(*config.positional, *args, **config.keywords, **keywords)
 
     else:
 
         @functools.wraps(function)
-        def call(*args: Any, **keywords: Any) -> Any:
+        def call(*args: object, **keywords: object) -> Any:
             return function(*config.positional, *args, **config.keywords, **keywords)
 
     call.__signature__ = signature  # type: ignore[attr-defined]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from newel import workflow
 from newel.files.compilation import Factory, Place, kind_of
@@ -46,7 +45,7 @@ class _Graph:
 
     def declare(self, nodes: Place) -> None:
         """Read `nodes`: a mapping from names, or a list of mappings with names."""
-        entries: list[tuple[Any, Place]]
+        entries: list[tuple[object, Place]]
         if isinstance(nodes.value, Mapping):
             entries = [(key, nodes.child(str(key), item)) for key, item in nodes.value.items()]
         else:
@@ -157,7 +156,7 @@ class _Graph:
                 raise place.error(f"the node {name!r} stands in no edge; add one, or remove the node")
 
 
-def _is_node(value: Mapping[Any, object]) -> bool:
+def _is_node(value: Mapping[object, object]) -> bool:
     """Whether a mapping in a chain is a node; else it is a map of routes."""
     if _NODE_KEYS & value.keys() or (len(value) == 1 and isinstance(value.get("code"), str)):
         return True

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 
@@ -31,7 +29,7 @@ class ArgumentConfig(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: str | None = Field(default=None, description="The parameter's name; without one the argument is positional.")
-    value: Any = Field(description="The argument.")
+    value: object = Field(description="The argument.")
 
 
 class CodeConfig(BaseModel):

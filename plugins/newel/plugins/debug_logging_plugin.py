@@ -93,7 +93,7 @@ class DebugLoggingPlugin(BasePlugin):
         self._note_tool("tool_call", tool, tool_context, args=tool_args)
 
     async def after_tool_callback(
-        self, *, tool: BaseTool, tool_args: Json, tool_context: Context, result: Any
+        self, *, tool: BaseTool, tool_args: Json, tool_context: Context, result: object
     ) -> None:
         """Note the result."""
         self._note_tool("tool_response", tool, tool_context, result=result)
@@ -119,12 +119,12 @@ class DebugLoggingPlugin(BasePlugin):
         text = yaml.safe_dump(document, explicit_start=True, allow_unicode=True, sort_keys=False, width=120)
         await asyncio.to_thread(self._append, text)
 
-    def _note(self, invocation_id: str, kind: str, **data: Any) -> None:
+    def _note(self, invocation_id: str, kind: str, **data: object) -> None:
         noted = {name: _plain(value) for name, value in data.items() if value is not None}
         at = datetime.fromtimestamp(seam.clock()).isoformat()
         self._entries.setdefault(invocation_id, []).append({"time": at, "type": kind, **noted})
 
-    def _note_tool(self, kind: str, tool: BaseTool, context: Context, **data: Any) -> None:
+    def _note_tool(self, kind: str, tool: BaseTool, context: Context, **data: object) -> None:
         names = {"agent_name": context.agent_name, "tool": tool.name, "call_id": context.function_call_id}
         self._note(context.invocation_id, kind, **names, **data)
 
@@ -138,7 +138,7 @@ def _error(error: BaseException) -> dict[str, str]:
     return {"error_type": type(error).__name__, "error_message": str(error)}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """`value` as YAML can hold it; bytes are only counted."""
     if isinstance(value, bytes):
         return f"<{len(value)} bytes>"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import Any
 
+from newel.flows.instructions import Settings
 from newel.flows.templates import fill
 from newel.plugins.base_plugin import BasePlugin
 from newel_kernel import Context, LlmRequest, LlmResponse, ReadonlyContext
@@ -24,7 +24,7 @@ class GlobalInstructionPlugin(BasePlugin):
         """Put the instruction before the others."""
         text = await self._text(callback_context)
         if text:
-            own: Any = llm_request.config.system_instruction
+            own: object = llm_request.config.system_instruction
             if not own:
                 llm_request.config.system_instruction = text
             elif isinstance(own, str):
@@ -37,7 +37,7 @@ class GlobalInstructionPlugin(BasePlugin):
         instruction = self.global_instruction
         if isinstance(instruction, str):
             ctx = context.get_invocation_context()
-            settings: Any = ctx.composition.settings.get("instructions")
-            return await fill(instruction, ctx, literal_doubles=bool(settings and settings.literal_double_braces))
+            settings = ctx.composition.settings_of("instructions", Settings)
+            return await fill(instruction, ctx, literal_doubles=settings.literal_double_braces)
         text = instruction(context)
         return await text if inspect.isawaitable(text) else text

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from newel.plugins.base_plugin import BasePlugin
 from newel_kernel import BaseAgent, BaseTool, Context, Event, InvocationContext, Json, LlmRequest, LlmResponse
 from newel_types import Content
@@ -80,7 +78,7 @@ class LoggingPlugin(BasePlugin):
         self._log(f"{tool_context.agent_name} calls {call}, id {tool_context.function_call_id}")
 
     async def after_tool_callback(
-        self, *, tool: BaseTool, tool_args: Json, tool_context: Context, result: Any
+        self, *, tool: BaseTool, tool_args: Json, tool_context: Context, result: object
     ) -> None:
         """Print the result."""
         self._log(f"{tool.name} returned {_short(result)}")

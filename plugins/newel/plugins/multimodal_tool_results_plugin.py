@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from newel.plugins.base_plugin import BasePlugin
 from newel_kernel import BaseTool, Context, InvocationContext, Json, Key, LlmRequest, LlmResponse
 from newel_types import Part
@@ -22,11 +20,12 @@ class MultimodalToolResultsPlugin(BasePlugin):
         super().__init__(name)
 
     async def after_tool_callback(
-        self, *, tool: BaseTool, tool_args: Json, tool_context: Context, result: Any
+        self, *, tool: BaseTool, tool_args: Json, tool_context: Context, result: object
     ) -> Json | None:
         """Set the parts of a result aside; the result says how many they are."""
-        parts = result if isinstance(result, list) else [result]
-        if not parts or not all(isinstance(part, Part) for part in parts):
+        items = result if isinstance(result, list) else [result]
+        parts = [item for item in items if isinstance(item, Part)]
+        if not parts or len(parts) < len(items):
             return None
         _waiting(tool_context.get_invocation_context()).extend(part.model_copy(deep=True) for part in parts)
         return {"result": f"{len(parts)} part(s), attached to this message"}

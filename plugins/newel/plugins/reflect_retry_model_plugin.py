@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
-from typing import Any
+from typing import cast
 
 from newel.plugins.base_plugin import BasePlugin
-from newel_kernel import ConfigurationError, Context, LlmCallsLimitExceededError, LlmRequest, LlmResponse
+from newel_kernel import ConfigurationError, Context, LlmCallsLimitExceededError, LlmRequest, LlmResponse, ModelAgent
 
 
 class ReflectAndRetryModelPlugin(BasePlugin):
@@ -37,7 +37,7 @@ class ReflectAndRetryModelPlugin(BasePlugin):
     ) -> LlmResponse | None:
         """The answer of a later attempt, or None: then the first error stands."""
         ctx = callback_context.get_invocation_context()
-        agent: Any = ctx.agent
+        agent = cast(ModelAgent, ctx.agent)
         for attempt in range(self.max_retries):
             if isinstance(error, LlmCallsLimitExceededError):
                 return None

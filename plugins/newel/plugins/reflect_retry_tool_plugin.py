@@ -66,7 +66,7 @@ class ReflectAndRetryToolPlugin(BasePlugin):
         self._failures: dict[str, dict[str, int]] = {}
 
     async def after_tool_callback(
-        self, *, tool: BaseTool, tool_args: Json, tool_context: Context, result: Any
+        self, *, tool: BaseTool, tool_args: Json, tool_context: Context, result: object
     ) -> Json | None:
         """Forget the tool's failures, unless its result tells of one."""
         if isinstance(result, dict) and result.get("response_type") == REFLECT_AND_RETRY_RESPONSE_TYPE:
@@ -80,7 +80,7 @@ class ReflectAndRetryToolPlugin(BasePlugin):
         return None
 
     async def extract_error_from_result(
-        self, *, tool: BaseTool, tool_args: Json, tool_context: Context, result: Any
+        self, *, tool: BaseTool, tool_args: Json, tool_context: Context, result: object
     ) -> Any:
         """The error that a result holds, or None; to be overridden."""
         return None
@@ -99,7 +99,7 @@ class ReflectAndRetryToolPlugin(BasePlugin):
         """Over what failures are counted together; may be overridden."""
         return GLOBAL_SCOPE_KEY if self.scope is TrackingScope.GLOBAL else tool_context.invocation_id
 
-    def _answer(self, tool: BaseTool, args: Json, context: Context, error: Any) -> Json:
+    def _answer(self, tool: BaseTool, args: Json, context: Context, error: object) -> Json:
         failures = self._failures.setdefault(self._get_scope_key(context), {})
         failures[tool.name] = count = failures.get(tool.name, 0) + 1
         exceeded = count > self.max_retries

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from newel.questions.names import CREDENTIAL_CALL
 from newel.telemetry.content import WITHHELD, as_json, as_messages, parts_of, without_secrets
 from newel_kernel import Json, Operation, Signal
@@ -46,20 +44,20 @@ def agent_of(operation: Operation) -> str | None:
     return None if one is None else one.name
 
 
-def provider_of(model: Any) -> str:
+def provider_of(model: object) -> str:
     """Who serves the model: what it says itself, else its class."""
     return str(getattr(model, "provider_name", "") or type(model).__name__)
 
 
 def beginning(operation: Operation) -> Attributes:
-    """What is known at the start; a sampler sees it."""
-    known = _BEGINNINGS.get(operation.kind, _of_other)(operation)
-    known["gen_ai.conversation.id"] = operation.session_id
+    """The attributes at the start; a sampler sees them."""
+    attributes = _BEGINNINGS.get(operation.kind, _of_other)(operation)
+    attributes["gen_ai.conversation.id"] = operation.session_id
     if operation.kind not in ("agent", "invocation") and (agent := agent_of(operation)):
-        known["gen_ai.agent.name"] = agent
+        attributes["gen_ai.agent.name"] = agent
     if operation.invocation_id is not None:
-        known["gcp.vertex.agent.invocation_id"] = operation.invocation_id
-    return {name: value for name, value in known.items() if value is not None}
+        attributes["gcp.vertex.agent.invocation_id"] = operation.invocation_id
+    return {name: value for name, value in attributes.items() if value is not None}
 
 
 def _of_invocation(operation: Operation) -> Attributes:
@@ -77,7 +75,7 @@ def _of_agent(operation: Operation) -> Attributes:
 
 def _of_model(operation: Operation) -> Attributes:
     provider = provider_of(operation.subject)
-    known: Attributes = {
+    attributes: Attributes = {
         "gen_ai.operation.name": "generate_content",
         "gen_ai.system": provider,
         "gen_ai.provider.name": provider,
@@ -87,10 +85,10 @@ def _of_model(operation: Operation) -> Attributes:
     config = operation.given.config
     for field, name in _REQUESTED.items():
         if (value := getattr(config, field, None)) is not None:
-            known[name] = value
+            attributes[name] = value
     if config.stop_sequences:
-        known["gen_ai.request.stop_sequences"] = list(config.stop_sequences)
-    return known
+        attributes["gen_ai.request.stop_sequences"] = list(config.stop_sequences)
+    return attributes
 
 
 def _of_tool(operation: Operation) -> Attributes:
@@ -105,8 +103,8 @@ def _of_tool(operation: Operation) -> Attributes:
 
 
 def _of_merge(operation: Operation) -> Attributes:
-    named = "(merged tools)"
-    return {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": named, "gen_ai.tool.description": named}
+    name = "(merged tools)"
+    return {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, "gen_ai.tool.description": name}
 
 
 def _of_other(operation: Operation) -> Attributes:
@@ -119,43 +117,43 @@ _BEGINNINGS = {
 
 
 def outcome(signal: Signal) -> Attributes:
-    """What is known at the end."""
-    got = signal.outcome
-    if got is None:
+    """The attributes at the end."""
+    result = signal.outcome
+    if result is None:
         return {}
     if signal.operation.kind == "model":
-        return _of_response(got)
+        return _of_response(result)
     if signal.operation.kind == "invocation" and signal.operation.invocation_id is None:
-        return {"gcp.vertex.agent.invocation_id": got.invocation_id}
-    return {"gen_ai.tool.call.id": got.id} if signal.operation.kind == "merge" and got.id else {}
+        return {"gcp.vertex.agent.invocation_id": result.invocation_id}
+    return {"gen_ai.tool.call.id": result.id} if signal.operation.kind == "merge" and result.id else {}
 
 
-def _of_response(response: Any) -> Attributes:
-    known: Attributes = {}
+def _of_response(response: object) -> Attributes:
+    attributes: Attributes = {}
     if version := getattr(response, "model_version", None):
-        known["gen_ai.response.model"] = version
+        attributes["gen_ai.response.model"] = version
     if reason := getattr(response, "finish_reason", None):
-        known["gen_ai.response.finish_reasons"] = [str(getattr(reason, "value", reason)).lower()]
-    used = getattr(response, "usage_metadata", None)
-    if used is not None:
+        attributes["gen_ai.response.finish_reasons"] = [str(getattr(reason, "value", reason)).lower()]
+    usage = getattr(response, "usage_metadata", None)
+    if usage is not None:
         for kind, count in tokens(response).items():
-            known[f"gen_ai.usage.{kind}_tokens"] = count
-        if used.cached_content_token_count:
-            known["gen_ai.usage.cache_read.input_tokens"] = used.cached_content_token_count
-    return known
+            attributes[f"gen_ai.usage.{kind}_tokens"] = count
+        if usage.cached_content_token_count:
+            attributes["gen_ai.usage.cache_read.input_tokens"] = usage.cached_content_token_count
+    return attributes
 
 
-def tokens(response: Any) -> dict[str, int]:
-    """The tokens of a response, ``input`` and ``output`` (what the model thought is output); those it tells."""
-    used = getattr(response, "usage_metadata", None)
-    if used is None:
+def tokens(response: object) -> dict[str, int]:
+    """The tokens of a response, ``input`` and ``output`` (thoughts are output), as far as it counts them."""
+    usage = getattr(response, "usage_metadata", None)
+    if usage is None:
         return {}
-    counted: dict[str, int] = {}
-    if used.prompt_token_count is not None:
-        counted["input"] = used.prompt_token_count
-    if used.candidates_token_count is not None or used.thoughts_token_count is not None:
-        counted["output"] = (used.candidates_token_count or 0) + (used.thoughts_token_count or 0)
-    return counted
+    counts: dict[str, int] = {}
+    if usage.prompt_token_count is not None:
+        counts["input"] = usage.prompt_token_count
+    if usage.candidates_token_count is not None or usage.thoughts_token_count is not None:
+        counts["output"] = (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)
+    return counts
 
 
 def error_type(signal: Signal, error: BaseException | None) -> str | None:
@@ -166,7 +164,7 @@ def error_type(signal: Signal, error: BaseException | None) -> str | None:
     return str(code) if code else None
 
 
-def content_given(operation: Operation, most: int) -> Attributes:
+def input_content(operation: Operation, most: int) -> Attributes:
     """What went in; only where content is captured."""
     if operation.kind == "tool":
         args = WITHHELD if operation.name == CREDENTIAL_CALL else without_secrets(operation.given.args or {}, most)
@@ -174,26 +172,26 @@ def content_given(operation: Operation, most: int) -> Attributes:
     if operation.kind != "model":
         return {}
     request = operation.given
-    said: Attributes = {"gen_ai.input.messages": as_json(as_messages(list.copy(request.contents), most))}
+    attributes: Attributes = {"gen_ai.input.messages": as_json(as_messages(list.copy(request.contents), most))}
     instruction = request.config.system_instruction
     if instruction:
-        said["gen_ai.system_instructions"] = as_json(parts_of(instruction, most))
-    return said
+        attributes["gen_ai.system_instructions"] = as_json(parts_of(instruction, most))
+    return attributes
 
 
-def content_got(signal: Signal, most: int) -> Attributes:
+def output_content(signal: Signal, most: int) -> Attributes:
     """What came out; only where content is captured."""
-    got = signal.outcome
-    if got is None:
+    output = signal.outcome
+    if output is None:
         return {}
     if signal.operation.kind == "tool":
-        results = [one.response for one in got.get_function_responses()]
+        results = [one.response for one in output.get_function_responses()]
         result = results[0] if results and signal.operation.name != CREDENTIAL_CALL else WITHHELD
         return {"gen_ai.tool.call.result": as_json(without_secrets(result, most))}
-    if signal.operation.kind != "model" or getattr(got, "content", None) is None:
+    if signal.operation.kind != "model" or getattr(output, "content", None) is None:
         return {}
-    (message,) = as_messages([got.content], most)
-    reason = getattr(got.finish_reason, "value", got.finish_reason)
+    (message,) = as_messages([output.content], most)
+    reason = getattr(output.finish_reason, "value", output.finish_reason)
     if reason:
         message["finish_reason"] = str(reason).lower()
     return {"gen_ai.output.messages": as_json([message])}

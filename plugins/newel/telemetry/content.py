@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from pydantic_core import to_json
 
 from newel.questions.names import CREDENTIAL_CALL
 from newel_kernel import Json
+from newel_types import Content, Part
 
 _SECRET = re.compile(
     r"(^|_)(api_?key|access_?key|private_?key|token|secret|pass|password|passwd|pwd|authorization|bearer|credentials?"
@@ -19,12 +19,12 @@ WITHHELD = "(withheld)"
 _ROLES = {"model": "assistant", None: "user"}
 
 
-def as_json(value: Any) -> str:
+def as_json(value: object) -> str:
     """JSON; of what JSON does not know, the name of its type."""
     return to_json(value, fallback=lambda other: f"({type(other).__name__})", inf_nan_mode="strings").decode()
 
 
-def without_secrets(value: Any, most: int) -> Any:
+def without_secrets(value: object, most: int) -> object:
     """Plain data without the values of keys that name a secret, and without long texts and bytes."""
     if isinstance(value, str):
         return value if len(value) <= most else f"{value[:most]}… ({len(value) - most} more characters)"
@@ -44,25 +44,25 @@ def _is_secret(key: str) -> bool:
     return _SECRET.search(words) is not None
 
 
-def as_messages(contents: Sequence[Any], most: int) -> list[Json]:
+def as_messages(contents: Sequence[Content], most: int) -> list[Json]:
     """Contents as messages: a role and parts."""
     return [{"role": _role(content), "parts": parts_of(content, most)} for content in contents]
 
 
-def _role(content: Any) -> str:
+def _role(content: Content) -> str:
     if any(part.function_response is not None for part in content.parts or ()):
         return "tool"
     return str(_ROLES.get(content.role, content.role))
 
 
-def parts_of(content: Any, most: int) -> list[Json]:
+def parts_of(content: object, most: int) -> list[Json]:
     """The parts of a content, or of an instruction, which may be a text."""
     if isinstance(content, str):
         return [{"type": "text", "content": without_secrets(content, most)}]
     return [_part(part, most) for part in getattr(content, "parts", None) or ()]
 
 
-def _part(part: Any, most: int) -> Json:
+def _part(part: Part, most: int) -> Json:
     if (call := part.function_call) is not None:
         args = WITHHELD if call.name == CREDENTIAL_CALL else without_secrets(call.args or {}, most)
         return {"type": "tool_call", "id": call.id, "name": call.name, "arguments": args}

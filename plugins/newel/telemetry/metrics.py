@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING
 
 from newel.telemetry import attributes
 from newel.telemetry.spans import SCHEMA
 from newel_kernel import Operation, Signal
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import MeterProvider
 
 #: The buckets that the conventions recommend.
 _SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]
@@ -23,7 +26,7 @@ _DURATIONS = {
 class Metrics:
     """Records to a provider's meter."""
 
-    def __init__(self, provider: Any) -> None:
+    def __init__(self, provider: MeterProvider) -> None:
         meter = provider.get_meter("newel", metadata.version("newel"), schema_url=SCHEMA)
         self._durations = {
             kind: meter.create_histogram(name, "s", says, explicit_bucket_boundaries_advisory=_SECONDS)
@@ -57,7 +60,7 @@ def _labels(operation: Operation) -> dict[str, str]:
         labels["gen_ai.provider.name"] = attributes.provider_of(operation.subject)
         labels["gen_ai.request.model"] = operation.name
     elif operation.kind == "tool":
-        known = operation.subject is not None  # a name that a model made up is no label: there would be no end of them
-        labels["gen_ai.tool.name"] = operation.name if known else "(unknown)"
-        labels["gen_ai.tool.type"] = type(operation.subject).__name__ if known else "(unknown)"
+        exists = operation.subject is not None  # a name that a model made up is no label: there would be no end of them
+        labels["gen_ai.tool.name"] = operation.name if exists else "(unknown)"
+        labels["gen_ai.tool.type"] = type(operation.subject).__name__ if exists else "(unknown)"
     return labels

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
@@ -16,13 +16,18 @@ from newel.telemetry.recorder import Recorder, note_failure
 from newel.telemetry.settings import Settings
 from newel_kernel import Observer, hookimpl
 
+if TYPE_CHECKING:
+    from opentelemetry.metrics import MeterProvider
+    from opentelemetry.trace import TracerProvider
+
 
 class TelemetryPlugin:
-    """Records to given providers, or to the application's where none is given: ``Runner(plugins=[...])``."""
+    """Records to the providers that it is made with, by default to the application's: ``Runner(plugins=[...])``."""
 
     def __init__(
-        self, *, tracer_provider: Any = None, meter_provider: Any = None, name: str = "open_telemetry", **settings: Any
-    ) -> None:
+        self, *, tracer_provider: TracerProvider | None = None, meter_provider: MeterProvider | None = None,
+        name: str = "open_telemetry", **settings: object,
+    ) -> None:  # fmt: skip
         self.name = name
         self._recorder = Recorder(Settings(**settings), tracer_provider, meter_provider)
 

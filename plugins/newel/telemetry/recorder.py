@@ -10,32 +10,39 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from newel.telemetry import attributes
 from newel.telemetry.metrics import Metrics
 from newel.telemetry.settings import Settings
 from newel.telemetry.source import Source
-from newel.telemetry.spans import Begun, Spans
+from newel.telemetry.spans import OpenOperation, Spans
 from newel_kernel import Observer, Operation, Signal, current_operation
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import MeterProvider
+    from opentelemetry.trace import Span, TracerProvider
 
 _TRACE, _METRICS = "opentelemetry.trace", "opentelemetry.metrics"
 _loaded = sys.modules
 
 
 class Recorder:
-    """Records to the given providers, each by default the one that the application has configured, if any."""
+    """Records to two providers, each by default the one that the application has configured, if any."""
 
-    def __init__(self, settings: Settings, tracer_provider: Any = None, meter_provider: Any = None) -> None:
+    def __init__(
+        self, settings: Settings, tracer_provider: TracerProvider | None = None,
+        meter_provider: MeterProvider | None = None,
+    ) -> None:  # fmt: skip
         self._settings = settings
-        self._tracers = Source("trace", "tracer", tracer_provider)
-        self._meters = Source("metrics", "meter", meter_provider)
-        self._providers: tuple[Any, Any] = (None, None)
+        self._tracers: Source[TracerProvider] = Source("trace", "tracer", tracer_provider)
+        self._meters: Source[MeterProvider] = Source("metrics", "meter", meter_provider)
+        self._providers: tuple[TracerProvider | None, MeterProvider | None] = (None, None)
         self._waiting = self._tracers.waits and self._meters.waits
         self._spans: Spans | None = None
         self._metrics: Metrics | None = None
-        self._open: dict[str, Begun] = {}
+        self._open: dict[str, OpenOperation] = {}
         _recorders.add(self)
 
     def as_observer(self, name: str) -> Observer:
@@ -45,13 +52,13 @@ class Recorder:
     def wanted(self) -> bool:
         """Whether anybody records; asked at every invocation."""
         if self._waiting and _TRACE not in _loaded and _METRICS not in _loaded:
-            return False  # what never was imported is not configured
-        found = (self._tracers.find(), self._meters.find())
-        if found != self._providers:
-            tracers, meters = self._providers = found
+            return False  # a module that was never imported is not configured
+        providers = (self._tracers.find(), self._meters.find())
+        if providers != self._providers:
+            tracers, meters = self._providers = providers
             self._spans = Spans(tracers) if tracers is not None else None
             self._metrics = Metrics(meters) if meters is not None else None
-        return found != (None, None)
+        return providers != (None, None)
 
     def notify(self, signal: Signal) -> None:
         """Begin or end a span, and measure."""
@@ -63,37 +70,38 @@ class Recorder:
     def _begin(self, operation: Operation) -> None:
         spans = self._spans
         if spans is None:
-            self._open[operation.id] = Begun(operation, None)
+            self._open[operation.id] = OpenOperation(operation, None)
             return
         parent = operation.parent
         above = self._open.get(parent.id) if parent is not None else None
-        known = above.span if above is not None else None
-        # Begun in a step of the parent: what is current there is the parent's span, or a span of the user's in it.
-        span = spans.begin(operation, known, here=current_operation.get() is parent)
-        self._open[operation.id] = Begun(operation, span)
+        parent_span = above.span if above is not None else None
+        # It begins in a step of the parent: what is current there is the parent's span, or a span of the user's in it.
+        span = spans.begin(operation, parent_span, here=current_operation.get() is parent)
+        self._open[operation.id] = OpenOperation(operation, span)
         if span.is_recording() and self._settings.captures():
-            span.set_attributes(attributes.content_given(operation, self._settings.max_text))
+            span.set_attributes(attributes.input_content(operation, self._settings.max_text))
 
     def _end(self, signal: Signal) -> None:
         operation = signal.operation
-        kept = self._open.pop(operation.id, None)
-        if kept is None:
+        recorded = self._open.pop(operation.id, None)
+        if recorded is None:
             return
-        error = signal.error or kept.failure
-        if kept.span is not None:
+        error = signal.error or recorded.failure
+        span = recorded.span
+        if span is not None:
             try:
-                if kept.span.is_recording():
-                    self._describe(kept.span, signal, error)
+                if span.is_recording():
+                    self._describe(span, signal, error)
             finally:
-                kept.span.end()
+                span.end()
         if self._metrics is not None:
             self._metrics.measure(signal, attributes.error_type(signal, error))
 
-    def _describe(self, span: Any, signal: Signal, error: BaseException | None) -> None:
+    def _describe(self, span: Span, signal: Signal, error: BaseException | None) -> None:
         span.set_attributes(attributes.outcome(signal))
         captures = self._settings.captures()
         if captures:
-            span.set_attributes(attributes.content_got(signal, self._settings.max_text))
+            span.set_attributes(attributes.output_content(signal, self._settings.max_text))
         kind = attributes.error_type(signal, error)
         if kind is not None and self._spans is not None:
             self._spans.fail(span, kind, error if captures else None)
@@ -101,17 +109,17 @@ class Recorder:
     @contextmanager
     def within(self, operation: Operation) -> Iterator[None]:
         """The operation's span is the current one."""
-        kept = self._open.get(operation.id)
-        if kept is None or kept.span is None or self._spans is None:
+        recorded = self._open.get(operation.id)
+        if recorded is None or recorded.span is None or self._spans is None:
             yield
             return
-        with self._spans.step(kept):
+        with self._spans.step(recorded, recorded.span):
             yield
 
     def failed(self, operation: Operation, error: BaseException) -> None:
         """Keep a failure until the operation ends."""
-        if (kept := self._open.get(operation.id)) is not None:
-            kept.failure = error
+        if (recorded := self._open.get(operation.id)) is not None:
+            recorded.failure = error
 
 
 _recorders: WeakSet[Recorder] = WeakSet()

@@ -5,34 +5,36 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import Any
+from typing import Generic, TypeVar
 
 _loaded = sys.modules
 _MISSING = object()
+#: A provider of tracers or of meters.
+P = TypeVar("P")
 
 
-class Source:
-    """A provider that was given, else the one that the application has configured, if any.
+class Source(Generic[P]):
+    """The provider `own`, else the one that the application has configured, if any.
 
     It is looked for at every invocation. The API's function takes microseconds to say that there is none, so the
     place where the API keeps it is looked at first; where a later API has no such place, the function is asked.
     """
 
-    def __init__(self, signal: str, kind: str, given: Any = None) -> None:
-        self._given = given
+    def __init__(self, signal: str, kind: str, own: P | None = None) -> None:
+        self._own = own
         self._api = f"opentelemetry.{signal}"
         self._kept_in = f"opentelemetry.{signal}" if signal == "trace" else f"opentelemetry.{signal}._internal"
         self._kept_as = f"_{kind.upper()}_PROVIDER"
         self._function = f"get_{kind}_provider"
-        #: Only the application can bring one: none was given, and the environment names none, which the API would make.
-        self.waits = given is None and not os.environ.get(f"OTEL_PYTHON_{kind.upper()}_PROVIDER")
+        #: Only the application can bring one: none is given here, and the environment names none for the API to make.
+        self.waits = own is None and not os.environ.get(f"OTEL_PYTHON_{kind.upper()}_PROVIDER")
 
-    def find(self) -> Any:
-        """The provider, or None: what never was imported is not configured, and the API's own record nothing."""
-        if self._given is not None:
-            return self._given
+    def find(self) -> P | None:
+        """The provider, or None: what was never imported is not configured, and the API's own record nothing."""
+        if self._own is not None:
+            return self._own
         module = _loaded.get(self._kept_in)
         if self.waits and (module is None or getattr(module, self._kept_as, _MISSING) is None):
             return None
-        provider = getattr(import_module(self._api), self._function)()
+        provider: P = getattr(import_module(self._api), self._function)()
         return None if type(provider).__module__.startswith(self._api) else provider

@@ -7,29 +7,33 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from traceback import format_exception
-from typing import Any
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from newel.telemetry import attributes
-from newel_kernel import Json, Operation, current_operation
+from newel_kernel import Operation, current_operation
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+    from opentelemetry.trace import Span, TracerProvider
 
 #: The GenAI conventions whose names the attributes have.
 SCHEMA = "https://opentelemetry.io/schemas/1.37.0"
 
 
 #: The spans of all recorders: several may record the same operations to providers of their own.
-_made: WeakSet[Any] = WeakSet()
+_spans: WeakSet[Span] = WeakSet()
 
 
 @dataclass(slots=True)
-class Begun:
-    """What is kept of an operation between its start and its end."""
+class OpenOperation:
+    """An operation between its start and its end."""
 
     operation: Operation
     #: None where only metrics are recorded.
-    span: Any
+    span: Span | None
     #: The OpenTelemetry context of its next step.
-    around: Any = None
+    around: Context | None = None
     #: A failure that a hook answered: the operation ends well all the same.
     failure: BaseException | None = None
 
@@ -37,14 +41,14 @@ class Begun:
 class Spans:
     """Begins spans with a provider's tracer."""
 
-    def __init__(self, provider: Any) -> None:
+    def __init__(self, provider: TracerProvider) -> None:
         from opentelemetry import context, trace
 
-        self._context: Any = context
-        self._trace: Any = trace
+        self._context = context
+        self._trace = trace
         self._tracer = provider.get_tracer("newel", version("newel"), schema_url=SCHEMA)
 
-    def begin(self, operation: Operation, parent: Any, *, here: bool) -> Any:
+    def begin(self, operation: Operation, parent: Span | None, *, here: bool) -> Span:
         """The operation's span: below the current one where it begins `here`, else below `parent`."""
         around = None
         if parent is not None and not (here and self._is_ours(parent)):
@@ -56,38 +60,40 @@ class Spans:
             kinds = self._trace.SpanKind
             kind = kinds.CLIENT if operation.kind == "model" else kinds.INTERNAL
             span = self._tracer.start_span(name, around, kind, attributes.beginning(operation))
-        _made.add(span)
+        _spans.add(span)
         return span
 
-    def _is_ours(self, parent: Any) -> bool:
+    def _is_ours(self, parent: Span) -> bool:
         """Whether the current span is `parent` or one of the user's within it, and not one of another recorder."""
         span = self._trace.get_current_span()
-        return span is parent or span not in _made
+        return span is parent or span not in _spans
 
     @contextmanager
-    def step(self, begun: Begun) -> Iterator[None]:
-        """Make current what the operation left so at the end of its last step, at first its own span.
+    def step(self, recorded: OpenOperation, span: Span) -> Iterator[None]:
+        """Make current what was current at the end of the operation's last step; at first that is its own span.
 
-        A generator may hold a span of its own over its yields: it goes on in it, and nobody else does.
+        A generator may hold a span of its own over its yields: it goes on in that span, and nobody else does.
         """
-        if begun.around is None:
-            begun.around = self._trace.set_span_in_context(begun.span)
-        token = self._context.attach(begun.around)
+        if recorded.around is None:
+            recorded.around = self._trace.set_span_in_context(span)
+        token = self._context.attach(recorded.around)
         try:
             yield
         finally:
-            if current_operation.get() is begun.operation:  # not where garbage is collected that was left unfinished
-                begun.around = self._context.get_current()
+            if current_operation.get() is recorded.operation:  # not where an unfinished generator is collected
+                recorded.around = self._context.get_current()
                 self._context.detach(token)
 
-    def fail(self, span: Any, kind: str, error: BaseException | None) -> None:
-        """Mark the span; `error` tells what the exception says, which may quote a user or a tool."""
+    def fail(self, span: Span, kind: str, error: BaseException | None) -> None:
+        """Mark the span. The text of `error` goes into it as well; that may quote a user or a tool."""
         span.set_attribute("error.type", kind)
-        said: Json = {"exception.type": kind}
         if error is not None:
-            said |= {
-                "exception.message": str(error),
-                "exception.stacktrace": "".join(format_exception(error)),
-            }
-            span.add_event("exception", said)
+            span.add_event(
+                "exception",
+                {
+                    "exception.type": kind,
+                    "exception.message": str(error),
+                    "exception.stacktrace": "".join(format_exception(error)),
+                },
+            )
         span.set_status(self._trace.Status(self._trace.StatusCode.ERROR, kind))

@@ -30,7 +30,7 @@ class Compose(Protocol):
         self,
         distribution: str | Path | Distribution | None = None,
         *,
-        plugins: Sequence[Any] = (),
+        plugins: Sequence[object] = (),
         lock: Path | None = None,
     ) -> Composition: ...
 
@@ -63,12 +63,12 @@ def scripted_model() -> Iterator[Callable[..., ScriptedModel]]:
     """Makes models that follow a script: ``scripted_model(["hello"])``; each must be played out when the test ends."""
     from newel.models.scripted import ScriptedModel  # noqa: PLC0415 - as above
 
-    made: list[ScriptedModel] = []
+    models: list[ScriptedModel] = []
 
     def make(*args: Any, **fields: Any) -> ScriptedModel:
-        made.append(ScriptedModel(*args, **fields))
-        return made[-1]
+        models.append(ScriptedModel(*args, **fields))
+        return models[-1]
 
     yield make
-    for model in made:
+    for model in models:
         model.assert_done()

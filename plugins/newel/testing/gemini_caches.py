@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from newel.testing.gemini_rules import refusal
 from newel_kernel import Json, seam
@@ -18,8 +17,8 @@ _LEAST = {"gemini-2.5-": 2048, "gemini-3": 4096}
 _TOGETHER = ("systemInstruction", "tools", "toolConfig")
 _EITHER = "CachedContent can not be used with GenerateContent request setting system_instruction, tools or tool_config."
 
-#: Status and body of an answer.
-Answered = tuple[int, Any]
+#: The status of an answer, and its body; of a refusal, its message.
+Answer = tuple[int, Json | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class Cache:
     #: Seconds since the epoch.
     expires: float
 
-    def shown(self) -> Json:
+    def as_resource(self) -> Json:
         """The resource as the service shows it: without its contents."""
         return {
             "name": self.name,
@@ -47,10 +46,10 @@ class Caches:
     """The caches that there are, by name. Delete one here to have the service lose it."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, Cache] = {}
-        self._made = 0
+        self.by_name: dict[str, Cache] = {}
+        self._count = 0
 
-    def answer(self, method: str, path: str, body: Any) -> Answered:
+    def answer(self, method: str, path: str, body: object) -> Answer:
         """The answer to a request whose path `PATH` matches."""
         match = PATH.fullmatch(path)
         if match is None:
@@ -58,49 +57,48 @@ class Caches:
         name = f"{match['owner']}cachedContents{match['id'] or ''}"
         if method == "POST" and not match["id"]:
             return self._create(name, body, vertex=bool(match["owner"]))
-        cache = self.kept.get(name)
+        cache = self.by_name.get(name)
         if cache is None or method not in ("GET", "DELETE"):
             return 403, "CachedContent not found (or permission denied)"
         if method == "DELETE":
-            del self.kept[name]
+            del self.by_name[name]
             return 200, {}
-        return 200, cache.shown()
+        return 200, cache.as_resource()
 
-    def applied(self, body: Any, model: str) -> tuple[Any, int, str | None]:
+    def applied(self, body: object, model: str) -> tuple[object, int, str | None]:
         """A request's body with the contents of its cache before its own, the cache's tokens, and why it is refused."""
-        name = body.get("cachedContent") if isinstance(body, dict) else None
-        if not name:
+        if not isinstance(body, dict) or not (name := body.get("cachedContent")):
             return body, 0, None
-        cache = self.kept.get(name)
+        cache = self.by_name.get(name)
         if cache is None or seam.clock() >= cache.expires:
             return body, 0, "CachedContent not found (or permission denied)"
         if cache.model != model:
             return body, 0, f"Model used by GenerateContent request ({model}) and CachedContent ({cache.model}) differ."
         if any(name in body for name in _TOGETHER):
             return body, 0, _EITHER
-        held = {key: cache.body[key] for key in _TOGETHER if key in cache.body}
+        cached = {key: cache.body[key] for key in _TOGETHER if key in cache.body}
         contents = [*cache.body.get("contents", ()), *body.get("contents", ())]
-        return {**body, **held, "contents": contents}, cache.tokens, None
+        return {**body, **cached, "contents": contents}, cache.tokens, None
 
-    def _create(self, collection: str, body: Any, *, vertex: bool) -> Answered:
+    def _create(self, collection: str, body: object, *, vertex: bool) -> Answer:
         if not isinstance(body, dict) or not re.fullmatch(r"\d+(\.\d+)?s", str(body.get("ttl"))):
             return 400, "a CachedContent needs a ttl like '300s'"
-        held = {key: value for key, value in body.items() if key not in ("ttl", "displayName", "model")}
-        reason = refusal(held, vertex=vertex, whole=False)
+        content = {key: value for key, value in body.items() if key not in ("ttl", "displayName", "model")}
+        reason = refusal(content, vertex=vertex, whole=False)
         if reason is not None:
             return 400, reason
         model = str(body.get("model")).rpartition("/")[2]
-        tokens = tokens_of(held)
+        tokens = tokens_of(content)
         least = next((count for start, count in _LEAST.items() if model.startswith(start)), 1)
         if tokens < least:
             return 400, f"Cached content is too small. total_token_count={tokens}, min_total_token_count={least}"
-        self._made += 1
-        cache = Cache(f"{collection}/c{self._made}", model, body, tokens, seam.clock() + float(body["ttl"][:-1]))
-        self.kept[cache.name] = cache
-        return 200, cache.shown()
+        self._count += 1
+        cache = Cache(f"{collection}/c{self._count}", model, body, tokens, seam.clock() + float(body["ttl"][:-1]))
+        self.by_name[cache.name] = cache
+        return 200, cache.as_resource()
 
 
-def tokens_of(value: Any) -> int:
+def tokens_of(value: object) -> int:
     """About as many tokens as the texts in `value` have."""
     if isinstance(value, dict):
         return sum(tokens_of(inner) for name, inner in value.items() if name != "role")

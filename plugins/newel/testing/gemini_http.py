@@ -64,7 +64,7 @@ class _Server(ThreadingHTTPServer):
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
 
-    def process_request(self, request: Any, client_address: Any) -> None:
+    def process_request(self, request: Any, client_address: object) -> None:
         with self._lock:
             self._open.add(request)
         super().process_request(request, client_address)
@@ -81,7 +81,7 @@ class _Server(ThreadingHTTPServer):
             for connection in self._open:
                 _cut(connection)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: object, client_address: object) -> None:
         """Nothing on stderr for a client that left; it may do so at any moment."""
         self.abandoned.set()
 
@@ -107,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_DELETE = do_POST
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         """No log: requests carry keys."""
 
     def _send_whole(self, step: Step) -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from newel.testing.gemini_http import Step
+from newel_kernel import Json
 
 PATH = re.compile(r"/v1(?:alpha|beta|beta1)?/(?:projects/[^/]+/locations/[^/]+/)?interactions")
-
-Json = dict[str, Any]
 
 _FIELDS = {
     "model", "input", "stream", "previous_interaction_id", "system_instruction", "tools", "generation_config",
@@ -41,9 +39,9 @@ class Interactions:
     """The interactions that are kept: id -> the ids of calls that wait for a result. Delete one to have it lost."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, set[str]] = {}
+        self.waiting: dict[str, set[str]] = {}
 
-    def refusal(self, body: Any) -> str | None:
+    def refusal(self, body: object) -> str | None:
         """Why the service would answer with 400; None if it would not."""
         if not isinstance(body, dict) or not body.get("model"):
             return "model is required"
@@ -53,39 +51,39 @@ class Interactions:
         for unknown in [*(body.keys() - _FIELDS), *(body.get("generation_config", {}).keys() - _SETTINGS)]:
             yield f"Unknown parameter '{unknown}'."
         before = body.get("previous_interaction_id")
-        if before is not None and before not in self.kept:
+        if before is not None and before not in self.waiting:
             yield f"Interaction {before} was not found."
         for tool in body.get("tools", ()):
             if tool.get("type") == "function" and not tool.get("name"):
                 yield "a function needs a name"
-        given = body.get("input")
-        if not given:
+        steps = body.get("input")
+        if not steps:
             yield "input is required"
-        if isinstance(given, list):
-            waiting = self.kept.get(before, ()) if before is not None else ()
-            yield from _bad_steps(given, set(waiting))
+        if isinstance(steps, list):
+            waiting = self.waiting.get(before, ()) if before is not None else ()
+            yield from _bad_steps(steps, set(waiting))
 
     def keep(self, interaction: Json) -> None:
         """Keep an interaction that was answered."""
         calls = {step["id"] for step in interaction["steps"] if step["type"] == "function_call"}
-        self.kept[interaction["id"]] = calls
+        self.waiting[interaction["id"]] = calls
 
     def answered(self, step: Step, model: str, *, streamed: bool, store: bool) -> Step:
-        """A step of the script as this API tells it."""
+        """A step of the script in the words of this API."""
         if step.raw is not None:
             return step
-        number = len(self.kept) + 1
-        made = _interaction(step.chunks, model, f"interaction-{number}", first_call=100 * number)
+        number = len(self.waiting) + 1
+        interaction = _interaction(step.chunks, model, f"interaction-{number}", first_call=100 * number)
         if store:
-            self.keep(made)
+            self.keep(interaction)
         if not streamed:
-            return Step((made,), step.pause, step.then)
-        return Step(tuple(_events(made, step.chunks, whole=step.then == "end")), step.pause, step.then)
+            return Step((interaction,), step.pause, step.then)
+        return Step(tuple(_events(interaction, step.chunks, whole=step.then == "end")), step.pause, step.then)
 
 
-def _bad_steps(given: list[Json], waiting: set[str]) -> Iterator[str]:
+def _bad_steps(steps: list[Json], waiting: set[str]) -> Iterator[str]:
     """What is wrong with steps that follow on calls whose ids are `waiting` for results."""
-    for step in given:
+    for step in steps:
         bad = [*_bad_step(step)]
         if bad:
             yield from bad
@@ -126,8 +124,8 @@ def _interaction(chunks: tuple[Json, ...], model: str, id: str, *, first_call: i
     status = _STATUS.get(reason, "failed")
     if status == "completed" and any(step["type"] == "function_call" for step in steps):
         status = "requires_action"
-    made = {"id": id, "object": "interaction", "model": model, "status": status, "steps": steps, "usage": usage}
-    return made if status != "failed" else {**made, "errors": [{"code": reason, "message": f"stopped: {reason}"}]}
+    whole = {"id": id, "object": "interaction", "model": model, "status": status, "steps": steps, "usage": usage}
+    return whole if status != "failed" else {**whole, "errors": [{"code": reason, "message": f"stopped: {reason}"}]}
 
 
 def _add(steps: list[Json], part: Json, first_call: int) -> None:
@@ -165,7 +163,7 @@ def _events(interaction: Json, chunks: tuple[Json, ...], *, whole: bool) -> Iter
     yield {"event_type": "interaction.created", "interaction": {**about, "status": "in_progress"}}
     pieces = [part["text"] for part in _parts(chunks) if "text" in part and not part.get("thought")]
     for index, step in enumerate(interaction["steps"]):
-        yield {"event_type": "step.start", "index": index, "step": _begun(step)}
+        yield {"event_type": "step.start", "index": index, "step": _opening(step)}
         for delta in _deltas(step, pieces):
             yield {"event_type": "step.delta", "index": index, "delta": delta}
         yield {"event_type": "step.stop", "index": index}
@@ -184,7 +182,7 @@ def _parts(chunks: tuple[Json, ...]) -> Iterator[Json]:
             yield from candidate.get("content", {}).get("parts", ())
 
 
-def _begun(step: Json) -> Json:
+def _opening(step: Json) -> Json:
     if step["type"] == "function_call":
         return {**step, "arguments": {}}
     return {"type": step["type"]}
@@ -200,11 +198,11 @@ def _deltas(step: Json, pieces: list[str]) -> Iterator[Json]:
         yield {"type": "thought_summary", "content": summary}
     if step.get("signature"):
         yield {"type": "thought_signature", "signature": step["signature"]}
-    for said in step.get("content", ()):
-        left = said.get("text", "")
+    for content in step.get("content", ()):
+        left = content.get("text", "")
         while left:
             piece = pieces.pop(0)
             yield {"type": "text", "text": piece}
             left = left[len(piece) :]
-        if said["type"] != "text":
-            yield said
+        if content["type"] != "text":
+            yield content

@@ -7,7 +7,6 @@ import binascii
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 from pydantic.alias_generators import to_camel
 
@@ -66,7 +65,7 @@ _TYPES = ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
 _FUNCTION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
 
 
-def refusal(body: Any, *, vertex: bool = False, whole: bool = True) -> str | None:
+def refusal(body: object, *, vertex: bool = False, whole: bool = True) -> str | None:
     """Why the service would answer a request with 400, in its words where they are known; None if it would not.
 
     What is not `whole`, the start of a request that is to be cached, must only have fields that there are.
@@ -79,7 +78,7 @@ def refusal(body: Any, *, vertex: bool = False, whole: bool = True) -> str | Non
     return next(_misfits(_camel(body), vertex), None)
 
 
-def _unknown(value: Any, kind: str, path: str, vertex: bool) -> Iterator[str]:
+def _unknown(value: object, kind: str, path: str, vertex: bool) -> Iterator[str]:
     """What does not fit the message `kind`; `path` says where `value` is."""
     if kind in ("", "bytes", "type"):
         yield from _bad_value(value, kind, path)
@@ -103,7 +102,7 @@ def _unknown(value: Any, kind: str, path: str, vertex: bool) -> Iterator[str]:
                 yield from _unknown(item, held, f"{path}.{name}".lstrip("."), vertex)
 
 
-def _bad_value(value: Any, kind: str, path: str) -> Iterator[str]:
+def _bad_value(value: object, kind: str, path: str) -> Iterator[str]:
     if kind == "type" and str(value).upper() not in _TYPES:
         yield f"Invalid value at '{path}' (type.googleapis.com/google.ai.generativelanguage.Type), {value!r}"
     if kind == "bytes":
@@ -116,7 +115,7 @@ def _bad_value(value: Any, kind: str, path: str) -> Iterator[str]:
 def _camel(body: Json) -> Json:
     """`body` with camelCase names as far as the rules look at it; the service takes snake_case as well."""
 
-    def renamed(value: Any) -> Json:
+    def renamed(value: Json) -> Json:
         return {to_camel(name): inner for name, inner in value.items()}
 
     new = renamed(body)

@@ -32,7 +32,7 @@ from newel.testing.gemini_rules import refusal
 from newel_kernel import Json
 
 #: A part: text, or a part's JSON.
-PartLike = str | Mapping[str, Any]
+PartLike = str | Mapping[str, object]
 #: A chunk of an answer: a part, several, or the JSON of the whole chunk.
 ChunkLike = PartLike | list[PartLike]
 
@@ -48,7 +48,7 @@ _STATUS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedRequest:
     """A request as it came. `headers` (lower-case names) hold the key and are not shown."""
 
     path: str
@@ -69,7 +69,7 @@ class GeminiServer:
     """A scripted stand-in for the service. A context manager; `url` is its address."""
 
     def __init__(self) -> None:
-        self.requests: list[Recorded] = []
+        self.requests: list[RecordedRequest] = []
         self.caches = Caches()
         self.interactions = Interactions()
         #: Set when a client leaves before its answer is whole.
@@ -94,12 +94,12 @@ class GeminiServer:
         then: Literal["end", "drop", "hold"] = "end",
     ) -> None:
         """Answer with `chunks`; the last one says why the model stopped and what it cost."""
-        made = [_chunk(chunk) for chunk in chunks]
-        if then == "end" and made and made[-1].get("candidates"):
+        answers = [_chunk(chunk) for chunk in chunks]
+        if then == "end" and answers and answers[-1].get("candidates"):
             if finish is not None:
-                made[-1]["candidates"][0].setdefault("finishReason", finish)
-            made[-1].setdefault("usageMetadata", dict(usage) if usage is not None else _usage(made))
-        self._add(Step(tuple(made), pause, then))
+                answers[-1]["candidates"][0].setdefault("finishReason", finish)
+            answers[-1].setdefault("usageMetadata", dict(usage) if usage is not None else _usage(answers))
+        self._add(Step(tuple(answers), pause, then))
 
     def fail(self, code: int, message: str = "", *, times: int = 1) -> None:
         """Answer with an error of the HTTP status `code`."""
@@ -162,18 +162,18 @@ class GeminiServer:
             body = json.loads(payload or b"{}")
         except ValueError:
             return _refused(400, "Invalid JSON payload received."), False
-        asked = body if isinstance(body, dict) else {}
-        model = match["model"] if match is not None else str(asked.get("model", "")) if interacts else ""
-        streamed = bool(asked.get("stream")) if interacts else bool(match and match["method"] == _STREAM)
+        fields: Json = body if isinstance(body, dict) else {}
+        model = match["model"] if match is not None else str(fields.get("model", "")) if interacts else ""
+        streamed = bool(fields.get("stream")) if interacts else bool(match and match["method"] == _STREAM)
         with self._lock:
-            self.requests.append(Recorded(route, model, streamed, body, headers, method))
+            self.requests.append(RecordedRequest(route, model, streamed, body, headers, method))
         if not headers.get("x-goog-api-key") and not headers.get("authorization"):
             return _refused(403, "Method doesn't allow unregistered callers. Please use API Key."), False
         if interacts:
-            return self._interact(body, model, streamed)
+            return self._interact(fields, model, streamed)
         if match is None:
             status, answer = self.caches.answer(method, route, body)
-            return (_whole(answer) if status == 200 else _refused(status, answer)), False
+            return (_refused(status, answer) if isinstance(answer, str) else _whole(answer)), False
         if match["method"] == "countTokens":
             return _whole({"totalTokens": tokens_of(body)}), False
         if streamed and "alt=sse" not in query:
@@ -181,7 +181,7 @@ class GeminiServer:
         vertex = match["owner"].startswith(("projects/", "publishers/"))
         return self._generate(body, model, streamed, vertex)
 
-    def _generate(self, body: Any, model: str, streamed: bool, vertex: bool) -> tuple[Step, bool]:
+    def _generate(self, body: object, model: str, streamed: bool, vertex: bool) -> tuple[Step, bool]:
         body, cached, reason = self.caches.applied(body, model)
         if reason is not None:
             return _refused(403 if "not found" in reason else 400, reason), False
@@ -191,15 +191,15 @@ class GeminiServer:
         step, number = self._take()
         if step.raw is not None:
             return step, streamed and step.status == 200
-        known = {"modelVersion": model, "responseId": f"response-{number}"}
-        chunks = [{**chunk, **known} if "error" not in chunk else chunk for chunk in step.chunks]
+        origin = {"modelVersion": model, "responseId": f"response-{number}"}
+        chunks = [{**chunk, **origin} if "error" not in chunk else chunk for chunk in step.chunks]
         if cached:
-            chunks = [_of_the_cache(chunk, cached) for chunk in chunks]
+            chunks = [_with_cached_tokens(chunk, cached) for chunk in chunks]
         if not streamed:
             chunks = [_merged(chunks)]
         return Step(tuple(chunks), step.pause, step.then), streamed
 
-    def _interact(self, body: Any, model: str, streamed: bool) -> tuple[Step, bool]:
+    def _interact(self, body: Json, model: str, streamed: bool) -> tuple[Step, bool]:
         reason = self.interactions.refusal(body)
         if reason is not None:
             return _refused(400, reason), False
@@ -225,11 +225,11 @@ def text(value: str, *, thought: bool = False, signature: bytes | None = None) -
 
 
 def call(
-    name: str, args: Mapping[str, Any] | None = None, *, id: str | None = None, signature: bytes | None = None
+    name: str, args: Mapping[str, object] | None = None, *, id: str | None = None, signature: bytes | None = None
 ) -> Json:
     """A part that calls a function. The Gemini API gives calls no id; Vertex AI may."""
-    made = {"name": name, "args": dict(args or {}), **({"id": id} if id else {})}
-    return {"functionCall": made, **_signed(signature)}
+    content = {"name": name, "args": dict(args or {}), **({"id": id} if id else {})}
+    return {"functionCall": content, **_signed(signature)}
 
 
 def _signed(signature: bytes | None) -> dict[str, str]:
@@ -239,9 +239,9 @@ def _signed(signature: bytes | None) -> dict[str, str]:
 def _chunk(chunk: ChunkLike) -> Json:
     if isinstance(chunk, Mapping) and any(name in chunk for name in _WHOLE):
         return json.loads(json.dumps(chunk))  # type: ignore[no-any-return]
-    parts = chunk if isinstance(chunk, list) else [chunk]
-    made = [{"text": part} if isinstance(part, str) else dict(part) for part in parts]
-    content = {"role": "model", **({"parts": made} if made else {})}
+    items = chunk if isinstance(chunk, list) else [chunk]
+    parts = [{"text": item} if isinstance(item, str) else dict(item) for item in items]
+    content = {"role": "model", **({"parts": parts} if parts else {})}
     return {"candidates": [{"content": content, "index": 0}]}
 
 
@@ -265,7 +265,7 @@ def _merged(chunks: list[Json]) -> Json:
     return whole
 
 
-def _is_text(part: Mapping[str, Any]) -> bool:
+def _is_text(part: Mapping[str, object]) -> bool:
     return "text" in part and "thoughtSignature" not in part
 
 
@@ -274,8 +274,8 @@ def _usage(chunks: list[Json]) -> dict[str, int]:
     return {"promptTokenCount": 10, "candidatesTokenCount": answer, "totalTokenCount": 10 + answer}
 
 
-def _of_the_cache(chunk: Json, tokens: int) -> Json:
-    """`chunk`, whose count of tokens tells how many came from a cache."""
+def _with_cached_tokens(chunk: Json, tokens: int) -> Json:
+    """`chunk`, whose token counts say how many came from a cache."""
     usage = chunk.get("usageMetadata")
     return chunk if usage is None else {**chunk, "usageMetadata": {"cachedContentTokenCount": tokens, **usage}}
 
@@ -289,5 +289,5 @@ def _refused(code: int, message: str) -> Step:
     return Step(status=code, raw=_error(code, message))
 
 
-def _whole(body: Mapping[str, Any]) -> Step:
+def _whole(body: Mapping[str, object]) -> Step:
     return Step(raw=json.dumps(body).encode())

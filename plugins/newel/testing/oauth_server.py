@@ -1,6 +1,6 @@
 """OAuthServer: an OAuth2 and OpenID Connect server on this machine, as strict as a real one, for tests.
 
-It checks the client, the redirect URI and PKCE, gives each code and each refresh token once, and tells its end
+It checks the client, the redirect URI and PKCE, takes each code and each refresh token once, and publishes its end
 points. `consent` plays the user's browser.
 """
 
@@ -13,7 +13,7 @@ import secrets
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Self
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
 from newel_kernel import Json
@@ -32,8 +32,8 @@ class OAuthServer:
     lasts: int = 3600
     failure: tuple[int, bytes] | None = None
     requests: list[dict[str, str]] = field(default_factory=list)
-    #: What it gave out, codes and tokens, newest last.
-    given: list[str] = field(default_factory=list)
+    #: The codes and tokens that it gave out, newest last.
+    issued: list[str] = field(default_factory=list)
     _codes: dict[str, dict[str, str]] = field(default_factory=dict)
     _refresh: set[str] = field(default_factory=set)
 
@@ -42,7 +42,7 @@ class OAuthServer:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                owner._answer(self, *owner._tell(self.path))
+                owner._answer(self, *owner._discovery(self.path))
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
@@ -50,7 +50,7 @@ class OAuthServer:
                 owner.requests.append(form)
                 owner._answer(self, *owner._token(form, self.headers.get("Authorization", "")))
 
-            def log_message(self, *_: Any) -> None:
+            def log_message(self, *_: object) -> None:
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -70,17 +70,17 @@ class OAuthServer:
 
     def consent(self, auth_uri: str) -> str:
         """What the browser of a user who agrees is sent back to."""
-        asked = {name: values[0] for name, values in parse_qs(urlsplit(auth_uri).query).items()}
-        if asked["client_id"] != self.client_id or asked.get("redirect_uri") != self.redirect_uri:
+        query = {name: values[0] for name, values in parse_qs(urlsplit(auth_uri).query).items()}
+        if query["client_id"] != self.client_id or query.get("redirect_uri") != self.redirect_uri:
             raise ValueError("the client or its redirect URI is another one")
         code = self._new("code")
-        self._codes[code] = asked
-        return f"{self.redirect_uri}?{urlencode({'code': code, 'state': asked['state']})}"
+        self._codes[code] = query
+        return f"{self.redirect_uri}?{urlencode({'code': code, 'state': query['state']})}"
 
     def _new(self, kind: str) -> str:
-        made = f"{kind}-{secrets.token_urlsafe(24)}"
-        self.given.append(made)
-        return made
+        value = f"{kind}-{secrets.token_urlsafe(24)}"
+        self.issued.append(value)
+        return value
 
     def _answer(self, handler: BaseHTTPRequestHandler, status: int, body: bytes) -> None:
         handler.send_response(status)
@@ -89,11 +89,11 @@ class OAuthServer:
         handler.end_headers()
         handler.wfile.write(body)
 
-    def _tell(self, path: str) -> tuple[int, bytes]:
+    def _discovery(self, path: str) -> tuple[int, bytes]:
         if not path.startswith("/.well-known/o"):
             return 404, b"{}"
-        told = {"issuer": self.url, "authorization_endpoint": f"{self.url}/auth", "token_endpoint": f"{self.url}/token"}
-        return 200, json.dumps(told).encode()
+        ends = {"issuer": self.url, "authorization_endpoint": f"{self.url}/auth", "token_endpoint": f"{self.url}/token"}
+        return 200, json.dumps(ends).encode()
 
     def _token(self, form: dict[str, str], header: str) -> tuple[int, bytes]:
         if self.failure is not None:
@@ -106,10 +106,10 @@ class OAuthServer:
         if kind == "refresh_token" and form.get("refresh_token") in self._refresh:
             self._refresh.discard(form["refresh_token"])
             return 200, self._tokens({"refresh_token": ""})
-        asked = self._codes.pop(form.get("code", ""), None) if kind == "authorization_code" else None
-        if asked is None or not _fits(asked, form):
+        consent = self._codes.pop(form.get("code", ""), None) if kind == "authorization_code" else None
+        if consent is None or not _fits(consent, form):
             return 400, _error("invalid_grant", form)
-        return 200, self._tokens({"refresh_token": "", **asked})
+        return 200, self._tokens({"refresh_token": "", **consent})
 
     def _is_client(self, form: dict[str, str], header: str) -> bool:
         client, secret = form.get("client_id"), form.get("client_secret")
@@ -118,26 +118,26 @@ class OAuthServer:
             client, secret = unquote(client), unquote(secret)
         return client == self.client_id and secret == self.client_secret
 
-    def _tokens(self, asked: dict[str, str]) -> bytes:
-        made: Json = {
+    def _tokens(self, grant: dict[str, str]) -> bytes:
+        tokens: Json = {
             "access_token": self._new("access"),
             "token_type": "Bearer",
             "expires_in": self.lasts,
         }
-        if "refresh_token" in asked:
-            made["refresh_token"] = self._new("refresh")
-            self._refresh.add(made["refresh_token"])
-        if "openid" in asked.get("scope", "").split():
-            claims = {"iss": self.url, "aud": self.client_id, "nonce": asked.get("nonce")}
-            made["id_token"] = ".".join(("e30", _base64(json.dumps(claims).encode()), "c2ln"))
-            self.given.append(made["id_token"])
-        return json.dumps(made).encode()
+        if "refresh_token" in grant:
+            tokens["refresh_token"] = self._new("refresh")
+            self._refresh.add(tokens["refresh_token"])
+        if "openid" in grant.get("scope", "").split():
+            claims = {"iss": self.url, "aud": self.client_id, "nonce": grant.get("nonce")}
+            tokens["id_token"] = ".".join(("e30", _base64(json.dumps(claims).encode()), "c2ln"))
+            self.issued.append(tokens["id_token"])
+        return json.dumps(tokens).encode()
 
 
-def _fits(asked: dict[str, str], form: dict[str, str]) -> bool:
+def _fits(consent: dict[str, str], form: dict[str, str]) -> bool:
     """Whether a token request belongs to the consent: same redirect URI, and the verifier of the challenge."""
-    made = _base64(hashlib.sha256(form.get("code_verifier", "").encode()).digest())
-    return form.get("redirect_uri") == asked.get("redirect_uri") and asked.get("code_challenge") == made
+    challenge = _base64(hashlib.sha256(form.get("code_verifier", "").encode()).digest())
+    return form.get("redirect_uri") == consent.get("redirect_uri") and consent.get("code_challenge") == challenge
 
 
 def _error(code: str, form: dict[str, str]) -> bytes:

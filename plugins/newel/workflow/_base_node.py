@@ -61,13 +61,13 @@ class BaseNode(BaseModel):
         """Whether its code may run other nodes while it waits for something itself: then it needs a task."""
         return True
 
-    async def run(self, *, ctx: NodeContext, node_input: Any) -> AsyncGenerator[Any, None]:
+    async def run(self, *, ctx: NodeContext, node_input: object) -> AsyncGenerator[object, None]:
         """What the node yields for `node_input`, once that fits the input schema."""
         async with aclosing(self._run_impl(ctx=ctx, node_input=self.fit_input(node_input))) as items:
             async for item in items:
                 yield item
 
-    def _run_impl(self, *, ctx: NodeContext, node_input: Any) -> AsyncGenerator[Any, None]:
+    def _run_impl(self, *, ctx: NodeContext, node_input: Any) -> AsyncGenerator[object, None]:
         """What the node does; a subclass implements it as an async generator."""
         raise NotImplementedError(f"{type(self).__name__} does not implement _run_impl")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import aclosing
-from typing import Any
 
 from pydantic import BaseModel, PrivateAttr
 
@@ -38,7 +37,7 @@ class FunctionNode(BaseNode):
 
     def __init__(
         self, func: Callable[..., object] | None = None, *, fn: Callable[..., object] | None = None,
-        name: str | None = None, retry_config: RetryConfig | None = None, **fields: Any,
+        name: str | None = None, retry_config: RetryConfig | None = None, **fields: object,
     ) -> None:  # fmt: skip
         function = func or fn
         if not callable(function):

@@ -21,11 +21,11 @@ class Node(BaseNode):
 
     parallel_worker: bool = False
 
-    def run_node_impl(self, *, ctx: NodeContext, node_input: Any) -> AsyncGenerator[Any, None]:
+    def run_node_impl(self, *, ctx: NodeContext, node_input: Any) -> AsyncGenerator[object, None]:
         """What the node does; a subclass implements it as an async generator."""
         raise NotImplementedError(f"{type(self).__name__} does not implement run_node_impl")
 
-    async def _run_impl(self, *, ctx: NodeContext, node_input: Any) -> AsyncGenerator[Any, None]:
+    async def _run_impl(self, *, ctx: NodeContext, node_input: Any) -> AsyncGenerator[object, None]:
         async with aclosing(self.run_node_impl(ctx=ctx, node_input=node_input)) as items:
             async for item in items:
                 yield item

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from newel.workflow._node_status import NodeStatus
@@ -16,7 +14,7 @@ class NodeState(BaseModel):
     model_config = ConfigDict(extra="ignore", ser_json_bytes="base64")
 
     status: NodeStatus = NodeStatus.INACTIVE
-    input: Any = None
+    input: object = None
     attempt_count: int = 1
     #: The ids of the questions that are open.
     interrupts: list[str] = Field(default_factory=list)

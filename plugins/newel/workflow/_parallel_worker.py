@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from typing import Any
 
 from pydantic import Field
 
@@ -28,7 +27,7 @@ class ParallelWorker(BaseNode):
 
     def __init__(
         self, node: object, *, max_concurrency: int | None = None, retry_config: RetryConfig | None = None,
-        timeout: float | None = None, **fields: Any,
+        timeout: float | None = None, **fields: object,
     ) -> None:  # fmt: skip
         inner = build_node(node)
         if inner is START:

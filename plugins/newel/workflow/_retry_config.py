@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 from pydantic import BaseModel, Field, field_validator
 
@@ -30,7 +29,7 @@ class RetryConfig(BaseModel, extra="forbid"):
 
     @field_validator("exceptions", mode="before")
     @classmethod
-    def _named(cls, value: Any) -> Any:
+    def _named(cls, value: object) -> object:
         if not isinstance(value, (list, tuple, set)):
             return value
         return [_name(entry) for entry in value]
@@ -57,7 +56,7 @@ class RetryConfig(BaseModel, extra="forbid"):
         return any(kind.__name__ in self.exceptions for kind in type(error).__mro__)
 
 
-def _name(entry: Any) -> str:
+def _name(entry: object) -> str:
     if isinstance(entry, str):
         return entry
     if isinstance(entry, type) and issubclass(entry, BaseException):

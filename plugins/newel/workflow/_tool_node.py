@@ -15,7 +15,7 @@ class ToolNode(BaseNode):
 
     tool: BaseTool
 
-    def __init__(self, tool: BaseTool, **fields: Any) -> None:
+    def __init__(self, tool: BaseTool, **fields: object) -> None:
         fields.setdefault("name", tool.name)
         fields.setdefault("description", tool.description or "")
         super().__init__(**fields, **{"tool": tool})
@@ -25,7 +25,7 @@ class ToolNode(BaseNode):
         """No."""
         return False
 
-    async def _run_impl(self, *, ctx: NodeContext, node_input: Any) -> AsyncGenerator[Any, None]:
+    async def _run_impl(self, *, ctx: NodeContext, node_input: Any) -> AsyncGenerator[object, None]:
         if node_input is not None and not isinstance(node_input, Mapping):
             raise TypeError(
                 f"node {self.name!r} runs a tool, so its input must be a dict of the tool's arguments or None, "

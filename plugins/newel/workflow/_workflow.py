@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any, ClassVar, Self
 
@@ -21,7 +21,7 @@ from newel.workflow.graph_run import GraphRun
 from newel.workflow.node_run import NodeRun
 from newel.workflow.root_run import run_root
 from newel.workflow.state_schema import declared
-from newel_kernel import BaseToolset, Event, InvocationContext, StateSchemaError
+from newel_kernel import BaseToolset, Event, InvocationContext, Operation, StateSchemaError
 
 
 class Workflow(BaseAgent, BaseNode):
@@ -35,17 +35,17 @@ class Workflow(BaseAgent, BaseNode):
 
     name: str = "workflow"
     rerun_on_resume: bool = True
-    edges: list[Any] = Field(default_factory=list)
+    edges: list[object] = Field(default_factory=list)
     max_concurrency: int | None = Field(default=None, ge=1)
     graph: Graph | None = None
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, **fields: object) -> None:
         super().__init__(**fields)
         self._check_state_schema()
 
     @field_validator("edges")
     @classmethod
-    def _edge_items(cls, items: list[Any]) -> list[Any]:
+    def _edge_items(cls, items: list[object]) -> list[object]:
         for index, item in enumerate(items):
             if not isinstance(item, (Edge, tuple, list)):
                 raise ValueError(
@@ -75,7 +75,7 @@ class Workflow(BaseAgent, BaseNode):
                         f"{schema.__name__!r}, which declares {declared(schema)}"
                     )
 
-    def clone(self, update: Any = None) -> Self:
+    def clone(self, update: Mapping[str, object] | None = None) -> Self:
         """A copy with a graph of its own; `update` sets fields."""
         changes = dict(update or {})
         return super().clone({"graph": None, **changes} if "edges" in changes else changes)
@@ -103,13 +103,13 @@ class Workflow(BaseAgent, BaseNode):
         step = self.graph.steps.get(key.rpartition("@")[0]) if self.graph is not None else None
         return event.output if step is None else step.node.recall_output(event, f"{path}/{key}")
 
-    def _enter(self, parent_context: InvocationContext, *within: Any) -> AsyncGenerator[Event, None]:
+    def _enter(self, parent_context: InvocationContext, within: Operation | None = None) -> AsyncGenerator[Event, None]:
         """As an agent where it has callbacks of its own; else plugins hear of the agents in it, not of the graph."""
         if self.before_agent_callback is None and self.after_agent_callback is None:
             ctx = parent_context.for_agent(self)
             if not ctx.end_invocation:
                 return self._run_async_impl(ctx)
-        return super()._enter(parent_context, *within)
+        return super()._enter(parent_context, within)
 
     def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         return run_root(self, ctx)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
 
 from newel.agents.isolated import Outcome, finishes, run_isolated
 from newel.workflow._base_node import BaseNode
@@ -28,7 +27,7 @@ class AgentNode(BaseNode):
 
     agent: BaseAgent
 
-    def __init__(self, agent: BaseAgent, **fields: Any) -> None:
+    def __init__(self, agent: BaseAgent, **fields: object) -> None:
         mode = getattr(agent, "mode", None)
         fields.setdefault("name", agent.name)
         fields.setdefault("description", agent.description)

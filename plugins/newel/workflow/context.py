@@ -19,8 +19,8 @@ from newel_kernel import Event, State
 from newel_types import Content
 
 
-class AnyNode(Protocol):
-    """What every node tells of itself."""
+class NodeFacts(Protocol):
+    """The part of every node that its run's code reads."""
 
     name: str
     description: str
@@ -45,7 +45,7 @@ class Run(Protocol):
     failure: DynamicNodeFailError | None
 
     @property
-    def node(self) -> AnyNode:
+    def node(self) -> NodeFacts:
         """The node."""
 
     @property
@@ -100,7 +100,7 @@ class NodeContext(Context):
         self._questions = 0
 
     @property
-    def node(self) -> AnyNode:
+    def node(self) -> NodeFacts:
         """The node."""
         return self._run.node
 
@@ -118,20 +118,20 @@ class NodeContext(Context):
         return self._run.outcome.output
 
     @output.setter
-    def output(self, value: Any) -> None:
+    def output(self, value: object) -> None:
         self._run.give(value)
         self._run.outcome.unsent_output = True
 
     @property
-    def route(self) -> Any:
+    def route(self) -> object:
         """The route (a bool, an int, a string) or routes (a list) that the graph follows from here."""
         return self._run.outcome.route
 
     @route.setter
-    def route(self, value: Any) -> None:
+    def route(self, value: object) -> None:
         self._run.outcome.set_route(value)
 
-    def emit_route(self, route: Any) -> None:
+    def emit_route(self, route: object) -> None:
         """Set the route."""
         self.route = route
 
@@ -144,7 +144,7 @@ class NodeContext(Context):
         return super().state
 
     @property
-    def resume_inputs(self) -> Mapping[str, Any]:
+    def resume_inputs(self) -> Mapping[str, object]:
         """The answers to the node's questions, by their ids."""
         return MappingProxyType(self._run.answers)
 
@@ -154,8 +154,8 @@ class NodeContext(Context):
         return set(self._run.outcome.interrupts)
 
     def interrupt(
-        self, message: str | RequestInput | None = None, *, interrupt_id: str | None = None, payload: Any = None,
-        response_schema: Any = None,
+        self, message: str | RequestInput | None = None, *, interrupt_id: str | None = None, payload: object = None,
+        response_schema: object = None,
     ) -> Any:  # fmt: skip
         """Ask the user; gives the answer, once the node runs again with it.
 
@@ -176,7 +176,7 @@ class NodeContext(Context):
         raise NodeInterruptedError(request)
 
     async def run_node(
-        self, node: Any, node_input: Any = None, *, use_as_output: bool = False, run_id: str | None = None,
+        self, node: object, node_input: object = None, *, use_as_output: bool = False, run_id: str | None = None,
         use_sub_branch: bool = False, override_branch: str | None = None, override_isolation_scope: str | None = None,
     ) -> Any:  # fmt: skip
         """Run a node, a function, a tool, an agent or a graph from this one's code, and give its output.

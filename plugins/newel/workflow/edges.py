@@ -21,6 +21,7 @@ class Edge(BaseModel):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
+    #: A node once a graph has the edge; until then what a node is made of.
     from_node: Any
     to_node: Any
     route: object = None

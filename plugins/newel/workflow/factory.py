@@ -32,8 +32,8 @@ def build_node(node_like: object, **changes: Any) -> BaseNode:
 
 def _changed(node: BaseNode, changes: Json) -> BaseNode:
     if isinstance(node, FunctionNode):
-        fields = {name: getattr(node, name) for name in node.model_fields_set}
-        return FunctionNode(**{**fields, **changes})
+        fields: Json = {name: getattr(node, name) for name in node.model_fields_set}
+        return FunctionNode(**fields | changes)
     if isinstance(node, BaseAgent):
         return AgentNode(node, **changes)
     return node.model_copy(update=changes)

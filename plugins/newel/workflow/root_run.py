@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
 
 from newel.agents import base_agent
 from newel.contexts.stash_keys import SECRETS
@@ -90,7 +89,7 @@ class NodeAgent(base_agent.BaseAgent):
         return run_root(self.node, ctx)
 
 
-def as_agent(node: Any) -> Any:
+def as_agent(node: object) -> object:
     """`node`, if it is an agent, or else an agent that runs it."""
     if isinstance(node, BaseNode) and not isinstance(node, BaseAgent):
         return NodeAgent(name=node.name, description=node.description, node=node)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -31,7 +31,7 @@ def check_write(key: str, value: object, schema: Schema) -> None:
     if value is None:  # removes the key
         return
     try:
-        TypeAdapter(cast("type[Any]", field.annotation)).validate_python(value)
+        TypeAdapter(cast("type[object]", field.annotation)).validate_python(value)
     except ValidationError as error:
         raise StateSchemaError(
             f"the value of the state key {key!r} does not fit {field.annotation!r} of {schema.__name__!r}: {error}"
@@ -53,6 +53,6 @@ class CheckedState(State):
         super().__init__(value, delta)
         self._schema = schema
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: object) -> None:
         check_write(key, value, self._schema)
         super().__setitem__(key, value)

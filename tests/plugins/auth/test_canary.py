@@ -241,8 +241,8 @@ def test_oauth2_with_all_that_it_gives_out(
         yard.note(talk, talk.answer(again[0], answer))
     verifiers = [request["code_verifier"] for request in server.requests if "code_verifier" in request]
     assert verifiers
-    assert len(server.given) >= 2
-    yard.search(CANARY, *server.given, *verifiers)
+    assert len(server.issued) >= 2
+    yard.search(CANARY, *server.issued, *verifiers)
 
 
 def test_a_service_account_whose_key_is_no_key(yard: Yard, converse: Any, kit: Any) -> None:

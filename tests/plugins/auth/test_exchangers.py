@@ -237,7 +237,7 @@ def test_what_needs_no_exchange_does_without_the_plugins(kit: Any, server: Any, 
 def test_the_built_in_ones_reach_what_the_settings_allow(kit: Any, server: Any, house: Any) -> None:
     credential = credential_of(kit.app_config(server), context(compose(house("adk"))))
     assert credential is not None
-    assert credential.oauth2.access_token in server.given  # type: ignore[union-attr]
+    assert credential.oauth2.access_token in server.issued  # type: ignore[union-attr]
 
 
 def test_making_the_built_in_ones_imports_no_sdk(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_a_function_that_asks_by_itself_gets_the_token_too(
     talk = converse(house(), [act])
     call = kit.asked(talk.say())[0]
     assert kit.results(talk.answer(call, kit.consented(server, call))) == [{"ok": True}]
-    assert seen[0] in server.given
+    assert seen[0] in server.issued
 
 
 def test_another_process_can_take_the_answer_up(converse: Any, kit: Any, server: Any, house: Any) -> None:
@@ -272,7 +272,7 @@ def test_the_client_says_who_it_is_as_the_server_wants(server: Any, kit: Any, me
         oauth2.token_endpoint_auth_method = method
     result = asyncio.run(OAuth2CredentialExchanger(HERE).exchange(config.raw_auth_credential, config.auth_scheme))
     assert result.was_exchanged
-    assert result.credential.oauth2.access_token in server.given
+    assert result.credential.oauth2.access_token in server.issued
     assert oauth2.access_token is None  # what was given is not changed
     assert ("client_secret" in server.requests[0]) == (method == "client_secret_post")
 
@@ -296,7 +296,7 @@ def test_openid_connect_checks_whom_the_id_token_is_for(converse: Any, kit: Any,
     call = kit.asked(talk.say())[0]
     assert "nonce=" in call.args["authConfig"]["exchangedAuthCredential"]["oauth2"]["authUri"]
     talk.answer(call, kit.consented(server, call))
-    assert seen[0].id_token in server.given
+    assert seen[0].id_token in server.issued
 
     request = AuthHandler(oidc(server)).generate_auth_request()
     made = request.exchanged_auth_credential

@@ -360,4 +360,4 @@ def test_a_chat_shows_where_to_consent(
         terminal.send("\x04")
         terminal.expect("to go on")
         assert terminal.close() == 0
-        assert not [secret for secret in server.given if secret in terminal.seen]
+        assert not [secret for secret in server.issued if secret in terminal.seen]

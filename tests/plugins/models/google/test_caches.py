@@ -145,7 +145,7 @@ def test_another_start_ends_the_cache(gemini_server: GeminiServer) -> None:
     after = talk.last("c")
     assert (after.cache_name, after.contents_count) == (None, 4)
     assert calls(gemini_server)[3:] == [("DELETE", "cachedContents/c1"), ("POST", "generateContent")]
-    assert not gemini_server.caches.kept
+    assert not gemini_server.caches.by_name
     assert len(gemini_server.requests[-1].body["contents"]) == 5
 
 
@@ -155,7 +155,7 @@ def test_a_cache_serves_so_many_invocations(gemini_server: GeminiServer) -> None
     uses = [(m.cache_name, m.invocations_used, m.contents_count) for m in map(talk.last, "abcde")]
     c1, c2 = "cachedContents/c1", "cachedContents/c2"
     assert uses == [(None, None, 0), (c1, 1, 2), (c1, 2, 2), (c2, 1, 6), (c2, 2, 6)]
-    assert list(gemini_server.caches.kept) == [c2]
+    assert list(gemini_server.caches.by_name) == [c2]
 
 
 def test_an_expired_cache_is_made_anew(gemini_server: GeminiServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +178,7 @@ def test_a_lost_cache_costs_a_request_and_not_the_turn(
     talk = Talk(stream=stream)
     talk.say("a")
     talk.say("b")
-    gemini_server.caches.kept.clear()
+    gemini_server.caches.by_name.clear()
     assert talk.last("c").cache_name is None
     assert "cachedContent" not in gemini_server.requests[-1].body
     assert "cachedContents/c1 is gone: ClientError 403" in caplog.text

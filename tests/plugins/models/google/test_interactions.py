@@ -272,7 +272,7 @@ def test_settings(gemini_server: GeminiServer) -> None:
     assert body["safety_settings"] == [{"type": "harassment", "threshold": "block_only_high"}]
     assert body["tools"] == [{"type": "google_search"}, {"type": "function", "name": "f"}]
     assert body["store"] is False
-    assert not gemini_server.interactions.kept
+    assert not gemini_server.interactions.waiting
 
 
 def test_media_and_nullable_parameters(gemini_server: GeminiServer) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
 
 from pydantic import BaseModel
 
@@ -13,6 +12,7 @@ from newel.agents.isolated import Outcome, run_isolated
 from newel.agents.llm.task._coordination import Desk
 from newel.agents.llm.task._finish_task_tool import finishing_response
 from newel.agents.llm.task._task_models import TaskRequest, _DefaultTaskInput
+from newel.agents.llm.task.plugin import Settings
 from newel_kernel import BaseAgent, BaseTool, ConfigurationError, Context, Event, InvocationContext, Json
 from newel_types import Content, FunctionCall, FunctionDeclaration, FunctionResponse, Part
 
@@ -23,7 +23,7 @@ _ALONE = "A task agent takes this over and may talk to the user: call it alone, 
 
 
 class Run:
-    """How far a sub-agent got with what it was given."""
+    """How far a sub-agent got with its input."""
 
     __slots__ = ("_agent", "_open", "finished", "gave_back", "outcome")
 
@@ -77,7 +77,7 @@ class DelegationTool(BaseTool):
     def __init__(self, agent: BaseAgent) -> None:
         super().__init__(name=agent.name, description=agent.description)
         self.agent = agent
-        self._schema: Any = getattr(agent, "input_schema", None)
+        self._schema: object = getattr(agent, "input_schema", None)
 
     @property
     def origin(self) -> str:
@@ -93,7 +93,7 @@ class DelegationTool(BaseTool):
             name=self.name, description=self.description, parameters_json_schema=schema or _REQUEST
         )
 
-    def validated(self, args: Json) -> Any:
+    def validated(self, args: Json) -> Json:
         """The arguments as the input schema has them; pydantic's ValidationError or a ValueError says what is wrong."""
         if isinstance(self._schema, type) and issubclass(self._schema, BaseModel):
             return self._schema.model_validate(args).model_dump(mode="json")
@@ -118,23 +118,23 @@ class DelegationTool(BaseTool):
         """Go on with a call of an earlier turn, up to its result, or until the agent waits once more."""
         raise NotImplementedError
 
-    def _result(self, ctx: InvocationContext, call_id: str | None, author: str, response: Any) -> Event:
+    def _result(self, ctx: InvocationContext, call_id: str | None, author: str, response: Json) -> Event:
         answer = FunctionResponse(id=call_id, name=self.name, response=response)
         return Event(
             invocation_id=ctx.invocation_id, author=author, branch=ctx.branch, isolation_scope=ctx.isolation_scope,
             content=Content(role="user", parts=[Part(function_response=answer)]),
         )  # fmt: skip
 
-    async def _tell(self, events: Events, run: Run, failed: Event) -> Events:
-        """The agent's events until it ends or gives the work back; a failure is told by an event first.
+    async def _relay(self, events: Events, run: Run, failed: Event) -> Events:
+        """The agent's events until it ends or gives the work back; an event reports a failure before it is raised.
 
         What the agent's code made of a cancellation is a cancellation still.
         """
         task = asyncio.current_task()
         cancellations = task.cancelling() if task is not None else 0
-        async with aclosing(events) as told:
+        async with aclosing(events):
             try:
-                async for event in told:
+                async for event in events:
                     run.see(event)
                     yield event
                     if run.gave_back:
@@ -153,45 +153,45 @@ class SingleTurnTool(DelegationTool):
     #: Where the agent waits for the outside, the result comes later.
     defers_response = True
 
-    async def run_async(self, *, args: Json, tool_context: Context) -> Any:
+    async def run_async(self, *, args: Json, tool_context: Context) -> Json | None:
         """Have the agent answer."""
         try:
-            given = self.validated(args)
+            fitted = self.validated(args)
         except ValueError as error:
             return self._problem(error)
         ctx = tool_context.get_invocation_context()
         run = Run(self.agent)
-        await self._desk(ctx).produce(self._answer(ctx, given, run))
+        await self._desk(ctx).produce(self._answer(ctx, fitted, run))
         if run.waits:
             ctx.end_invocation = True
             return None
         return run.response()
 
-    async def _answer(self, ctx: InvocationContext, given: Any, run: Run, since: int | None = None) -> Events:
+    async def _answer(self, ctx: InvocationContext, args: Json, run: Run, since: int | None = None) -> Events:
         branch = f"{ctx.branch}.{self.name}@1" if ctx.branch else f"{self.name}@1"
-        node_input = given["request"] if self._schema is None else given
+        node_input = args["request"] if self._schema is None else args
         events = run_isolated(self.agent, ctx, node_input, branch=branch, isolation_scope=None, since=since)
         failed = Event(
             invocation_id=ctx.invocation_id, author=self.name, branch=branch, isolation_scope=ctx.isolation_scope
         )
         try:
-            async with aclosing(self._tell(events, run, failed)) as told:
-                async for event in told:
+            async with aclosing(self._relay(events, run, failed)) as relayed:
+                async for event in relayed:
                     yield event
-        except Exception as error:  # noqa: BLE001 - the agent is a plugin's; told by an event, and the parent goes on
-            settings: Any = ctx.composition.settings.get("delegation")
+        except Exception as error:  # noqa: BLE001 - the agent is a plugin's; an event reports it, and the parent goes on
             problem = f"The agent {self.name!r} failed: {type(error).__name__}: {error}"
-            run.outcome.value = {"error": problem} if settings is not None and settings.tell_failures else None
+            tells = ctx.composition.settings_of("delegation", Settings).tell_failures
+            run.outcome.value = {"error": problem} if tells else None
 
     async def resume(self, ctx: InvocationContext, call: FunctionCall, since: int) -> Events:
         """Go on with what the agent said so far."""
         run = Run(self.agent)
         try:
-            given = self.validated(call.args or {})
+            args = self.validated(call.args or {})
         except ValueError as error:
             yield self._result(ctx, call.id, ctx.agent.name, self._problem(error))
             return
-        async with aclosing(self._answer(ctx, given, run, since)) as events:
+        async with aclosing(self._answer(ctx, args, run, since)) as events:
             async for event in events:
                 yield event
         if run.waits:
@@ -221,7 +221,7 @@ class RequestTaskTool(DelegationTool):
             _DefaultTaskInput.model_validate(args)
         return TaskRequest(agent_name=self.name, input=args)
 
-    async def run_async(self, *, args: Json, tool_context: Context) -> Any:
+    async def run_async(self, *, args: Json, tool_context: Context) -> Json | None:
         """Start the task; None where its result comes as an event of its own, now or in a later turn."""
         try:
             request = self.request(args)
@@ -245,8 +245,8 @@ class RequestTaskTool(DelegationTool):
         failed = Event(
             invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, isolation_scope=call_id
         )
-        async with aclosing(self._tell(events, run, failed)) as told:
-            async for event in told:
+        async with aclosing(self._relay(events, run, failed)) as relayed:
+            async for event in relayed:
                 yield event
         if run.finished or run.gave_back:
             yield self._result(ctx, call_id, "user", run.response())
@@ -259,7 +259,7 @@ class RequestTaskTool(DelegationTool):
         for event in ctx.session.events[since:]:
             if event.isolation_scope == call.id and finishing_response(event) is not None:
                 run.see(event)
-        if run.finished:  # and it was interrupted before the result was told
+        if run.finished:  # and it was interrupted before the result was committed
             yield self._result(ctx, call.id, "user", run.response())
             return
         try:

@@ -23,9 +23,11 @@ _INSTRUCTION = (
 
 
 class TaskAgent(Protocol):
-    """What the tool needs to know of its agent."""
+    """The part of its agent that the tool needs."""
 
-    output_schema: Any
+    @property
+    def output_schema(self) -> object:
+        """What its result must fit; None: a text."""
 
 
 class FinishTaskTool(BaseTool):
@@ -42,9 +44,9 @@ class FinishTaskTool(BaseTool):
         super().__init__(
             name=FINISH_TASK_TOOL_NAME, description="Finish the delegated task and hand over what came of it."
         )
-        schema = task_agent.output_schema
+        schema: Any = task_agent.output_schema
         self.output_schema: Any = _DefaultTaskOutput if schema is None else schema
-        self._adapter: TypeAdapter[Any] | None = None
+        self._adapter: TypeAdapter[object] | None = None
         if isinstance(self.output_schema, dict):  # a JSON schema: nothing here checks a value against it
             raw = dict(self.output_schema)
         else:
@@ -69,7 +71,7 @@ class FinishTaskTool(BaseTool):
         llm_request.append_tools([self])
         llm_request.append_instructions([_INSTRUCTION])
 
-    async def run_async(self, *, args: Json, tool_context: Context) -> Any:
+    async def run_async(self, *, args: Json, tool_context: Context) -> str | Json:
         """FINISH_TASK_SUCCESS_RESULT, or what is wrong with the arguments."""
         try:
             self.output(args)
@@ -82,7 +84,7 @@ class FinishTaskTool(BaseTool):
             }
         return FINISH_TASK_SUCCESS_RESULT
 
-    def output(self, args: Json) -> Any:
+    def output(self, args: Json) -> object:
         """The value that the arguments stand for, as plain data; a wrong one raises pydantic's ValidationError."""
         value = args.get(self._wrapper_key) if self._wrapper_key else args
         if self._adapter is None:
@@ -95,17 +97,17 @@ async def until_finished(
 ) -> AsyncGenerator[Event, None]:
     """The events of a task agent, up to the one that says that it is done, which gets the `output`."""
     agent_name = ctx.agent.name
-    async with aclosing(events) as told:
-        async for event in told:
+    async with aclosing(events):
+        async for event in events:
             if event.author != agent_name:  # of an agent that works for this one
                 yield event
                 continue
             done = finishing_response(event)
             if done is not None:  # its call is committed, perhaps by a process that is gone
                 asker = Log(ctx.session.events).asker({done.id})
-                offered = [call for call in asker.get_function_calls() if call.id == done.id] if asker else []
-                if offered:
-                    event.output = tool.output(offered[0].args or {})
+                calls = [call for call in asker.get_function_calls() if call.id == done.id] if asker else []
+                if calls:
+                    event.output = tool.output(calls[0].args or {})
                     yield event
                     return
             yield event

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from typing import Any
+from collections.abc import AsyncGenerator, Sequence
+from typing import Protocol
 
 from newel.agents.llm.task._coordination import coordinate
 from newel.agents.llm.task._delegation_tools import DelegationTool, RequestTaskTool, SingleTurnTool
-from newel.agents.llm.task._finish_task_tool import FinishTaskTool, until_finished
-from newel_kernel import Event, InvocationContext, reason_and_act
+from newel.agents.llm.task._finish_task_tool import FinishTaskTool, TaskAgent, until_finished
+from newel_kernel import BaseAgent, Event, InvocationContext, reason_and_act
 
 
-def tools_of(agent: Any) -> list[Any]:
+class ModalAgent(TaskAgent, Protocol):
+    """An agent with a mode, and sub-agents that may have one."""
+
+    @property
+    def mode(self) -> str | None:
+        """How it converses; None: it chats."""
+
+    @property
+    def tools(self) -> Sequence[object]:
+        """Its tools, those of modes among them."""
+
+    @property
+    def sub_agents(self) -> Sequence[BaseAgent]:
+        """The agents below it."""
+
+
+def tools_of(agent: ModalAgent) -> list[object]:
     """The agent's tools: its own, finish_task for a task agent, and one for each sub-agent that works for it."""
     tools = [entry for entry in agent.tools if not isinstance(entry, (FinishTaskTool, DelegationTool))]
     if agent.mode == "task":
@@ -25,7 +41,7 @@ def tools_of(agent: Any) -> list[Any]:
     return tools
 
 
-def delegating(agent: Any, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+def delegating(agent: ModalAgent, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
     """The agent's events with those of the sub-agents that work for it; those of a task agent until it is done."""
     tools = {entry.name: entry for entry in agent.tools if isinstance(entry, DelegationTool)}
     events = coordinate(ctx, tools, reason_and_act) if tools else reason_and_act(ctx)

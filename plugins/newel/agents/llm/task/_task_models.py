@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
@@ -24,7 +22,7 @@ class TaskRequest(_Wire):
 class TaskResult(_Wire):
     """What a task agent finished with; it fits its output schema."""
 
-    output: Any
+    output: object
 
 
 class _DefaultTaskInput(_Wire):

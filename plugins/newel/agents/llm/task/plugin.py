@@ -1,4 +1,4 @@
-"""The plugin of delegation: agents that work for others, and what their callers hear of failures."""
+"""The plugin of delegation: agents that work for others, and what the models of their callers see of failures."""
 
 from __future__ import annotations
 
