@@ -64,17 +64,13 @@ def test_every_stage_says_where_it_comes_from() -> None:
 def shuffled(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Deals the installed entry points out in another order each time it is called."""
     dice = random.Random(11)
-    found: dict[str, list[Any]] = {}
+    scan = discovery.scan
 
-    def dealt(group: str) -> list[Any]:
-        if group not in found:
-            found[group] = list(entry_points(group=group))
-        return found[group]
+    def dealt() -> dict[str, list[Any]]:
+        return {group: dice.sample(sorted(points, key=repr), len(points)) for group, points in scan().items()}
 
     def shuffle() -> None:
-        monkeypatch.setattr(discovery, "scan", lambda: dealt)
-        for points in found.values():
-            dice.shuffle(points)
+        monkeypatch.setattr(discovery, "scan", dealt)
 
     return shuffle
 

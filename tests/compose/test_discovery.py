@@ -66,6 +66,26 @@ def test_a_distribution_that_is_on_the_path_twice_counts_once(site: Any, monkeyp
     assert [s.name for s in compose("standard").request_chain].count("rag") == 1
 
 
+def test_of_two_releases_on_the_path_the_first_counts(
+    site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = tmp_path / "older" / "newel_extra-0.1.dist-info"
+    older.mkdir(parents=True)
+    (older / "METADATA").write_text("Metadata-Version: 2.1\nName: newel_extra\nVersion: 0.1\n")
+    (older / "entry_points.txt").write_text("[newel.plugins]\nrag = fake_old\ngone = fake_old\n")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(older.parent)])
+    assert installed()["gone"].source == "newel_extra 0.1"
+    site.stage("rag", after=("contents",))
+    assert installed()["rag"].source == "newel-extra 1.0"
+    assert "gone" not in installed()
+
+
+def test_a_distribution_without_a_name_still_counts(site: Any) -> None:
+    site.install("nameless", plugins={"rag": "fake_rag"})
+    (site.path / "nameless-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\n")
+    assert installed()["rag"].source == "?"
+
+
 @pytest.mark.parametrize(
     ("source", "cause", "words"),
     [

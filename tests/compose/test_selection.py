@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,3 +97,35 @@ def test_a_choice_is_composed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compose_once() is compose_once("minimal")
     assert compose_once() is not compose_once("adk")
     assert compose("minimal") is not compose("minimal")
+
+
+def test_a_choice_is_composed_anew_when_its_file_has_changed() -> None:
+    write("newel.yaml", "extends: minimal\nsettings: {contents: {fence_quotations: true}}\n")
+    first = compose_once()
+    assert compose_once() is first
+    write("newel.yaml", "extends: minimal\nsettings: {contents: {fence_quotations: false}}\n")
+    second = compose_once()
+    assert second is not first
+    assert second.settings["contents"].model_dump() == {"fence_quotations": False}
+    assert compose_once() is second
+
+
+def test_a_choice_is_composed_anew_when_a_plugin_was_installed(site: Any) -> None:
+    first = compose_once("standard")
+    site.stage("rag", after=("contents",))
+    second = compose_once("standard")
+    assert "rag" in [stage.name for stage in second.request_chain]
+    assert "rag" not in [stage.name for stage in first.request_chain]
+    assert compose_once("standard") is second
+
+
+def test_a_choice_is_composed_anew_when_a_plugin_was_upgraded_or_removed(site: Any) -> None:
+    site.stage("rag", after=("contents",))
+    compose_once("standard")
+    info = site.path / "newel_extra-1.0.dist-info"
+    metadata = info / "METADATA"
+    metadata.write_text(metadata.read_text().replace("Version: 1.0", "Version: 1.1"))
+    upgraded = compose_once("standard")
+    assert {record.source for record in upgraded.plugins if record.name == "rag"} == {"newel-extra 1.1"}
+    (info / "entry_points.txt").unlink()
+    assert "rag" not in [record.name for record in compose_once("standard").plugins]

@@ -35,7 +35,8 @@ _CHAINS: dict[str, type[Stage]] = {
     "result_chain": ResultProcessor,
     "tool_chain": ToolPolicy,
 }
-_composed: dict[str, Composition] = {}
+#: By choice: what is installed, and what it was composed to.
+_composed: dict[tuple[str, str], tuple[discovery.Points, Composition]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,12 @@ def compose(
     """
     points = discovery.scan()
     chosen, lock_here = select_distribution(distribution, points)
+    return _compose(chosen, points, plugins, lock or lock_here)
+
+
+def _compose(
+    chosen: Distribution, points: discovery.Points, plugins: Sequence[Any], lock: Path | None
+) -> Composition:
     installed = discovery.installed(points)
     objects = [_object(plugin, index) for index, plugin in enumerate(plugins)]
     _check_mentions(chosen, installed, [one.name for one in objects])
@@ -78,18 +85,21 @@ def compose(
         objects=tuple(plugins),
         **{chain: tuple(p.stage for p in placed[chain]) for chain in _CHAINS},  # type: ignore[arg-type]
     )
-    if lock is not None or lock_here is not None:
-        check_lock(composition, lock or lock_here)  # type: ignore[arg-type]
+    if lock is not None:
+        check_lock(composition, lock)
     return composition
 
 
 def compose_once(distribution: str | None = None) -> Composition:
-    """`compose(distribution)`, made once per choice and process."""
-    chosen, _ = select_distribution(distribution)
-    key = f"{chosen.name}\n{chosen.source}"
-    if key not in _composed:
-        _composed[key] = compose(distribution)
-    return _composed[key]
+    """`compose(distribution)`, made once; made anew when the distribution's file or what is installed has changed."""
+    points = discovery.scan()
+    chosen, lock = select_distribution(distribution, points)
+    key = (chosen.name, chosen.source)
+    known, composition = _composed.get(key, (None, None))
+    if composition is None or composition.distribution != chosen or known != points:
+        composition = _compose(chosen, points, (), lock)
+        _composed[key] = points, composition
+    return composition
 
 
 def extend(composition: Composition, plugins: Sequence[Any]) -> Composition:
@@ -112,7 +122,7 @@ def extend(composition: Composition, plugins: Sequence[Any]) -> Composition:
 
 
 def _check_mentions(
-    chosen: Distribution, installed: dict[str, discovery.InstalledPlugin], objects: Sequence[str]
+    chosen: Distribution, installed: dict[str, discovery.InstalledPoint], objects: Sequence[str]
 ) -> None:
     """Refuse names under `disable`, `settings` and `replace` that no plugin has: a typo must not pass."""
     names = [*installed, *objects]
@@ -131,7 +141,7 @@ def _check_mentions(
 
 
 def _load(
-    chosen: Distribution, installed: dict[str, discovery.InstalledPlugin], points: discovery.Points
+    chosen: Distribution, installed: dict[str, discovery.InstalledPoint], points: discovery.Points
 ) -> tuple[list[_Loaded], list[PluginRecord]]:
     """Load what the distribution names, and with `autoload` whatever else is installed."""
     named = [name for name in chosen.plugins if name not in chosen.disable]
@@ -169,7 +179,7 @@ def _object(plugin: Any, index: int) -> _Loaded:
 
 
 def _provide(
-    chosen: Distribution, manager: Manager, sources: dict[str, str], installed: dict[str, discovery.InstalledPlugin],
+    chosen: Distribution, manager: Manager, sources: dict[str, str], installed: dict[str, discovery.InstalledPoint],
     settings: dict[str, BaseModel],
 ) -> tuple[PluginRegistry, dict[str, tuple[Placed, ...]]]:  # fmt: skip
     by_kind: dict[type[Descriptor], list[Owned]] = {}
@@ -202,7 +212,7 @@ def _provide(
     return PluginRegistry(unique, {kind.descriptor for kind in manager.kinds.values()}, hint), placed
 
 
-def _disabled_stages(chosen: Distribution, installed: dict[str, discovery.InstalledPlugin]) -> dict[str, str]:
+def _disabled_stages(chosen: Distribution, installed: dict[str, discovery.InstalledPoint]) -> dict[str, str]:
     """The stage names of disabled plugins, each with the sentence that says so.
 
     A disabled plugin is not imported, so its stages are known by the convention that a plugin's

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import Distribution, EntryPoint, entry_points
+from email import message_from_string
+from importlib.metadata import Distribution, EntryPoint, distributions
 from importlib.util import find_spec
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ DISTRIBUTION_GROUP = "newel.distributions"
 
 
 @dataclass(frozen=True, slots=True)
-class InstalledPlugin:
-    """A plugin that is installed: its name, where it points, and the distribution that brought it."""
+class InstalledPoint:
+    """An entry point that is installed: its name, where it points, and the distribution that brought it."""
 
     name: str
     target: str
@@ -33,47 +34,61 @@ class InstalledPlugin:
         return f"{self.distribution} {self.version}".strip()
 
 
-#: The entry points of a group.
-Points = Callable[[str], Iterable[EntryPoint]]
+#: What is installed of each of our groups.
+Points = Mapping[str, Collection[InstalledPoint]]
 
 
 def scan() -> Points:
-    """What is installed now, read once for all groups: reading it is the most of what composing again costs."""
-    points = entry_points()
-    return lambda group: points.select(group=group)
+    """What is installed now; two scans are equal where nothing has changed.
+
+    All of it is read anew, so nothing is ever stale; of a package without entry points of ours, one file.
+    """
+    found: dict[str, set[InstalledPoint]] = {PLUGIN_GROUP: set(), DISTRIBUTION_GROUP: set()}
+    marks = [f"[{group}]" for group in found]
+    for package in distributions():
+        text = package.read_text("entry_points.txt")
+        if not text or not any(mark in text for mark in marks):
+            continue
+        first = next(iter(distributions(name=_identity(package)[0])), package)  # of several on the path it counts
+        identity = _identity(first)
+        for point in first.entry_points:
+            if point.group in found:
+                found[point.group].add(InstalledPoint(point.name, point.value, *identity))
+    return found
 
 
-def installed(points: Points | None = None) -> dict[str, InstalledPlugin]:
+def _sorted(points: Points | None, group: str) -> list[InstalledPoint]:
+    return sorted((points or scan())[group], key=attrgetter("name", "target", "distribution", "version"))
+
+
+def _identity(package: Distribution) -> tuple[str, str]:
+    """Name and version, from the headers; `package.metadata` would parse the description, too."""
+    text = package.read_text("METADATA") or package.read_text("PKG-INFO") or ""
+    headers = message_from_string(text.partition("\n\n")[0])
+    return headers["Name"] or "?", headers["Version"] or ""
+
+
+def installed(points: Points | None = None) -> dict[str, InstalledPoint]:
     """Every installed plugin by name, sorted; two of one name are refused."""
-    points = points or scan()
-    plugins: dict[str, InstalledPlugin] = {}
+    plugins: dict[str, InstalledPoint] = {}
     problems = []
-    identity = cache(_identity)  # within one call, so that it is never stale
-    for point in sorted(points(PLUGIN_GROUP), key=lambda p: (p.name, p.value)):
-        plugin = InstalledPlugin(point.name, point.value, *identity(point.dist))
-        other = plugins.get(point.name)
-        if other is not None and other != plugin:
+    for point in _sorted(points, PLUGIN_GROUP):
+        other = plugins.setdefault(point.name, point)
+        if other != point:
             problems.append(
-                f"the plugin {point.name!r} is installed twice, by {other.source} and by {plugin.source}; "
+                f"the plugin {point.name!r} is installed twice, by {other.source} and by {point.source}; "
                 f"uninstall one of them"
             )
-        plugins.setdefault(point.name, plugin)
     if problems:
         raise CompositionError(problems)
     return plugins
 
 
-def _identity(package: Distribution | None) -> tuple[str, str]:
-    """Name and version of what brought a plugin; each of them parses the package's metadata anew."""
-    return (package.name, package.version) if package is not None else ("?", "")
-
-
 def distribution_files(points: Points | None = None) -> dict[str, Path]:
     """The distributions that installed packages ship: name -> file."""
-    points = points or scan()
     files: dict[str, Path] = {}
     problems = []
-    for point in sorted(points(DISTRIBUTION_GROUP), key=lambda p: (p.name, p.value)):
+    for point in _sorted(points, DISTRIBUTION_GROUP):
         for file in _files(point):
             other = files.setdefault(point.name, file)
             if other != file:
@@ -83,9 +98,9 @@ def distribution_files(points: Points | None = None) -> dict[str, Path]:
     return files
 
 
-def _files(point: EntryPoint) -> list[Path]:
+def _files(point: InstalledPoint) -> list[Path]:
     try:
-        spec = find_spec(point.value)
+        spec = find_spec(point.target)
     except ImportError:  # its package is broken; whoever asks for the distribution is told that it is unknown
         spec = None
     folders = (spec.submodule_search_locations or ()) if spec else ()
@@ -112,7 +127,7 @@ class FreshManager(NamedExtensionManager):  # type: ignore[type-arg] # older rel
 
     def list_entry_points(self) -> list[EntryPoint]:
         """The entry points of the group, as the scan found them."""
-        return [_Guarded(p.name, p.value, p.group) for p in self._points(self.namespace)]
+        return [_Guarded(p.name, p.target, self.namespace) for p in self._points[self.namespace]]
 
 
 def load(names: Sequence[str], points: Points | None = None) -> tuple[dict[str, Any], dict[str, BaseException]]:
@@ -136,7 +151,7 @@ def load(names: Sequence[str], points: Points | None = None) -> tuple[dict[str, 
     return {extension.name: extension.plugin for extension in manager}, failures
 
 
-def check_named(named: Iterable[str], plugins: Mapping[str, InstalledPlugin], source: str) -> None:
+def check_named(named: Iterable[str], plugins: Mapping[str, InstalledPoint], source: str) -> None:
     """Refuse a distribution that names plugins which are not installed."""
     problems = [
         f"{source} names the plugin {name!r}, which is not installed{did_you_mean(name, plugins)}"
@@ -147,7 +162,7 @@ def check_named(named: Iterable[str], plugins: Mapping[str, InstalledPlugin], so
         raise CompositionError(problems)
 
 
-def load_error(plugin: InstalledPlugin, error: BaseException) -> PluginLoadError:
+def load_error(plugin: InstalledPoint, error: BaseException) -> PluginLoadError:
     """The error of a plugin that a distribution needs and that does not load."""
     failure = PluginLoadError(
         f"the plugin {plugin.name!r} ({plugin.source}, {plugin.target}) failed to load: "
