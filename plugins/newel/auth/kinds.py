@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Generic, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar, cast, overload
 
-from newel.auth.base_auth_provider import BaseAuthProvider
-from newel.auth.credential_service.base_credential_service import BaseCredentialService
-from newel.auth.exchanger.base_credential_exchanger import BaseCredentialExchanger
-from newel.auth.refresher.base_credential_refresher import BaseCredentialRefresher
 from newel_compose import Backend, Factory
 from newel_kernel import Chains, ConfigurationError, Key
-from newel_types import AuthCredentialTypes
+
+if TYPE_CHECKING:
+    from newel.auth.base_auth_provider import BaseAuthProvider  # noqa: F401 - a class below names it
+    from newel.auth.credential_service.base_credential_service import BaseCredentialService  # noqa: F401 - likewise
+    from newel.auth.exchanger.base_credential_exchanger import BaseCredentialExchanger
+    from newel.auth.refresher.base_credential_refresher import BaseCredentialRefresher
+    from newel_types import AuthCredentialTypes
 
 T = TypeVar("T")
 
@@ -20,7 +22,7 @@ T = TypeVar("T")
 _INSTANCES = Key[dict[tuple[type, str], object]]("what the makers of credentials have made")
 
 
-class CredentialBackend(Backend[BaseCredentialService]):
+class CredentialBackend(Backend["BaseCredentialService"]):
     """Opens a credential store from a URI of the scheme `name`."""
 
     service: ClassVar[str] = "credential"
@@ -41,11 +43,11 @@ class Maker(Factory, Generic[T]):
         return cast("T", instances[key])
 
 
-class AuthProvider(Maker[BaseAuthProvider]):
+class AuthProvider(Maker["BaseAuthProvider"]):
     """`create` gives a provider of credentials for its `supported_auth_schemes`."""
 
 
-class CredentialExchanger(Maker[BaseCredentialExchanger]):
+class CredentialExchanger(Maker["BaseCredentialExchanger"]):
     """`create` gives the exchanger of one type of credential.
 
     `name` says which type: ``api_key_exchanger``, ``http_exchanger``, ``oauth2_exchanger``,
@@ -53,7 +55,7 @@ class CredentialExchanger(Maker[BaseCredentialExchanger]):
     """
 
 
-class CredentialRefresher(Maker[BaseCredentialRefresher]):
+class CredentialRefresher(Maker["BaseCredentialRefresher"]):
     """`create` gives the refresher of one type of credential; `name` says which: ``oauth2_refresher``, and so on."""
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from newel.cli.conversation import Conversation
 from newel.cli.terminal import one_line
 from newel.cli.waiting import questions_of
-from newel.flows.confirmation import check_fit
+from newel.flows.approvals import check_fit
 from newel.questions.confirmation import UnusableAnswerError, read_answer
 from newel.questions.question import Kind, Question
 from newel.workflow.answers import answer_value

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from newel import tools
 from newel.agents.opening import mode_of
-from newel.tools.transfer_to_agent_tool import TransferToAgentTool
 from newel.turns.delegates import is_delegate
 from newel_kernel import BaseAgent, InvocationContext, LlmRequest, RequestProcessor, hookimpl
 
@@ -50,9 +50,10 @@ If neither you nor the other agents are best for the question, transfer to your 
 
 
 @lru_cache(maxsize=1024)
-def _offer(targets: tuple[tuple[str, str], ...], parent: str) -> tuple[str, TransferToAgentTool]:
+def _offer(targets: tuple[tuple[str, str], ...], parent: str) -> tuple[str, tools.TransferToAgentTool]:
     """The instructions and the tool for these targets, the declaration of which is built once."""
-    return transfer_instructions(targets, parent), TransferToAgentTool(agent_names=[name for name, _ in targets])
+    tool = tools.TransferToAgentTool(agent_names=[name for name, _ in targets])
+    return transfer_instructions(targets, parent), tool
 
 
 def run(ctx: InvocationContext, request: LlmRequest) -> None:

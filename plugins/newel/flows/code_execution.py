@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Awaitable
 from typing import Any
 
 from pydantic import BaseModel, PositiveFloat, PositiveInt
 
-from newel.code_executors.base_code_executor import BaseCodeExecutor
+from newel import flows
 from newel.code_executors.bounded_output import MAX_OUTPUT
-from newel.code_executors.built_in_code_executor import BuiltInCodeExecutor
-from newel.code_executors.code_execution_utils import CodeExecutionUtils
-from newel.contexts.context import Context
-from newel.flows.code_files import explore, take_data_files
-from newel.flows.code_running import Execution
 from newel_kernel import (
-    ConfigurationError,
     Event,
     InvocationContext,
     LlmRequest,
@@ -23,9 +17,7 @@ from newel_kernel import (
     RequestProcessor,
     ResponseProcessor,
     hookimpl,
-    seam,
 )
-from newel_types import Content, Part
 
 
 class Settings(BaseModel, extra="forbid"):
@@ -37,96 +29,19 @@ class Settings(BaseModel, extra="forbid"):
     max_output: PositiveInt = MAX_OUTPUT
 
 
-async def before(ctx: InvocationContext, request: LlmRequest) -> list[Event] | None:
-    """Explore new data files, and write code and results as text, for this model runs nothing itself."""
-    executor = _executor(ctx)
-    if isinstance(executor, BuiltInCodeExecutor):
-        agent: Any = ctx.agent
-        capable = agent.model_for(ctx).capabilities.code_execution
-        (executor.declare if capable else executor.process_llm_request)(request)
-        return None
-    events: list[Event] = []
-    if executor.optimize_data_file:
-        execution = _execution(ctx, executor)
-        if not execution.exhausted:
-            for file in take_data_files(execution.context, request):
-                told = await explore(execution, file)
-                events.extend(told)
-                request.contents.extend(e.content.model_copy(deep=True) for e in told if e.content is not None)
-    _write_as_text(executor, request)
-    return events
+def before(ctx: InvocationContext, request: LlmRequest) -> Awaitable[list[Event] | None]:
+    """See `code_steps.prepare_code`."""
+    return flows.prepare_code(ctx, request, _limits(ctx))
 
 
-async def after(ctx: InvocationContext, request: LlmRequest, response: LlmResponse) -> list[Event] | None:
-    """Run the first code of an answer: an event of the code and one of its result stand for the answer."""
-    content = response.content
-    if response.partial or content is None:
-        return None
-    executor = _executor(ctx)
-    if isinstance(executor, BuiltInCodeExecutor):
-        return [await _save_images(ctx, content)]
-    execution = _execution(ctx, executor)
-    if execution.exhausted:
-        return None
-    ending = Content(role=content.role, parts=list(content.parts or ()))
-    code = CodeExecutionUtils.extract_code_and_truncate_content(ending, executor.code_block_delimiters)
-    if not code:
-        return None
-    said = execution.event(ending)
-    said.usage_metadata = response.usage_metadata  # the answer itself is not recorded, its tokens are spent
-    result = await execution.run(code, execution.context.get_input_files())
-    response.content = None
-    return [said, result]
+def after(ctx: InvocationContext, request: LlmRequest, response: LlmResponse) -> Awaitable[list[Event] | None]:
+    """See `code_steps.run_code`."""
+    return flows.run_code(ctx, response, _limits(ctx))
 
 
-def _executor(ctx: InvocationContext) -> BaseCodeExecutor:
-    agent: Any = ctx.agent
-    executor = agent.code_executor
-    if isinstance(executor, BaseCodeExecutor):
-        return executor
-    raise ConfigurationError(
-        f"the code_executor of agent {agent.name!r} is {type(executor).__name__}, not a BaseCodeExecutor; "
-        "pass an object, such as newel.code_executors.SandboxCodeExecutor()"
-    )
-
-
-def _execution(ctx: InvocationContext, executor: BaseCodeExecutor) -> Execution:
-    settings: Any = ctx.composition.settings.get("code_execution") or Settings()
-    return Execution(ctx, executor, seconds=settings.timeout_seconds, max_output=settings.max_output)
-
-
-def _write_as_text(executor: BaseCodeExecutor, request: LlmRequest) -> None:
-    """Code and results in the contents become delimited text; contents without any stay shared."""
-    code = executor.code_block_delimiters[0] if executor.code_block_delimiters else ("", "")
-    for index, content in enumerate(list.copy(request.contents)):
-        last = content.parts[-1] if content.parts else None
-        if last is not None and (last.executable_code is not None or last.code_execution_result is not None):
-            CodeExecutionUtils.convert_code_execution_parts(
-                request.contents[index], code, executor.execution_result_delimiters
-            )
-
-
-async def _save_images(ctx: InvocationContext, content: Content) -> Event:
-    """Make artifacts of the images that the model's own code drew.
-
-    There is an event for every answer, though most save nothing: so it is recorded.
-    """
-    context = Context(ctx)
-    for index, part in enumerate(content.parts or ()):
-        blob = part.inline_data
-        if blob is None or blob.data is None or not (blob.mime_type or "").startswith("image/"):
-            continue
-        name = (blob.display_name or "").removeprefix("user:") or _image_name(blob.mime_type or "", index)
-        data = Part.from_bytes(data=blob.data, mime_type=blob.mime_type or "")
-        await context.save_artifact(name, data)
-        part.inline_data = None
-        part.text = f"Saved as artifact: {name}. "
-    return Event(invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, actions=context.actions)
-
-
-def _image_name(mime_type: str, index: int) -> str:
-    drawn = datetime.fromtimestamp(seam.clock()).astimezone()
-    return f"{drawn:%Y%m%d_%H%M%S}_{index}.{mime_type.rpartition('/')[2]}"
+def _limits(ctx: InvocationContext) -> Settings:
+    settings = ctx.composition.settings.get("code_execution")
+    return settings if isinstance(settings, Settings) else Settings()
 
 
 def applies_to(agent: Any) -> bool:

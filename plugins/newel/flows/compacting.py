@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from newel.apps.configs import EventsCompactionConfig
 from newel.flows.history import assemble
 from newel_kernel import Event, EventCompaction, Log
+
+if TYPE_CHECKING:
+    from newel.apps.configs import EventsCompactionConfig
 
 _CHARACTERS_PER_TOKEN = 4
 

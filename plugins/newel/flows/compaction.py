@@ -6,10 +6,9 @@ summary is an event of the session, which no caller is shown; the events that it
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from newel.apps.configs import EventsCompactionConfig
-from newel.apps.llm_event_summarizer import LlmEventSummarizer
+from newel import apps
 from newel.flows.compacting import surplus, window
 from newel_kernel import (
     ConfigurationError,
@@ -21,6 +20,9 @@ from newel_kernel import (
     RequestProcessor,
     hookimpl,
 )
+
+if TYPE_CHECKING:
+    from newel.apps.configs import EventsCompactionConfig
 
 _DONE = Key[bool]("compaction is done")
 
@@ -66,7 +68,7 @@ async def _summarize(ctx: InvocationContext, config: EventsCompactionConfig, eve
                 f"the app {ctx.app_name!r} has no LLM agent whose model could summarise its sessions; "
                 f"set EventsCompactionConfig(summarizer=LlmEventSummarizer(llm=...))"
             )
-        summarizer = LlmEventSummarizer(llm=agent.model_for(ctx))
+        summarizer = apps.LlmEventSummarizer(llm=agent.model_for(ctx))
     return await summarizer.maybe_summarize_events(events=events)
 
 

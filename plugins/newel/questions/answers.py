@@ -42,15 +42,6 @@ class Answer:
     new: bool
 
 
-def brings_results(content: Content | None) -> bool:
-    """Whether a message holds a function response; asked before every model call, so it is cheap."""
-    if content is not None and content.parts:
-        for part in content.parts:
-            if part.function_response is not None:
-                return True
-    return False
-
-
 def open_answers(ctx: InvocationContext, name: str) -> list[Answer]:
     """The user's answers, in this invocation, to this agent's questions named `name`, that nobody has acted on yet."""
     log = Log(ctx.session.events)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from newel_compose import Backend
-from newel_kernel import BaseSessionService
+
+if TYPE_CHECKING:
+    from newel_kernel import BaseSessionService  # noqa: F401 - the class below names it
 
 
-class SessionBackend(Backend[BaseSessionService]):
+class SessionBackend(Backend["BaseSessionService"]):
     """Opens a session store from a URI of the scheme `name`."""
 
     service: ClassVar[str] = "session"

@@ -1,0 +1,169 @@
+"""Approvals: asking the user about tool calls, and acting on what the user has answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from newel.flows.interrupted_calls import NOT_REPEATED, first_results, interrupted, repeat_request
+from newel.questions.answers import TAKEN_UP, Answer, open_answers, result_event, run_again, tools_of
+from newel.questions.confirmation import ConfirmationAnswer, UnusableAnswerError, read_answer
+from newel.questions.names import CONFIRMATION_CALL
+from newel.questions.question import new_request, request_event
+from newel.turns.interruption import happens_once
+from newel_kernel import BaseTool, Event, InvocationContext, ToolConfirmation
+from newel_types import FunctionCall, as_plain
+
+_CALL, _CONFIRMATION = "originalFunctionCall", "toolConfirmation"
+#: Marks a request to repeat a call that was interrupted.
+_REPEATS = "repeats"
+
+
+def ask_for_approval(ctx: InvocationContext, call_event: Event, wanted: Mapping[str, ToolConfirmation]) -> Event | None:
+    """The event that asks the user about the calls of `call_event` whose tools ask for it, by call id."""
+    calls = {call.id: call for call in call_event.get_function_calls()}
+    requests = [_request(calls[call_id], confirmation) for call_id, confirmation in wanted.items() if call_id in calls]
+    return request_event(ctx, requests) if requests else None
+
+
+def _request(call: FunctionCall, confirmation: ToolConfirmation, *, repeats: bool = False) -> FunctionCall:
+    named = {"id": call.id, "name": call.name, "args": as_plain(call.args or {})}
+    told = confirmation.model_dump(mode="json", by_alias=True, exclude_none=True)
+    args = {_CALL: named, _CONFIRMATION: told, **({_REPEATS: True} if repeats else {})}
+    return new_request(CONFIRMATION_CALL, args)
+
+
+async def act_on_answers(ctx: InvocationContext) -> list[Event]:
+    """Run what the user has approved, and refuse what does not fit."""
+    events = await _mended(ctx) if ctx.resumed else []
+    answers = open_answers(ctx, CONFIRMATION_CALL)
+    if answers and all(answer.repeated for answer in answers):
+        ctx.end_invocation = True
+        events.append(_refusal(ctx, answers[0]))
+    elif answers:
+        tools = await tools_of(ctx)
+        verdicts = _Verdicts(tools)
+        for answer in answers:
+            if not answer.repeated:
+                verdicts.add(answer)
+        events += await verdicts.carry_out(ctx)
+    return events
+
+
+async def _mended(ctx: InvocationContext) -> list[Event]:
+    """What a crash has left out: first results of calls that wait, requests for calls that must not happen twice."""
+    asked, once = await interrupted(ctx)
+    events = [first_results(ctx, asked)] if asked else []
+    return events + (_ask_to_repeat(ctx, once) if once else [])
+
+
+def _ask_to_repeat(ctx: InvocationContext, calls: Sequence[FunctionCall]) -> list[Event]:
+    requests = [_request(call, repeat_request(call), repeats=True) for call in calls]
+    return [request_event(ctx, requests), first_results(ctx, calls)]
+
+
+class _Verdicts:
+    """What the answers of one message let go ahead, and what they do not."""
+
+    def __init__(self, tools: Mapping[str, BaseTool]) -> None:
+        self._tools = tools
+        self._calls: dict[str, FunctionCall] = {}
+        self._requests: dict[str, str] = {}
+        self._confirmations: dict[str, ToolConfirmation] = {}
+        self._refused: list[tuple[FunctionCall, dict[str, Any]]] = []
+        self._doubtful: dict[str, FunctionCall] = {}
+        self._answers: dict[str, ConfirmationAnswer] = {}
+
+    def add(self, answer: Answer) -> None:
+        """Judge one answer."""
+        call = FunctionCall.model_validate(answer.question.original)  # with the arguments that the user was shown
+        call_id = str(call.id)
+        if call_id in self._doubtful:
+            return  # the user is asked anew: another answer to the old request changes nothing
+        try:
+            said = read_answer(answer.response, call)
+            if self._answers.setdefault(call_id, said) != said:
+                raise UnusableAnswerError("two answers in one message contradict each other")
+            if said.edited_args is not None:
+                check_fit(self._tools.get(call.name or ""), said.edited_args)
+                call.args = said.edited_args
+        except UnusableAnswerError as error:
+            self._calls.pop(call_id, None)
+            text = f"This tool call is not approved and was not run. The answer to the request is refused: {error}"
+            self._refused.append((call, {"error": text}))
+            return
+        if answer.question.args.get(_REPEATS) and not said.confirmed:
+            self._refused.append((call, {"error": NOT_REPEATED}))
+        elif said.confirmed and not answer.new and happens_once(call, self._tools):
+            self._doubtful[call_id] = call  # approved before, by a run that may have crashed or still goes on
+        else:
+            self._calls[call_id] = call
+            self._requests[call_id] = answer.question.id
+            self._confirmations[call_id] = ToolConfirmation(
+                hint=said.hint or "", confirmed=said.confirmed, payload=said.payload
+            )
+
+    async def carry_out(self, ctx: InvocationContext) -> list[Event]:
+        """Run what is approved (or rejected by the tool itself); the events of all that has a result now."""
+        events = [result_event(ctx, self._refused)] if self._refused else []
+        if self._doubtful:
+            events += _ask_to_repeat(ctx, list(self._doubtful.values()))
+        again = await run_again(ctx, list(self._calls.values()), self._tools, self._confirmations)
+        for event in again:
+            self._note_edits(event)
+        return events + again + self._taken_up(ctx, again)
+
+    def _taken_up(self, ctx: InvocationContext, again: Sequence[Event]) -> list[Event]:
+        """The note of the approved calls that ran and get their results later: they must not run again."""
+        told = {response.id for event in again for response in event.get_function_responses()}
+        left = [
+            self._requests[call_id]
+            for call_id, call in self._calls.items()
+            if call.id not in told and getattr(self._tools.get(call.name or ""), "is_long_running", False)
+        ]
+        if not left:
+            return []
+        note = Event(
+            invocation_id=ctx.invocation_id,
+            author=ctx.agent.name,
+            branch=ctx.branch,
+            custom_metadata={TAKEN_UP: left},
+        )
+        note.isolation_scope = ctx.isolation_scope
+        return [note]
+
+    def _note_edits(self, event: Event) -> None:
+        """Record on an event of results with which arguments the calls really ran."""
+        ids = {response.id for response in event.get_function_responses()}
+        edited = {key: said.edited_args for key, said in self._answers.items() if key in ids and said.edited_args}
+        if edited:
+            event.custom_metadata = {**(event.custom_metadata or {}), "edited_args": edited}
+
+
+def check_fit(tool: BaseTool | None, args: dict[str, Any]) -> None:
+    """Raise UnusableAnswerError where `args` are none for `tool`."""
+    problem = None
+    declaration = tool._get_declaration() if tool is not None else None
+    schema = as_plain(declaration.parameters_json_schema) if declaration is not None else None
+    if tool is None:
+        problem = "the agent does not have the tool any more"
+    elif isinstance(schema, dict) and isinstance(schema.get("properties"), dict):
+        names = schema["properties"]
+        if unknown := sorted(args.keys() - names.keys()):
+            problem = f"there is no {', '.join(unknown)}; the parameters are {', '.join(names)}"
+        elif missing := sorted(set(schema.get("required") or ()) - args.keys()):
+            problem = f"{', '.join(missing)} missing"
+    if problem is None and (check := getattr(tool, "misfit", None)) is not None:  # a tool that can say more
+        problem = check(args)
+    if problem is not None:
+        raise UnusableAnswerError(f"the edited arguments do not fit: {problem}")
+
+
+def _refusal(ctx: InvocationContext, answer: Answer) -> Event:
+    return Event(
+        invocation_id=ctx.invocation_id,
+        author=ctx.agent.name,
+        branch=ctx.branch,
+        error_code="ANSWERED_BEFORE",
+        error_message=f"The request {answer.question.id} was answered before; the tool call was not run again.",
+    )
