@@ -14,6 +14,7 @@ from newel.agents import base_agent
 from newel.agents.llm import task
 from newel.agents.structured_output import validated as validated
 from newel.models.kinds import model_of
+from newel.models.policies.chain import policed
 from newel.tools.kinds import adapt_tool
 from newel.turns.delegates import is_delegate
 from newel.turns.handovers import handed_over, has_finished, transferred_to
@@ -165,9 +166,9 @@ class LlmAgent(base_agent.BaseAgent):
         return model_of(newel_compose.compose_once(), named) if isinstance(named, str) else named
 
     def model_for(self, ctx: InvocationContext) -> BaseLlm:
-        """The model itself, resolved by the invocation's distribution."""
+        """The model, resolved by the invocation's distribution and within its policies."""
         named = self.model or self._named_model()
-        return model_of(ctx.composition, named) if isinstance(named, str) else named
+        return policed(ctx.composition, model_of(ctx.composition, named) if isinstance(named, str) else named)
 
     def _named_model(self) -> str | BaseLlm:
         agent: BaseAgent | None = self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from newel.models.kinds import ModelProvider
+from newel.models.kinds import ModelPolicy, ModelProvider
 from newel_kernel import Settings, hookspec
 
 
@@ -23,5 +23,25 @@ def register_model_providers(settings: Settings) -> Sequence[ModelProvider]:
     >>> composed = compose("adk", plugins=[Plugin()])
     >>> composed.registry.find(ModelProvider, "parrot").name
     'parrot'
+    """
+    return ()
+
+
+@hookspec
+def register_model_call_policies(settings: Settings) -> Sequence[ModelPolicy]:
+    """Policies around each call of a networked model. May bound it, repeat it, answer for it, change its answer.
+
+    >>> def logged(call, chains):
+    ...     def ask(model, request, stream):
+    ...         print(request.model)
+    ...         return call(model, request, stream)
+    ...     return ask
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_model_call_policies(self):
+    ...         return [ModelPolicy(name="logged", wrap=logged, after=("model_retries",))]
+    >>> composed = compose("adk", plugins=[Plugin()])
+    >>> composed.registry.find(ModelPolicy, "logged").name
+    'logged'
     """
     return ()

@@ -1,13 +1,23 @@
-"""The kind `ModelProvider`, and the model that an address means."""
+"""The kinds `ModelProvider` and `ModelPolicy`, and the model that an address means."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 
 from newel_compose import PluginRegistry
-from newel_kernel import BaseLlm, Chains, Descriptor, Key, ModelError, did_you_mean
+from newel_kernel import (
+    BaseLlm,
+    Chains,
+    Descriptor,
+    Key,
+    LlmRequest,
+    LlmResponse,
+    ModelError,
+    Stage,
+    did_you_mean,
+)
 
 _MODELS = Key[dict[str, BaseLlm]]("models by address")
 
@@ -23,6 +33,17 @@ class ModelProvider(Descriptor):
     description: str = ""
     #: Asked for a default only after every provider that is none.
     fallback: bool = False
+
+
+#: Asks a model: (model, request, stream) -> its responses.
+ModelCall = Callable[[BaseLlm, LlmRequest, bool], AsyncGenerator[LlmResponse, None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPolicy(Stage):
+    """Wraps every call of a networked model: `wrap` gets the next inner call, and the composition."""
+
+    wrap: Callable[[ModelCall, Chains], ModelCall]
 
 
 def model_of(chains: Chains, address: str) -> BaseLlm:

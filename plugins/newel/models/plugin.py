@@ -10,5 +10,8 @@ from newel_kernel import Kind, hookimpl
 
 @hookimpl
 def register_kinds() -> list[Kind[Any]]:
-    """The providers of models."""
-    return [Kind(kinds.ModelProvider, hookspecs.register_model_providers)]
+    """The providers of models, and the policies around them."""
+    return [
+        Kind(kinds.ModelProvider, hookspecs.register_model_providers),
+        Kind(kinds.ModelPolicy, hookspecs.register_model_call_policies),
+    ]

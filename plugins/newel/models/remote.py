@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from pydantic import Field, PrivateAttr
 
 from newel.models.capabilities import capabilities_of
-from newel.models.wire.limits import Limits
+from newel.models.policies.model_retries import Settings, repeating
+from newel.models.policies.model_timeouts import bounded
+from newel.models.wire.limits import LIMITS, POLICED, Limits
 from newel.models.wire.notices import Notices
 from newel_kernel import BaseLlm, LlmRequest, LlmResponse, ModelCapabilities
 from newel_types import HttpRetryOptions
 
 Responses = AsyncGenerator[LlmResponse, None]
+
+
+_RETRIES = Settings()
 
 
 class RemoteLlm(BaseLlm):
@@ -51,11 +55,18 @@ class RemoteLlm(BaseLlm):
             self._notices = Notices(self.provider)
         self._notices.say(self.model_name(request), setting, text)
 
-    async def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Responses:
-        """See `BaseLlm`. A failure is a ModelError; closing the generator closes the connection's answer."""
-        async with aclosing(self._answers(llm_request, stream)) as responses:
-            async for response in responses:
-                yield response
+    def limits_for(self, request: LlmRequest) -> Limits:
+        """The limits of a call: the composition's or the model's own, and what the request says of its time."""
+        return request.stash.get(LIMITS, self.limits).for_call(request.config)
+
+    def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Responses:
+        """See `BaseLlm`. A failure is a ModelError; closing the generator closes the connection's answer.
+
+        Asked by no composition, it is within time-outs and retries all the same, as they are by default.
+        """
+        if llm_request.stash.get(POLICED, False):
+            return self._answers(llm_request, stream)
+        return repeating(_timed, self, llm_request, stream, _RETRIES)
 
     @abstractmethod
     def _answers(self, request: LlmRequest, stream: bool) -> Responses:
@@ -63,3 +74,11 @@ class RemoteLlm(BaseLlm):
 
         It raises a ModelError, and tries once.
         """
+
+
+def _timed(model: BaseLlm, request: LlmRequest, stream: bool) -> Responses:
+    return bounded(_once, model, request, stream, cast("RemoteLlm", model).limits_for(request))
+
+
+def _once(model: BaseLlm, request: LlmRequest, stream: bool) -> Responses:
+    return cast("RemoteLlm", model)._answers(request, stream)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
+from newel_kernel import Key
 from newel_types import GenerateContentConfig
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -33,6 +34,12 @@ class Limits:
     def timeout(self, library: str) -> Any:
         """As a Timeout of ``httpx`` or ``httpx2``."""
         return import_module(library).Timeout(self.idle, connect=self.connect, pool=None)
+
+
+#: On a request: the limits that the composition sets.
+LIMITS = Key[Limits]("limits")
+#: On a request: the composition's policies stand around this call.
+POLICED = Key[bool]("policed")
 
 
 def offline_reason(host: str) -> str | None:

@@ -69,9 +69,8 @@ class Service:
     def too_slow(self, what: str) -> ModelError:
         """A time-out; `what` took too long."""
         return self._error(
-            f"{self._who} was too slow: {what}", "TIMEOUT", remedy="raise http_options.timeout (milliseconds)",
-            retryable=True,
-        )  # fmt: skip
+            f"{self._who} was too slow: {what}", "TIMEOUT", remedy="raise http_options.timeout (milliseconds)"
+        )
 
     def cut_short(self, what: str = "the stream ended without its end marker") -> ModelError:
         """A stream that broke off; what it had sent is no answer."""
@@ -109,6 +108,8 @@ class Service:
             if isinstance(status, int) and 300 <= status < 600 and not _is_connection(one):
                 headers = response.headers if isinstance(response, _Response) else {}
                 return self.refused(status, message_of(one), headers)
+        if any("ConnectTimeout" in type(one).__name__ for one in chain):
+            return self.unreachable("no connection in time")
         if any(isinstance(one, TimeoutError) or "Timeout" in type(one).__name__ for one in chain):
             return self.too_slow(_words(chain))
         if any(_is_connection(one) for one in chain):

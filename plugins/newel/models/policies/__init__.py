@@ -1,0 +1,1 @@
+"""Policies around calls of models: each a plugin, in one chain."""

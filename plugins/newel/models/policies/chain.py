@@ -1,0 +1,102 @@
+"""The chain of policies around a model, put together once for a composition."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from functools import lru_cache
+from graphlib import TopologicalSorter
+from typing import Any
+
+from pydantic import PrivateAttr
+
+from newel.models.kinds import ModelCall, ModelPolicy
+from newel.models.remote import RemoteLlm
+from newel.models.wire.limits import POLICED
+from newel_kernel import BaseLlm, Chains, Key, LlmRequest, LlmResponse, ModelCapabilities
+
+_CALL = Key[ModelCall]("policies around models")
+_POLICED = Key[dict[int, tuple[BaseLlm, BaseLlm]]]("models within their policies", dict)
+_MOST = 256
+
+
+def policed(chains: Chains, model: BaseLlm) -> BaseLlm:
+    """`model` within the composition's policies, where it is one that goes through a network."""
+    if not _networked(type(model)):
+        return model
+    known = chains.stash[_POLICED]
+    entry = known.get(id(model))
+    if entry is None or entry[0] is not model:
+        if len(known) >= _MOST:
+            known.clear()
+        entry = known[id(model)] = (model, PolicedLlm.around(model, call_of(chains)))
+    return entry[1]
+
+
+@lru_cache(maxsize=256)
+def _networked(kind: type[BaseLlm]) -> bool:
+    """Whether its models go through a network: a RemoteLlm, or another class that says ``networked = True``."""
+    return issubclass(kind, RemoteLlm) or getattr(kind, "networked", False) is True
+
+
+def call_of(chains: Chains) -> ModelCall:
+    """What asks a model within all policies, the first of them outermost."""
+    call = chains.stash.get(_CALL, None)
+    if call is None:
+        call = _ask
+        for policy in reversed(ordered(chains.registry.all(ModelPolicy))):
+            call = policy.wrap(call, chains)
+        chains.stash[_CALL] = call
+    return call
+
+
+def ordered(policies: Sequence[ModelPolicy]) -> list[ModelPolicy]:
+    """The policies in the order that `after` and `before` ask for. An anchor that is absent asks for nothing."""
+    by_name = {policy.name: policy for policy in policies}
+    graph: dict[str, set[str]] = {name: set() for name in by_name}
+    for policy in policies:
+        graph[policy.name].update(name for name in policy.after if name in graph)
+        for later in policy.before:
+            if later in graph:
+                graph[later].add(policy.name)
+    return [by_name[name] for name in TopologicalSorter(graph).static_order()]
+
+
+def _ask(model: BaseLlm, request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
+    request.stash[POLICED] = True
+    return model.generate_content_async(request, stream=stream)
+
+
+class PolicedLlm(BaseLlm):
+    """A model within the policies of a composition; in all else the model itself."""
+
+    inner: BaseLlm
+    _call: ModelCall = PrivateAttr()
+
+    @classmethod
+    def around(cls, model: BaseLlm, call: ModelCall) -> PolicedLlm:
+        """`model` as `call` asks it."""
+        made = cls(model=model.model, inner=model)
+        made._call = call
+        return made
+
+    @property
+    def capabilities(self) -> ModelCapabilities:  # type: ignore[override]
+        """The model's."""
+        return self.inner.capabilities
+
+    @property
+    def provider_name(self) -> str:  # type: ignore[override]
+        """The model's."""
+        return self.inner.provider_name
+
+    def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """The model's responses within the policies."""
+        return self._call(self.inner, llm_request, stream)
+
+    def connect(self, llm_request: LlmRequest) -> Any:
+        """The model's live connection, which no policy stands around."""
+        return self.inner.connect(llm_request)
+
+

@@ -1,0 +1,74 @@
+"""model_costs: what a call cost, by the prices of genai-prices, beside its token counts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from decimal import Decimal
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from newel.models.kinds import ModelCall, ModelPolicy
+from newel_kernel import BaseLlm, Chains, LlmRequest, LlmResponse, hookimpl
+from newel_types import GenerateContentResponseUsageMetadata
+
+logger = logging.getLogger(__name__)
+
+#: The field of the usage that holds the cost: US dollars.
+COST = "cost"
+#: Our providers -> those of genai-prices, where the names differ.
+_PROVIDERS = {"gemini": "google", "openai-responses": "openai"}
+
+
+def cost_of(provider: str, model: str, usage: GenerateContentResponseUsageMetadata) -> Decimal | None:
+    """US dollars; None where no price is known. Cached and written tokens have prices of their own."""
+    prices = _prices()
+    if prices is None:
+        return None
+    written = (usage.model_extra or {}).get("cache_write_token_count")
+    counts = prices.Usage(
+        input_tokens=usage.prompt_token_count,
+        cache_read_tokens=usage.cached_content_token_count,
+        cache_write_tokens=written,
+        output_tokens=(usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0),
+    )
+    try:
+        total: Decimal = prices.calc_price(counts, model, provider_id=_PROVIDERS.get(provider, provider)).total_price
+    except (LookupError, ValueError):  # a model of the user's own, or counts that do not fit together
+        return None
+    return total
+
+
+@lru_cache(maxsize=1)
+def _prices() -> Any:
+    try:
+        return import_module("genai_prices")
+    except ImportError:
+        return None
+
+
+async def priced(
+    call: ModelCall, model: BaseLlm, request: LlmRequest, stream: bool
+) -> AsyncGenerator[LlmResponse, None]:
+    """The responses; the whole ones with their cost."""
+    async with aclosing(call(model, request, stream)) as responses:
+        async for response in responses:
+            usage = response.usage_metadata
+            if usage is not None and not response.partial:
+                name = response.model_version or request.model or model.model
+                cost = cost_of(getattr(model, "provider", ""), name, usage)
+                if cost is not None:
+                    response.usage_metadata = usage.model_copy(update={COST: float(cost)})
+            yield response
+
+
+@hookimpl
+def register_model_call_policies() -> list[ModelPolicy]:
+    """The policy `model_costs`."""
+
+    def wrap(call: ModelCall, chains: Chains) -> ModelCall:
+        return lambda model, request, stream: priced(call, model, request, stream)
+
+    return [ModelPolicy(name="model_costs", wrap=wrap)]

@@ -1,0 +1,69 @@
+"""model_timeouts: how long a model may take, to connect, to begin, between chunks and in all; how much it may send."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+
+from pydantic import BaseModel, Field
+
+from newel.models.kinds import ModelCall, ModelPolicy
+from newel.models.wire.limits import LIMITS, Limits
+from newel.models.wire.service import Service
+from newel_kernel import BaseLlm, Chains, LlmRequest, LlmResponse, hookimpl
+
+_DEFAULT = Limits()
+
+
+class Settings(BaseModel, extra="forbid"):
+    """Settings in seconds and bytes. ``http_options.timeout`` of a request wins over all times."""
+
+    connect: float = Field(default=_DEFAULT.connect, gt=0)
+    #: Until the first byte, and between two.
+    idle: float = Field(default=_DEFAULT.idle, gt=0)
+    total: float = Field(default=_DEFAULT.total, gt=0)
+    response_bytes: int = Field(default=_DEFAULT.response_bytes, gt=0)
+
+
+async def bounded(
+    call: ModelCall, model: BaseLlm, request: LlmRequest, stream: bool, limits: Limits
+) -> AsyncGenerator[LlmResponse, None]:
+    """The responses, as long as they come in time. The HTTP client sees to the other times."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + limits.total
+    async with aclosing(call(model, request, stream)) as responses:
+        while True:
+            try:
+                async with asyncio.timeout_at(end) as limit:
+                    response = await anext(responses)
+            except StopAsyncIteration:
+                return
+            except TimeoutError as error:
+                if not limit.expired():
+                    raise
+                service = Service(getattr(model, "provider", type(model).__name__), request.model or model.model)
+                raise service.too_slow(f"no whole answer within {limits.total:g} s") from error
+            yield response
+
+
+@hookimpl
+def register_settings() -> type[BaseModel]:
+    """The settings."""
+    return Settings
+
+
+@hookimpl
+def register_model_call_policies(settings: Mapping[str, Settings]) -> list[ModelPolicy]:
+    """The policy `model_timeouts`."""
+    chosen = settings["model_timeouts"]
+    limits = Limits(chosen.connect, chosen.idle, chosen.total, chosen.response_bytes)
+
+    def wrap(call: ModelCall, chains: Chains) -> ModelCall:
+        def ask(model: BaseLlm, request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
+            request.stash[LIMITS] = limits
+            return bounded(call, model, request, stream, limits.for_call(request.config))
+
+        return ask
+
+    return [ModelPolicy(name="model_timeouts", wrap=wrap, after=("model_retries", "model_traffic"))]

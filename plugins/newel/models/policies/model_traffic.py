@@ -1,0 +1,104 @@
+"""model_traffic: how many requests a provider gets at once and in a minute."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from weakref import WeakKeyDictionary
+
+from pydantic import BaseModel, Field
+
+from newel.models.kinds import ModelCall, ModelPolicy
+from newel_kernel import BaseLlm, Chains, LlmRequest, LlmResponse, hookimpl, seam
+
+
+class Bounds(BaseModel, extra="forbid"):
+    """What one provider gets."""
+
+    #: Requests at once; None: any number.
+    concurrent: int | None = Field(default=None, ge=1)
+    #: Requests that begin within any 60 seconds.
+    per_minute: int | None = Field(default=None, ge=1)
+
+
+class Settings(BaseModel, extra="forbid"):
+    """Settings of traffic."""
+
+    #: By provider, as in addresses; the others are not bounded.
+    providers: dict[str, Bounds] = Field(default_factory=dict)
+
+
+class Gate:
+    """What lets the requests to one provider pass, in one event loop, in their order."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._places = asyncio.Semaphore(bounds.concurrent) if bounds.concurrent else None
+        self._most = bounds.per_minute
+        self._begun: deque[float] = deque(maxlen=bounds.per_minute)
+        self._turn = asyncio.Lock()
+
+    async def enter(self) -> None:
+        """Wait for a place."""
+        if self._places is not None:
+            await self._places.acquire()
+        try:
+            await self._wait()
+        except BaseException:
+            self.leave()
+            raise
+
+    def leave(self) -> None:
+        """Give the place back."""
+        if self._places is not None:
+            self._places.release()
+
+    async def _wait(self) -> None:
+        if self._most is None:
+            return
+        async with self._turn:
+            if len(self._begun) == self._most and (left := self._begun[0] + 60 - seam.monotonic()) > 0:
+                await asyncio.sleep(left)
+            self._begun.append(seam.monotonic())
+
+
+async def admitted(
+    gate: Gate, call: ModelCall, model: BaseLlm, request: LlmRequest, stream: bool
+) -> AsyncGenerator[LlmResponse, None]:
+    """The responses, once the gate lets the request pass; it has its place until they end."""
+    await gate.enter()
+    try:
+        async with aclosing(call(model, request, stream)) as responses:
+            async for response in responses:
+                yield response
+    finally:
+        gate.leave()
+
+
+@hookimpl
+def register_settings() -> type[BaseModel]:
+    """The settings."""
+    return Settings
+
+
+@hookimpl
+def register_model_call_policies(settings: Mapping[str, Settings]) -> list[ModelPolicy]:
+    """The policy `model_traffic`."""
+    bounds = settings["model_traffic"].providers
+
+    def wrap(call: ModelCall, chains: Chains) -> ModelCall:
+        gates: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Gate]] = WeakKeyDictionary()
+
+        def ask(model: BaseLlm, request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
+            provider = getattr(model, "provider", "")
+            if provider not in bounds:
+                return call(model, request, stream)
+            of_loop = gates.setdefault(asyncio.get_running_loop(), {})
+            if provider not in of_loop:
+                of_loop[provider] = Gate(bounds[provider])
+            return admitted(of_loop[provider], call, model, request, stream)
+
+        return ask
+
+    return [ModelPolicy(name="model_traffic", wrap=wrap, after=("model_retries",))]
