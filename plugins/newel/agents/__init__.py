@@ -1,4 +1,4 @@
-"""Agents: the base class, the LLM agent, and what they run with."""
+"""Agents: the base class, the agent types, and their contexts."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from newel.agents.live_request_queue import LiveRequestQueue
 
 
 class ActiveStreamingTool(BaseModel):
-    """The task that runs the tool, and the stream by which it gets what the user says meanwhile."""
+    """The task that runs the tool, and the stream of the user's input meanwhile."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 

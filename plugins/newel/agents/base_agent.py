@@ -16,9 +16,9 @@ class BaseAgent(KernelAgent):
     """An agent: a name, its place in a tree, and `_run_async_impl`, which a subclass implements."""
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Json:
-        """What a notebook shows of the agent, by MIME type, as the plugins' displays have it; its name is one.
+        """The forms in which a notebook may show the agent, by MIME type: those of the plugins' displays, and its name.
 
-        Where two displays give the same type, the first counts.
+        Where two displays have the same type, the first counts.
         """
         forms: Json = {}
         try:

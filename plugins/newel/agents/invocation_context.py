@@ -29,7 +29,7 @@ class InvocationContext(KernelInvocationContext):
     context_type = Context
     request_type = LlmRequest
     call_id_prefix = OURS
-    #: Where what the user says in a live session comes in.
+    #: The user's input in a live session.
     live_request_queue: LiveRequestQueue | None = None
 
     def __init__(
@@ -63,5 +63,5 @@ class InvocationContext(KernelInvocationContext):
 
     @property
     def context_cache_config(self) -> ContextCacheConfig | None:
-        """How the app has requests cached, where it does."""
+        """The app's settings of context caching, or None."""
         return getattr(self.app, "context_cache_config", None)

@@ -1,4 +1,4 @@
-"""Isolated runs: an agent at work on an input of its own, apart from the conversation around it."""
+"""Isolated runs: an agent works on an input of its own, outside the conversation around it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import aclosing
 from newel.agents.llm.task._finish_task_tool import finishing_response
 from newel.agents.opening import Opening, as_opening
 from newel.agents.structured_output import validated
+from newel.events.text import text_of
 from newel.turns.resumption import restore
 from newel_kernel import BaseAgent, Event, InvocationContext
 from newel_types import Content
@@ -22,13 +23,13 @@ async def run_isolated(
     isolation_scope: str | None,
     since: int | None = None,
 ) -> AsyncGenerator[Event, None]:
-    """Run `agent` on `node_input` (a text, a Content, or data, told as JSON), which stands for the user's message.
+    """Run `agent` on `node_input` (a text, a Content, or data, sent as JSON) instead of the user's message.
 
-    What its models see is that input, then the events of the same `isolation_scope` (the context's own, where
-    that is None) on `branch`. A scope that is used for one run only may span invocations: run the agent again
-    in it, and it goes on. Without one, it sees what this very run says; one that goes on with an earlier run
-    names the index `since` of the first event of that. The input itself is no event; None stands for the message
-    that started the invocation. Every event carries the scope and the branch.
+    Its models see that input, then the events of the same `isolation_scope` on `branch`. A scope that is used for one
+    run only may span invocations: run the agent again in it, and it goes on. Without a scope the run is in that of the
+    context, and sees its own events only; to go on with an earlier run, pass the index of its first event as `since`.
+    The input itself is no event; None stands for the message that started the invocation. Every event carries the
+    scope and the branch.
     """
     scope = ctx.isolation_scope if isolation_scope is None else isolation_scope
     if since is None:
@@ -68,11 +69,11 @@ def _first_message(ctx: InvocationContext) -> Content | None:
     return ctx.user_content
 
 
-class Outcome:
-    """What an isolated run comes to: show it each event before that is committed, then read `value`.
+class IsolatedResult:
+    """The result of an isolated run: pass it each event before that is committed, then read `value`.
 
-    That is the `output` of an event which has one (a finished task); of an agent that answers once, its last
-    message: a text, or data where it has an output schema. Such a message is marked as being the output.
+    It is the `output` of an event which has one (a finished task). Of an agent that answers once, it is the last
+    message: a text, or data where the agent has an output schema. Such a message is marked as the output.
     """
 
     __slots__ = ("_answers_once", "_schema", "value")
@@ -83,7 +84,7 @@ class Outcome:
         self.value: object = None
 
     def see(self, event: Event) -> None:
-        """Take note of `event`; a message that does not fit the output schema raises pydantic's ValidationError."""
+        """Read `event`; a message that does not fit the output schema raises pydantic's ValidationError."""
         if event.output is not None:
             self.value = event.output
         elif self._answers_once and (text := _message(event)) is not None:
@@ -95,7 +96,7 @@ class Outcome:
 
 
 def finishes(agent: BaseAgent, event: Event) -> bool:
-    """Whether the task agent `agent` is done with this event; what it came to may be None."""
+    """Whether the task agent `agent` is done with this event; its result may be None."""
     return event.author == agent.name and finishing_response(event) is not None
 
 
@@ -104,4 +105,4 @@ def _message(event: Event) -> str | None:
     content = event.content
     if event.partial or content is None or content.role != "model" or event.get_function_calls():
         return None
-    return "".join(part.text for part in content.parts or () if part.text and not part.thought)
+    return text_of(content)

@@ -1,4 +1,4 @@
-"""LiveRequestQueue: what a caller, or a streaming tool, says into a live session, in order."""
+"""LiveRequestQueue: the input of a caller, or of a streaming tool, for a live session, in order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from newel_types import ActivityEnd, ActivityStart, Blob, Content, LiveClientRea
 
 
 class LiveRequest(WireModel):
-    """One thing said: a content, a piece of audio or video, a mark of activity, or the end."""
+    """One input: a content, a piece of audio or video, a mark of activity, or the end."""
 
     content: Content | None = None
     blob: Blob | None = None
@@ -41,7 +41,7 @@ class LiveRequestQueue:
         self.send(LiveRequest(blob=blob))
 
     def send_activity_start(self) -> None:
-        """The user begins to speak; for sessions that do not find that out themselves."""
+        """The user begins to speak; for sessions that do not detect it themselves."""
         self.send(LiveRequest(activity_start=ActivityStart()))
 
     def send_activity_end(self) -> None:
@@ -58,7 +58,7 @@ class LiveRequestQueue:
 
 
 class ToolStream(LiveRequestQueue):
-    """The queue that a streaming tool reads: its end reads as None, and goes on doing so."""
+    """The queue that a streaming tool reads: at its end, and from then on, it reads as None."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -13,6 +13,7 @@ import newel_compose
 from newel.agents import base_agent
 from newel.agents.llm import task
 from newel.agents.structured_output import validated as validated
+from newel.events.text import text_of
 from newel.models.kinds import model_of
 from newel.models.policies.chain import policed
 from newel.tools.kinds import adapt_tool
@@ -52,7 +53,7 @@ class LlmAgent(base_agent.BaseAgent):
     transfers: ClassVar[bool] = True
 
     model: str | BaseLlm = ""
-    #: Text with ``{state_key}`` placeholders, or a function of a ReadonlyContext that returns text as it is to be sent.
+    #: Text with ``{state_key}`` placeholders, or a function of a ReadonlyContext that returns the text to send.
     instruction: object = ""
     #: The same, for the whole tree; only the root's is used.
     global_instruction: object = ""
@@ -101,7 +102,7 @@ class LlmAgent(base_agent.BaseAgent):
 
     @cached_property
     def _adapted(self) -> dict[int, tuple[object, list[BaseTool]]]:
-        """The tools made of entries that are none, by the entry's identity."""
+        """The tools of entries, by the entry's identity."""
         return {}
 
     def _has_modes(self) -> bool:
@@ -151,7 +152,7 @@ class LlmAgent(base_agent.BaseAgent):
         parts = event.content.parts if event.content is not None else None
         if not parts or self.output_key is None:
             return
-        text = "".join(part.text for part in parts if part.text and not part.thought)
+        text = text_of(event.content)
         value: object = text
         if self.output_schema is not None:
             if not text.strip() or self.mode == "task":  # a task's result goes to finish_task, and this is a question

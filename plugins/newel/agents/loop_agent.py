@@ -56,7 +56,7 @@ class LoopAgent(base_agent.BaseAgent):
             yield self._state_event(ctx)
 
     def _take_up(self, ctx: InvocationContext) -> bool:
-        """Forget the checkpoints of earlier rounds, which the log also has; whether this round has escalated."""
+        """Forget the checkpoints of earlier rounds, which are in the log, too; whether this round has escalated."""
         since: list[Event] = []
         for event in reversed(ctx.get_events(current_invocation=True)):
             if event.author == self.name and (a := event.touched_actions) is not None and a.agent_state is not None:
@@ -101,6 +101,6 @@ def _escalates(ctx: InvocationContext, event: Event) -> bool:
 
 
 def _forget(ctx: InvocationContext, agent: BaseAgent) -> None:
-    """Drop the checkpoints of a subtree: the next round starts it afresh."""
+    """Drop the checkpoints of a subtree: in the next round it starts from the beginning."""
     for one in agent.walk():
         ctx.set_agent_state(one.name)

@@ -1,4 +1,4 @@
-"""Opening: how the conversation of an isolated run begins, and who talks in it how."""
+"""Opening: the beginning of the conversation of an isolated run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from newel_types import Content, Part, freeze, thaw
 
 
 class Opening:
-    """What an agent was given in the place of the user's message, and since which event it converses.
+    """The input of an agent instead of the user's message, and the events of its conversation.
 
-    `since` is the index in the session of the first event that can belong to the run; `own` are the ids of those
-    that do, as far as it goes, or None where the isolation scope tells.
+    `since` is the index in the session of the first event that can belong to the run. `own` are the ids of the run's
+    events so far, or None where the isolation scope identifies them.
     """
 
     __slots__ = ("agent", "content", "histories", "own", "since")
@@ -26,10 +26,10 @@ class Opening:
         self.content = freeze(content)
         self.since = since
         self.own = own
-        #: The conversation as each agent in it sees it, kept by whoever tells it; it lives as long as the run.
+        #: The conversation as each agent in it sees it, by the agent's name; the room of flows keeps it for the run.
         self.histories: Json = {}
 
-    def said(self, events: Sequence[Event]) -> Sequence[Event]:
+    def own_events(self, events: Sequence[Event]) -> Sequence[Event]:
         """The events that can belong to the run."""
         tail = events[self.since :] if self.since else events
         own = self.own

@@ -11,7 +11,7 @@ from newel_kernel import BaseAgent, BaseAgentState, Event, InvocationContext, me
 
 
 class ParallelAgent(base_agent.BaseAgent):
-    """Runs `sub_agents` concurrently. None sees what another says; whoever runs next sees them all."""
+    """Runs `sub_agents` concurrently. None sees the events of another; an agent that runs later sees them all."""
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         if not self.sub_agents:

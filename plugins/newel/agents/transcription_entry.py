@@ -8,7 +8,7 @@ from newel_types import Blob, Content
 
 
 class TranscriptionEntry(BaseModel):
-    """What was said, sound or text, and by whom: 'user', 'model', or None for tool calls and results."""
+    """Sound or text, and its speaker: 'user', 'model', or None for tool calls and results."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 
 from newel.apps.base_events_summarizer import BaseEventsSummarizer
+from newel.events.text import shortened
 from newel_kernel import BaseLlm, Event, EventActions, EventCompaction, LlmRequest
 from newel_types import Content, Part
 
@@ -19,7 +20,7 @@ identifiers exactly as they are, and what is still open. Write only the summary.
 
 
 class LlmEventSummarizer(BaseEventsSummarizer):
-    """Asks `llm` with `prompt_template`, in which ``{conversation_history}`` stands for what was said."""
+    """Asks `llm` with `prompt_template`, in which ``{conversation_history}`` stands for the conversation."""
 
     def __init__(self, llm: BaseLlm, prompt_template: str | None = None) -> None:
         self._llm = llm
@@ -29,7 +30,7 @@ class LlmEventSummarizer(BaseEventsSummarizer):
         """The summary of `events`, or None where there are none or the model has no answer."""
         if not events:
             return None
-        prompt = self._prompt.replace(_PLACE, "\n".join(_told(events)))
+        prompt = self._prompt.replace(_PLACE, "\n".join(_lines(events)))
         request = LlmRequest(model=self._llm.model, contents=[Content(role="user", parts=[Part(text=prompt)])])
         async with aclosing(self._llm.generate_content_async(request, stream=False)) as responses:
             async for response in responses:
@@ -49,20 +50,16 @@ class LlmEventSummarizer(BaseEventsSummarizer):
         return None
 
 
-def _told(events: Sequence[Event]) -> list[str]:
+def _lines(events: Sequence[Event]) -> list[str]:
     lines: list[str] = []
     for event in events:
         for part in (event.content.parts or ()) if event.content is not None else ():
             if part.text and not part.thought:
                 lines.append(f"{event.author}: {part.text}")
             elif part.function_call is not None:
-                arguments = _short(part.function_call.args or {})
+                arguments = shortened(part.function_call.args or {}, _MOST_OF_A_TOOL)
                 lines.append(f"{event.author} called {part.function_call.name}({arguments})")
             elif part.function_response is not None:
-                lines.append(f"{part.function_response.name} returned {_short(part.function_response.response)}")
+                response = shortened(part.function_response.response, _MOST_OF_A_TOOL)
+                lines.append(f"{part.function_response.name} returned {response}")
     return lines
-
-
-def _short(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= _MOST_OF_A_TOOL else f"{text[:_MOST_OF_A_TOOL]}…"

@@ -1,4 +1,4 @@
-"""The contract of an artifact store, and what is known of a version."""
+"""The contract of an artifact store, and the metadata of a version."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from newel_types import Part, WireModel
 
 
 class ArtifactVersion(WireModel):
-    """What is known of one version of an artifact; `create_time` in seconds since the epoch."""
+    """The metadata of one version of an artifact; `create_time` in seconds since the epoch."""
 
     version: int
     canonical_uri: str = ""
@@ -58,7 +58,7 @@ class BaseArtifactService(ABC):
         self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
         version: int | None = None,
     ) -> ArtifactVersion | None:  # fmt: skip
-        """What is known of a version without its data, or None."""
+        """The metadata of a version, or None."""
         versions = await self.list_versions(
             app_name=app_name, user_id=user_id, filename=filename, session_id=session_id
         )
@@ -68,7 +68,7 @@ class BaseArtifactService(ABC):
     async def list_artifact_versions(
         self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
     ) -> list[ArtifactVersion]:
-        """What is known of each version, ascending."""
+        """The metadata of each version, ascending."""
         where = {"app_name": app_name, "user_id": user_id, "filename": filename, "session_id": session_id}
-        found = [await self.get_artifact_version(**where, version=n) for n in await self.list_versions(**where)]  # type: ignore[arg-type]
-        return [version for version in found if version is not None]
+        versions = [await self.get_artifact_version(**where, version=n) for n in await self.list_versions(**where)]  # type: ignore[arg-type]
+        return [version for version in versions if version is not None]

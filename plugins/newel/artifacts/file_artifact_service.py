@@ -1,8 +1,8 @@
 """FileArtifactService: artifacts in a folder.
 
-``root/<app>/<user>/[session-<id>/]artifact-<name>/<version>/`` holds ``artifact.json`` (the part and what is known of
-it) and, where the part has bytes, ``data``. A version is written beside its place and renamed into it, so it is there
-whole or not at all, and of two writers one takes the next number.
+``root/<app>/<user>/[session-<id>/]artifact-<name>/<version>/`` holds ``artifact.json`` (the part and its
+metadata) and, where the part has bytes, ``data``. A version is written beside its place and renamed into it. So it is
+there whole or not at all, and of two writers one takes the next number.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class FileArtifactService(BaseArtifactService):
         """Store a new version."""
         part = as_part(artifact)
         folder = self._folder(app_name, user_id, session_id, filename)
-        known = {"filename": filename, "custom_metadata": dict(custom_metadata or {}), "mime_type": mime_type(part)}
-        return await asyncio.to_thread(self._save, folder, part, known)
+        metadata = {"filename": filename, "custom_metadata": dict(custom_metadata or {}), "mime_type": mime_type(part)}
+        return await asyncio.to_thread(self._save, folder, part, metadata)
 
     async def load_artifact(
         self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
@@ -74,7 +74,7 @@ class FileArtifactService(BaseArtifactService):
         self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
         version: int | None = None,
     ) -> ArtifactVersion | None:  # fmt: skip
-        """What is known of a version."""
+        """The metadata of a version."""
         folder = self._folder(app_name, user_id, session_id, filename)
         return await asyncio.to_thread(self._version, folder, version)
 
@@ -89,11 +89,11 @@ class FileArtifactService(BaseArtifactService):
             raise ConfigurationError(f"{path} leads out of the artifact folder {self.root_dir}: it is a symbolic link")
         return path
 
-    def _save(self, folder: Path, part: Part, known: Json) -> int:
+    def _save(self, folder: Path, part: Part, metadata: Json) -> int:
         blob = part.inline_data
         if blob is not None:
             part = part.model_copy(update={"inline_data": blob.model_copy(update={"data": None})})
-        stored = {**known, "create_time": seam.clock(), "part": part.model_dump(mode="json", exclude_none=True)}
+        stored = {**metadata, "create_time": seam.clock(), "part": part.model_dump(mode="json", exclude_none=True)}
         text = json.dumps(stored, ensure_ascii=False, allow_nan=False)
         new = self._inside(folder) / (_NEW + seam.new_id())
         new.mkdir(parents=True)
@@ -138,19 +138,20 @@ class FileArtifactService(BaseArtifactService):
             raise ConfigurationError(f"{path / _FILE} is damaged: {error}") from None
 
     def _load(self, folder: Path, version: int | None) -> Part | None:
-        found = self._read(folder, version)
-        if found is None:
+        entry = self._read(folder, version)
+        if entry is None:
             return None
-        part: Part = Part.model_validate(found[2]["part"])
+        _, path, stored = entry
+        part: Part = Part.model_validate(stored["part"])
         if part.inline_data is not None:
-            part.inline_data.data = self._inside(found[1] / _DATA).read_bytes()
+            part.inline_data.data = self._inside(path / _DATA).read_bytes()
         return None if is_blank(part) else part
 
     def _version(self, folder: Path, version: int | None) -> ArtifactVersion | None:
-        found = self._read(folder, version)
-        if found is None:
+        entry = self._read(folder, version)
+        if entry is None:
             return None
-        number, path, stored = found
+        number, path, stored = entry
         data = path / _DATA
         return ArtifactVersion(
             version=number,
@@ -164,8 +165,8 @@ class FileArtifactService(BaseArtifactService):
         if not self._inside(owner).is_dir():
             return
         for folder in owner.glob(_ARTIFACT + "*"):
-            if (found := self._read(folder, None)) is not None:
-                yield found[2]["filename"]
+            if (entry := self._read(folder, None)) is not None:
+                yield entry[2]["filename"]
 
     def _delete(self, folder: Path) -> None:
         gone = folder.with_name(_GONE + seam.new_id())

@@ -28,14 +28,14 @@ class InMemoryArtifactService(BaseArtifactService):
         scope = scope_of(filename, session_id)
         versions = self._versions.setdefault((app_name, user_id, scope, filename), [])
         owner = f"apps/{app_name}/users/{user_id}" + (f"/sessions/{scope}" if scope is not None else "")
-        known = ArtifactVersion(
+        metadata = ArtifactVersion(
             version=len(versions),
             canonical_uri=f"memory://{owner}/artifacts/{filename}/versions/{len(versions)}",
             custom_metadata=deep_copy(dict(custom_metadata or {})),
             mime_type=mime_type(part),
         )
-        versions.append((part, known))
-        return known.version
+        versions.append((part, metadata))
+        return metadata.version
 
     async def load_artifact(
         self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
@@ -69,7 +69,7 @@ class InMemoryArtifactService(BaseArtifactService):
         self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
         version: int | None = None,
     ) -> ArtifactVersion | None:  # fmt: skip
-        """What is known of a version."""
+        """The metadata of a version."""
         entry = self._entry(self._key(app_name, user_id, session_id, filename), version)
         return None if entry is None else entry[1].model_copy(deep=True)
 

@@ -10,7 +10,7 @@ from newel_types import Content, Part
 
 
 def save_input_blobs(ctx: InvocationContext) -> Coroutine[Any, Any, None] | None:
-    """Put a text in the place of each blob that tells of its artifact."""
+    """Replace each blob by a text that names its artifact."""
     if not ctx.run_config.save_input_blobs_as_artifacts or ctx.artifact_service is None or ctx.user_content is None:
         return None
     return _save(ctx, ctx.artifact_service, ctx.user_content)

@@ -59,7 +59,7 @@ def mime_type(part: Part) -> str | None:
 
 
 def is_blank(part: Part) -> bool:
-    """Whether a part holds nothing. Saving one is how an artifact is taken back: loading it finds none."""
+    """Whether a part holds nothing. Saving one is how an artifact is taken back: loading it gives None."""
     if part.inline_data is not None:
         return not part.inline_data.data
     return not part.text and part.file_data is None

@@ -78,9 +78,9 @@ def _from_folder(folder: Path, composition: Composition) -> AgentSource:
     for parts in (("agent",), ()):
         if code.has(*parts):
             module = code.module(*parts)
-            found = next((getattr(module, name) for name in _ATTRIBUTES if hasattr(module, name)), None)
-            if found is not None:
-                return _as_source(found, f"{folder}: `root_agent`")
+            root = next((getattr(module, name) for name in _ATTRIBUTES if hasattr(module, name)), None)
+            if root is not None:
+                return _as_source(root, f"{folder}: `root_agent`")
     raise ConfigurationError(
         f"the folder {folder} holds no agent; it needs root_agent.yaml, agent.yaml, or agent.py with `root_agent`"
     )

@@ -12,11 +12,12 @@ from typing import Protocol
 
 import click
 
-from newel.cli.asking import Desk
 from newel.cli.conversation import Conversation, Options, conversation_options, converse, data_folder
-from newel.cli.terminal import ctrl_d_kept, one_line, say
+from newel.cli.question_prompt import QuestionPrompt
+from newel.cli.terminal import ctrl_d_kept, say
 from newel.cli.transcript import Dialogue, Transcript
-from newel.cli.turn import RunFailedError, Watched, run_turn
+from newel.cli.turn import RunFailedError, TrackingTranscript, run_turn
+from newel.events.text import one_line
 from newel_kernel import NewelError, seam
 from newel_types import Content
 
@@ -82,30 +83,30 @@ def chat(
     options = Options(session=session, user=user, model=model, sessions=sessions, distribution=distribution)
     conversation = converse(ctx, agent, options)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    desk = Desk(conversation, at_terminal)
+    questions = QuestionPrompt(conversation, at_terminal)
     if not at_terminal:
-        asyncio.run(_chat(conversation, PipedPrompt(), desk, session is not None))
+        asyncio.run(_chat(conversation, PipedPrompt(), questions, session is not None))
         return
     say(f"{conversation.agent.name} - Ctrl-C stops an answer, Ctrl-D leaves", dim=True)
     with ctrl_d_kept():
-        asyncio.run(_chat(conversation, TerminalPrompt(), desk, session is not None))
+        asyncio.run(_chat(conversation, TerminalPrompt(), questions, session is not None))
     say(f"(to go on: --session {conversation.session})", dim=True)
 
 
-async def _chat(conversation: Conversation, prompt: Prompt, desk: Desk, taken_up: bool) -> None:
-    watched = Watched(Dialogue(conversation.agent.name))
+async def _chat(conversation: Conversation, prompt: Prompt, questions: QuestionPrompt, taken_up: bool) -> None:
+    tracked = TrackingTranscript(Dialogue(conversation.agent.name))
     _on_interrupt(prompt.between_turns)
     try:
-        message: str | Content | None = await desk.ask_all() if taken_up else None
+        message: str | Content | None = await questions.ask_all() if taken_up else None
         while True:
             if message is None:
                 if (line := await prompt.read()) is None:
                     return
-                message = line if line.strip() else await desk.ask_all()
+                message = line if line.strip() else await questions.ask_all()
             if message is not None:
-                watched.asking.clear()
-                await _interruptible(conversation, message, watched, prompt.between_turns)
-                message = await desk.ask_new() if watched.asking else None
+                tracked.asking.clear()
+                await _interruptible(conversation, message, tracked, prompt.between_turns)
+                message = await questions.ask_new() if tracked.asking else None
     finally:
         await conversation.close()
 

@@ -63,12 +63,12 @@ class Conversation:
     runner: Runner
     user: str
     session: str
-    #: The AGENT argument and the options, as they were given.
-    given: tuple[str, ...]
+    #: The AGENT argument and the options of the command line.
+    arguments: tuple[str, ...]
 
     def command(self, name: str, *more: str) -> str:
         """The command line that goes on with this conversation."""
-        agent, *options = self.given
+        agent, *options = self.arguments
         return shlex.join(["newel", name, agent, "--session", self.session, *more, *options])
 
     @property
@@ -86,7 +86,7 @@ class Conversation:
 
 def converse(ctx: click.Context, reference: str, options: Options) -> Conversation:
     """The conversation that a command line asks for; the store is opened last."""
-    _check_given(options)
+    _check_options(options)
     composition = composition_of(ctx, options.distribution)
     source = load_source(reference, composition)
     if options.model is not None:
@@ -97,16 +97,16 @@ def converse(ctx: click.Context, reference: str, options: Options) -> Conversati
     store = _store_of(source) if options.sessions is None else None
     store = store or _open_store(composition, options.sessions)
     runner = _runner(source, composition, store)
-    return Conversation(runner, options.user, options.session or seam.new_id(), _given(reference, options))
+    return Conversation(runner, options.user, options.session or seam.new_id(), _arguments(reference, options))
 
 
-def _given(reference: str, options: Options) -> tuple[str, ...]:
+def _arguments(reference: str, options: Options) -> tuple[str, ...]:
     values = {name: getattr(options, name) for name in ("model", "sessions", "distribution")}
     values["user"] = options.user if options.user != _USER else None
     return (reference, *(word for name, value in values.items() if value is not None for word in (f"--{name}", value)))
 
 
-def _check_given(options: Options) -> None:
+def _check_options(options: Options) -> None:
     """An empty option, mostly an unset shell variable, means nothing; white space around an id is no part of it."""
     for name in ("session", "user", "model", "sessions", "distribution"):
         value = getattr(options, name)

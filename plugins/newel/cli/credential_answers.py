@@ -37,10 +37,10 @@ def variable(question: Question, conversation: Conversation) -> str:
     return variable_of(_config(question), settings_of(conversation.runner))
 
 
-def told(question: Question) -> list[str]:
-    """What is asked for, and where the user consents."""
+def description_of(question: Question) -> list[str]:
+    """The credential that is needed, and where the user consents."""
     config = _config(question)
-    uri = _asked(config).auth_uri
+    uri = _consent(config).auth_uri
     consent = [f"consent at: {uri}"] if uri and asks_for_consent(config.auth_scheme) else []
     return [f"the credential {config.credential_key!r} is asked for: {_kind(config)}", *consent]
 
@@ -49,7 +49,7 @@ async def ask(question: Question, read: Read) -> Json | None:
     """The response with the credential that the user types, or None."""
     config = _config(question)
     scheme = config.auth_scheme
-    if asks_for_consent(scheme) and _asked(config).auth_uri:
+    if asks_for_consent(scheme) and _consent(config).auth_uri:
         return await _redirected(config, read)
     if isinstance(scheme, HTTPBase) and scheme.scheme.lower() == "basic":
         return await _basic(scheme, read)
@@ -71,7 +71,7 @@ async def _basic(scheme: HTTPBase, read: Read) -> Json | None:
 
 async def _redirected(config: AuthConfig, read: Read) -> Json | None:
     """Where the service sent the user back to; checked here, for a request has one answer."""
-    state = _asked(config).state
+    state = _consent(config).state
     while url := (await read("  the URL you were sent back to> ", hidden=True)).strip():
         query = parse_qs(urlsplit(url).query)
         if "error" in query:
@@ -95,10 +95,10 @@ def _config(question: Question) -> AuthConfig:
     return AuthToolArguments.model_validate(dict(question.args)).auth_config
 
 
-def _asked(config: AuthConfig) -> OAuth2Auth:
+def _consent(config: AuthConfig) -> OAuth2Auth:
     """The consent that the request was made for."""
-    made = config.exchanged_auth_credential or config.raw_auth_credential
-    return (made.oauth2 if made is not None else None) or OAuth2Auth()
+    credential = config.exchanged_auth_credential or config.raw_auth_credential
+    return (credential.oauth2 if credential is not None else None) or OAuth2Auth()
 
 
 def _kind(config: AuthConfig) -> str:
@@ -108,5 +108,5 @@ def _kind(config: AuthConfig) -> str:
     if isinstance(scheme, HTTPBase):
         return "user and password" if scheme.scheme.lower() == "basic" else f"{scheme.scheme} token"
     if asks_for_consent(scheme):
-        return "your consent" if _asked(config).auth_uri else "access token"
+        return "your consent" if _consent(config).auth_uri else "access token"
     return type(scheme).__name__

@@ -11,7 +11,7 @@ import click
 from newel.cli.kinds import Command
 from newel.cli.plugin import COMMANDS
 from newel.cli.startup import Startup, startup_of
-from newel.cli.terminal import one_line
+from newel.events.text import one_line
 from newel_kernel import NewelError, did_you_mean
 
 
@@ -51,10 +51,10 @@ class PluginGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that the arguments name; a misspelt one gets a suggestion."""
         name = args[0]
-        known = self.list_commands(ctx)
-        if not name.startswith("-") and name not in known:
+        names = self.list_commands(ctx)
+        if not name.startswith("-") and name not in names:
             error = startup_of(ctx).error
-            hint = did_you_mean(name, known) or f" (there are: {', '.join(known)})"
+            hint = did_you_mean(name, names) or f" (there are: {', '.join(names)})"
             why = f"; the plugins do not compose: {error}" if error is not None else ""
             raise Refusal(one_line(f"unknown command {name!r}{hint}{why}"))
         return super().resolve_command(ctx, args)

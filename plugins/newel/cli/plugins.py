@@ -9,7 +9,8 @@ from importlib.metadata import entry_points
 import click
 
 from newel.cli.startup import composition_of
-from newel.cli.terminal import one_line, say, show_json, show_table, to_terminal
+from newel.cli.terminal import say, show_json, show_table, to_terminal
+from newel.events.text import one_line
 from newel_compose import PLUGIN_GROUP, Composition, PluginRecord, load
 from newel_kernel import ConfigurationError, Json, NewelError, did_you_mean
 
@@ -46,8 +47,8 @@ def why(ctx: click.Context, name: str) -> None:
     composition, records = ctx.meta[__name__]
     record = next((r for r in records if r.name == name), None)
     if record is None:
-        known = [r.name for r in records]
-        hint = did_you_mean(name, known) or f" (there are: {', '.join(known)})"
+        names = [r.name for r in records]
+        hint = did_you_mean(name, names) or f" (there are: {', '.join(names)})"
         raise ConfigurationError(f"no plugin {name!r} is installed{hint}")
     provides = _provided(composition, name) if composition is not None else []
     places = _places(composition, name) if composition is not None else []
@@ -78,8 +79,8 @@ def _with_those_off(records: Sequence[PluginRecord]) -> list[PluginRecord]:
 def _provided(composition: Composition, name: str) -> list[dict[str, str]]:
     return [
         {"kind": kind.__name__, "name": item}
-        for kind, known in composition.registry.kinds()
-        for item, owned in known.items()
+        for kind, descriptors in composition.registry.kinds()
+        for item, owned in descriptors.items()
         if owned.plugin == name
     ]
 

@@ -7,12 +7,12 @@ import sys
 
 import click
 
-from newel.cli.answering import answers_to, check_answers
+from newel.cli.answers import answers_to, check_answers
 from newel.cli.conversation import Conversation, Options, conversation_options, converse
+from newel.cli.open_questions import questions_of, waiting_line
 from newel.cli.terminal import say
 from newel.cli.transcript import Answer, JsonLines, Transcript
-from newel.cli.turn import RunFailedError, Watched, run_turn
-from newel.cli.waiting import questions_of, waiting_line
+from newel.cli.turn import RunFailedError, TrackingTranscript, run_turn
 from newel_kernel import ConfigurationError
 
 #: The exit status of a run that went through and left something waiting.
@@ -65,12 +65,13 @@ def _text(ctx: click.Context, message: str | None, answered: bool) -> str:
     return text
 
 
-async def _run(conversation: Conversation, said: str | dict[str, str], transcript: Transcript, stream: bool) -> int:
-    watched = Watched(transcript)
+async def _run(conversation: Conversation, text: str | dict[str, str], transcript: Transcript, stream: bool) -> int:
+    """Send a message, or the answers in `text`."""
+    tracked = TrackingTranscript(transcript)
     try:
-        message = said if isinstance(said, str) else await answers_to(conversation, said)
-        status = await run_turn(conversation, message, watched, stream=stream)
-        if await _waiting(conversation, watched, not isinstance(said, str)):
+        message = text if isinstance(text, str) else await answers_to(conversation, text)
+        status = await run_turn(conversation, message, tracked, stream=stream)
+        if await _waiting(conversation, tracked, not isinstance(text, str)):
             return status or WAITING
         if isinstance(transcript, Answer) and transcript.silent:
             say("note: the agent gave no answer; it said nothing", err=True)
@@ -79,11 +80,11 @@ async def _run(conversation: Conversation, said: str | dict[str, str], transcrip
         await conversation.close()
 
 
-async def _waiting(conversation: Conversation, watched: Watched, answered: bool) -> bool:
-    """Whether something waits, told on stderr: what this turn asks, and with answers what they left open."""
-    if not (watched.asking or answered):
+async def _waiting(conversation: Conversation, tracked: TrackingTranscript, answered: bool) -> bool:
+    """Whether something waits. It is printed on stderr: this turn's questions, and those that answers left open."""
+    if not (tracked.asking or answered):
         return False
-    found = [q for q in await questions_of(conversation) or () if answered or q.invocation_id in watched.asking]
-    for question in found:
+    questions = [q for q in await questions_of(conversation) or () if answered or q.invocation_id in tracked.asking]
+    for question in questions:
         say(waiting_line(question, conversation), err=True)
-    return bool(found)
+    return bool(questions)

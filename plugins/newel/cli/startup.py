@@ -19,7 +19,7 @@ class Startup:
 
 
 def start() -> Startup:
-    """Compose once; whatever fails is kept for who needs the composition."""
+    """Compose once; an error is kept for the command that needs the composition."""
     try:
         return Startup(composition=compose())
     except NewelError as error:

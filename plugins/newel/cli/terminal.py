@@ -19,11 +19,6 @@ if sys.platform != "win32":
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def one_line(text: object) -> str:
-    """`text` without line breaks."""
-    return "; ".join(line.strip() for line in str(text).splitlines() if line.strip())
-
-
 def say(
     text: str, *, err: bool = False, nl: bool = True, dim: bool | None = None, bold: bool | None = None,
     fg: str | None = None,
@@ -36,7 +31,7 @@ def say(
     stream.flush()
 
 
-def shortened(value: object, width: int) -> str:
+def short_json(value: object, width: int) -> str:
     """`value` as JSON on one line of at most `width` characters."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     text = " ".join(text.split())

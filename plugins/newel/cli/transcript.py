@@ -8,7 +8,8 @@ from typing import Protocol
 import click
 from pydantic_core import to_jsonable_python
 
-from newel.cli.terminal import one_line, say, shortened
+from newel.cli.terminal import say, short_json
+from newel.events.text import one_line, text_of
 from newel.questions.names import HIDDEN
 from newel_kernel import Event
 
@@ -82,7 +83,7 @@ class Answer:
             say(f"Error: {fault}", err=True)
             self._status = 1
             return
-        text = text_of(event)
+        text = shown_text(event)
         if event.partial:
             if self._stream and text:
                 say(text, nl=False)
@@ -127,7 +128,7 @@ class Dialogue:
             self.cut()
             say(f"error: {fault}", fg="red")
             return
-        text = text_of(event)
+        text = shown_text(event)
         if text and not (self._chunks and not event.partial):
             self._name(event.author)
             say(text, nl=not event.partial)
@@ -145,10 +146,10 @@ class Dialogue:
         for call in event.get_function_calls():
             if call.name in HIDDEN:
                 continue  # a request of the runtime's own is put to the user once the turn is over
-            args = ", ".join(f"{name}={shortened(value, 40)}" for name, value in (call.args or {}).items())
-            say(f"  → {call.name}({shortened(args, _WIDTH)})", dim=True)
+            args = ", ".join(f"{name}={short_json(value, 40)}" for name, value in (call.args or {}).items())
+            say(f"  → {call.name}({short_json(args, _WIDTH)})", dim=True)
         for response in event.get_function_responses():
-            say(f"  ← {response.name}: {shortened(response.response, _WIDTH)}", dim=True)
+            say(f"  ← {response.name}: {short_json(response.response, _WIDTH)}", dim=True)
 
     def _name(self, author: str) -> None:
         if author != self._author:
@@ -162,15 +163,13 @@ class Dialogue:
             self._chunks = False
 
 
-def text_of(event: Event) -> str:
+def shown_text(event: Event) -> str:
     """The text that an agent says in an event, without its thoughts; or what the graph at the root comes to."""
     if event.author == "user":
         return ""
     if event.output is not None and any("/" not in path for path in event.node_info.output_for or ()):
         return event.output if isinstance(event.output, str) else as_json(event.output)
-    if event.content is None:
-        return ""
-    return "".join(part.text for part in event.content.parts or () if part.text and not part.thought)
+    return text_of(event.content)
 
 
 def as_json(value: object) -> str:

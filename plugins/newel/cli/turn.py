@@ -1,4 +1,4 @@
-"""Turn: one message to an agent, its events shown, its failure told in one line."""
+"""Turn: one message to an agent. Its events are shown; a failure is one line."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from contextlib import aclosing
 from pathlib import Path
 
 from newel.cli.conversation import Conversation
-from newel.cli.terminal import one_line
 from newel.cli.transcript import Transcript
+from newel.events.text import one_line
 from newel_kernel import ConfigurationError, Event, FeatureUnavailableError, NewelError, RunConfig, StreamingMode
 from newel_types import Content
 
@@ -19,8 +19,8 @@ class RunFailedError(Exception):
     """The run failed; the message is one line."""
 
 
-class Watched:
-    """A transcript that notes which of the invocations that it shows ask the user for something."""
+class TrackingTranscript:
+    """A transcript that also notes which of its invocations ask the user for something."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript

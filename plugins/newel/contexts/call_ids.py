@@ -1,8 +1,8 @@
-"""Call ids: how the ids look of calls that no model gave one."""
+"""Call ids: the ids of calls to which the model gave none."""
 
 from newel_kernel import seam
 
-#: It tells that a call's id is ours, and not to be sent back to the model.
+#: The prefix of an id that is ours, and is not sent back to the model.
 OURS = "adk-"
 
 

@@ -1,4 +1,4 @@
-"""Stash keys: what contexts and more than one room read in the stash of an invocation. Nothing of it is stored."""
+"""Stash keys: what contexts and more than one room read in the stash of an invocation. None of it is stored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Mask(Protocol):
-    """Knows the secrets that an invocation has handed out, and takes them out of what code returns, writes, raises."""
+    """Knows the secrets that an invocation has handed out. It masks them in what code returns, writes and raises."""
 
     def add(self, texts: Iterable[str]) -> None:
         """Know further texts."""

@@ -44,7 +44,7 @@ class _Reader:
 
     def __init__(self, picture: Picture) -> None:
         self._picture = picture
-        self._known: dict[int, str] = {}
+        self._boxes: dict[int, str] = {}
         self._waiting: deque[Callable[[], None]] = deque()
 
     def finish(self) -> None:
@@ -53,11 +53,11 @@ class _Reader:
 
     def agent(self, agent: BaseAgent, frame: str | None, *notes: str) -> str:
         """The id of the agent's box or group."""
-        known = self._known.get(id(agent))
-        if known is not None:
-            return known
+        box = self._boxes.get(id(agent))
+        if box is not None:
+            return box
         is_group, detail = _is_group(agent), _detail(agent, notes)
-        box = self._known[id(agent)] = self._picture.add(
+        box = self._boxes[id(agent)] = self._picture.add(
             Kind.AGENT, agent.name, detail=detail, about=agent.description, frame=frame, is_group=is_group
         )
         if not is_group:

@@ -12,7 +12,7 @@ from newel_kernel import Settings, hookspec
 def register_displays(settings: Settings) -> Sequence[Display]:
     """How a notebook shows an agent: what it may show, by MIME type.
 
-    >>> def in_bold(agent, **asked):
+    >>> def in_bold(agent, **options):
     ...     return {"text/markdown": f"**{agent.name}**"}
     >>> class Plugin:
     ...     @hookimpl

@@ -11,15 +11,15 @@ from newel.drawing.svg import can_lay_out, svg
 from newel_kernel import BaseAgent, Json
 
 
-def shown(
+def mime_bundle(
     agent: BaseAgent, *, include: Collection[str] | None = None, exclude: Collection[str] | None = None
 ) -> Json:
-    """The agent by MIME type: as text, and as SVG, or as Mermaid (which JupyterLab draws) where SVG cannot be had."""
+    """The agent by MIME type: as text, and as SVG. Without the layout engine as Mermaid, which JupyterLab draws."""
     picture = picture_of(agent)
     forms: dict[str, Callable[[], str]] = {"text/plain": lambda: outline(picture)}
     if can_lay_out():
         forms["image/svg+xml"] = lambda: svg(picture)
     else:
         forms["text/vnd.mermaid"] = lambda: mermaid(picture)
-    wanted = [form for form in forms if (not include or form in include) and form not in (exclude or ())]
-    return {form: forms[form]() for form in wanted}
+    chosen = [form for form in forms if (not include or form in include) and form not in (exclude or ())]
+    return {form: forms[form]() for form in chosen}

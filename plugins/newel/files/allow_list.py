@@ -64,9 +64,9 @@ class AppCode:
         except ConfigurationError:
             raise
         except Exception as error:
-            shown = ".".join(parts) or self.folder.name
+            name = ".".join(parts) or self.folder.name
             raise ConfigurationError(
-                f"the module {shown!r} ({file or self.folder}) cannot be imported: "
+                f"the module {name!r} ({file or self.folder}) cannot be imported: "
                 f"{type(error).__name__}: {error}{self._sibling_hint(error)}"
             ) from error
 
@@ -76,8 +76,7 @@ class AppCode:
         absolute = name.partition(".")[0] == self.folder.name
         if not absolute and ("." in name or not name or not self.has(name)):
             return ""
-        shown = "..." if absolute else name
-        return f"; a module of the app's own folder is imported with `from . import {shown}`"
+        return f"; a module of the app's own folder is imported with `from . import {'...' if absolute else name}`"
 
     def has(self, *parts: str) -> bool:
         """Whether the folder has that module."""

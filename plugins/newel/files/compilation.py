@@ -64,7 +64,7 @@ class Compilation:
         self.composition = composition
         self.plan_agent = plan_agent
         self.code = AppCode(folder)
-        #: What waits until every file has been read.
+        #: Checks that wait until every file has been read.
         self.later: list[Callable[[], None]] = []
         self._variables: dict[str, str] = {}
         self._files = 0

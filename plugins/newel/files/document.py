@@ -9,7 +9,8 @@ from pathlib import Path
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from newel.files.syntax import Steps, one_line, parse, read_text
+from newel.events.text import one_line
+from newel.files.syntax import Steps, parse, read_text
 from newel.files.variables import interpolate
 from newel_kernel import AgentConfigError, did_you_mean
 

@@ -67,10 +67,10 @@ def read_node(place: Place, name: str | None) -> Node:
     subjects = [key for key in _SUBJECTS if key in value]
     # An agent that stands here may be of a class that has options as fields: another graph, say.
     own = () if subjects or kind == "JoinNode" else _fields_of(place, value)
-    spelt = {key: _ALSO.get(key, key) for key in value if isinstance(key, str)}
-    taken = {key: option for key, option in spelt.items() if option in OPTIONS and key not in own}
-    options = {option: value[key] for key, option in taken.items()}
-    rest = {key: item for key, item in value.items() if key not in taken}
+    spellings = {key: _ALSO.get(key, key) for key in value if isinstance(key, str)}
+    option_keys = {key: option for key, option in spellings.items() if option in OPTIONS and key not in own}
+    options = {option: value[key] for key, option in option_keys.items()}
+    rest = {key: item for key, item in value.items() if key not in option_keys}
     if kind == "JoinNode":
         return _join(place, name, rest, options)
     if not subjects:

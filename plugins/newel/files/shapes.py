@@ -149,13 +149,13 @@ def _both(snake: Shape, camel: Shape) -> Shape:
 
 def with_variables(schema: Shape) -> Shape:
     """`schema`, in which a number, a truth value or a choice may also be a variable: ``${NAME}``."""
-    kept_as_is = ("enum", "const", "default", "examples", "required")
-    done: Shape = {key: value if key in kept_as_is else _each(value) for key, value in schema.items()}
-    kind = done.get("type")
-    if kind in ("number", "integer", "boolean") or ("enum" in done and kind == "string"):
-        notes: Shape = {key: done.pop(key) for key in ("default", "description", "title") if key in done}
-        return {**any_of(done, ref("variable")), **notes}
-    return done
+    constants = ("enum", "const", "default", "examples", "required")
+    shape: Shape = {key: value if key in constants else _each(value) for key, value in schema.items()}
+    kind = shape.get("type")
+    if kind in ("number", "integer", "boolean") or ("enum" in shape and kind == "string"):
+        notes: Shape = {key: shape.pop(key) for key in ("default", "description", "title") if key in shape}
+        return {**any_of(shape, ref("variable")), **notes}
+    return shape
 
 
 def _each(value: object) -> object:

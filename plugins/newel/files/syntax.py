@@ -13,6 +13,7 @@ from pathlib import Path
 
 import yaml
 
+from newel.events.text import one_line
 from newel_compose import MAX_BYTES
 from newel_kernel import AgentConfigError
 
@@ -36,11 +37,6 @@ _HINTS = {
     "found character '\\t' that cannot start any token": "; indent with spaces",
     "but found another document": ": remove the line `---`",
 }
-
-
-def one_line(text: object) -> str:
-    """`text` without line breaks."""
-    return "; ".join(line.strip() for line in str(text).splitlines() if line.strip())
 
 
 class AgentFileMissingError(FileNotFoundError, AgentConfigError):
@@ -87,8 +83,8 @@ def _reported(text: str, file: Path) -> Iterator[None]:
         raise AgentConfigError(f"{file}:{line}: {problem}{_HINTS.get(problem, '')}") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        shown = f"the character U+{ord(text[error.position]):04X} is not allowed in YAML; remove it"
-        raise AgentConfigError(f"{file}:{line}: {shown}") from None
+        problem = f"the character U+{ord(text[error.position]):04X} is not allowed in YAML; remove it"
+        raise AgentConfigError(f"{file}:{line}: {problem}") from None
     except yaml.YAMLError as error:
         raise AgentConfigError(f"{file}:1: not valid YAML: {type(error).__name__}") from None
 
@@ -125,8 +121,8 @@ class _Composer(yaml.SafeLoader):
         if event.anchor is not None:
             raise _fault(f"anchors are not allowed; remove &{event.anchor}", event)
         if event.tag is not None:
-            shown = str(event.tag).replace("tag:yaml.org,2002:", "!!")
-            raise _fault(f"tags are not allowed; remove {shown!r}", event)
+            tag = str(event.tag).replace("tag:yaml.org,2002:", "!!")
+            raise _fault(f"tags are not allowed; remove {tag!r}", event)
         self._values += 1
         if self._values > MAX_VALUES:
             raise _fault(f"the file holds more than {MAX_VALUES:,} values; split it", event)

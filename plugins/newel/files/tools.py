@@ -44,9 +44,9 @@ def _created(place: Place, config: CodeConfig, create: Callable[..., object]) ->
         check_call(create, config)
     except TypeError as error:
         raise place.error(f"{config.name!r} cannot be made of these args: TypeError: {error}", "args") from None
-    wanted = _annotations(create)
+    annotations = _annotations(create)
     makes = [
-        (argument.name, _read_argument(place.child("args", argument.value), wanted.get(argument.name or "")))
+        (argument.name, _read_argument(place.child("args", argument.value), annotations.get(argument.name or "")))
         for argument in config.args or ()
     ]
 
@@ -66,14 +66,14 @@ def _annotations(create: Callable[..., object]) -> dict[str, object]:
     return {name: parameter.annotation for name, parameter in parameters.items()}
 
 
-def _read_argument(place: Place, wanted: object) -> Factory:
+def _read_argument(place: Place, annotation: object) -> Factory:
     """An argument of a call; what a file can only name (an agent, a function) is found by the annotation."""
-    if isinstance(wanted, type) and issubclass(wanted, BaseAgent):
+    if isinstance(annotation, type) and issubclass(annotation, BaseAgent):
         place = place.apart()
         if isinstance(place.value, str) and not place.value.endswith(SUFFIXES):
             return read_agent_of_code(place, place.value)
         return read_agent(place)
-    if get_origin(wanted) is Callable:
+    if get_origin(annotation) is Callable:
         return read_code(place)
     return Constant(place.value)
 

@@ -72,13 +72,13 @@ def _without(text: str, value: str, shown: str) -> str:
 
 def reveals(error: BaseException, used: Mapping[str, str]) -> bool:
     """Whether an error, or one that it came from, shows the value of a variable."""
-    seen: set[int] = set()
+    visited: set[int] = set()
     waiting: list[BaseException | None] = [error]
     while waiting:
         one = waiting.pop()
-        if one is None or id(one) in seen:
+        if one is None or id(one) in visited:
             continue
-        seen.add(id(one))
+        visited.add(id(one))
         if mask(str(one), used) != str(one):
             return True
         waiting += (one.__cause__, one.__context__)

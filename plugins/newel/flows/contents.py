@@ -58,7 +58,7 @@ def _history(ctx: InvocationContext, name: str, fence: bool) -> History:
 def _opened(ctx: InvocationContext, opening: Opening, fence: bool) -> SharedContents:
     """The conversation of an isolated run: what it was given, then what was said in it."""
     agent: Any = ctx.agent
-    events = opening.said(ctx.session.events)
+    events = opening.own_events(ctx.session.events)
     told: list[Content] = []
     if agent.include_contents == "none":
         told = _current_turn(ctx, events, fence)

@@ -44,7 +44,7 @@ class ContextFilterPlugin(BasePlugin):
 
 
 def _start(contents: Sequence[Content], keep: int) -> int:
-    """Where the last `keep` invocations begin; earlier, where a result would be parted from its call."""
+    """Where the last `keep` invocations begin; earlier, where a result would lose its call."""
     starts = [
         index
         for index, content in enumerate(contents)

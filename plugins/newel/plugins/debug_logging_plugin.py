@@ -18,7 +18,7 @@ from newel_types import Content, Record
 
 
 class DebugLoggingPlugin(BasePlugin):
-    """Appends one document per invocation to `output_path`. What is said, called and returned is in it: keep it safe.
+    """Appends one document per invocation to `output_path`. It holds messages, arguments and results: keep it safe.
 
     The bytes of files are left out. Where the file does not exist it is made readable for its owner only.
     """
@@ -120,9 +120,9 @@ class DebugLoggingPlugin(BasePlugin):
         await asyncio.to_thread(self._append, text)
 
     def _note(self, invocation_id: str, kind: str, **data: object) -> None:
-        noted = {name: _plain(value) for name, value in data.items() if value is not None}
+        entry = {name: _plain(value) for name, value in data.items() if value is not None}
         at = datetime.fromtimestamp(seam.clock()).isoformat()
-        self._entries.setdefault(invocation_id, []).append({"time": at, "type": kind, **noted})
+        self._entries.setdefault(invocation_id, []).append({"time": at, "type": kind, **entry})
 
     def _note_tool(self, kind: str, tool: BaseTool, context: Context, **data: object) -> None:
         names = {"agent_name": context.agent_name, "tool": tool.name, "call_id": context.function_call_id}

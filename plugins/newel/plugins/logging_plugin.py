@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from newel.events.text import shortened
 from newel.plugins.base_plugin import BasePlugin
 from newel_kernel import BaseAgent, BaseTool, Context, Event, InvocationContext, Json, LlmRequest, LlmResponse
 from newel_types import Content
@@ -18,7 +19,7 @@ class LoggingPlugin(BasePlugin):
     async def on_user_message_callback(self, *, invocation_context: InvocationContext, user_message: Content) -> None:
         """Print the message."""
         session = invocation_context.session
-        self._log(f"message from {session.user_id} in {session.app_name}/{session.id}: {_said(user_message)}")
+        self._log(f"message from {session.user_id} in {session.app_name}/{session.id}: {_summary(user_message)}")
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """Print who starts."""
@@ -29,7 +30,7 @@ class LoggingPlugin(BasePlugin):
         kind = "partial event" if event.partial else "event"
         waiting = f", waits for {sorted(event.long_running_tool_ids)}" if event.long_running_tool_ids else ""
         final = ", final" if event.is_final_response() else ""
-        self._log(f"{kind} {event.id} of {event.author}: {_said(event.content)}{waiting}{final}")
+        self._log(f"{kind} {event.id} of {event.author}: {_summary(event.content)}{waiting}{final}")
 
     async def on_run_error_callback(self, *, invocation_context: InvocationContext, error: BaseException) -> None:
         """Print what ended the run."""
@@ -51,7 +52,7 @@ class LoggingPlugin(BasePlugin):
     async def before_model_callback(self, *, callback_context: Context, llm_request: LlmRequest) -> None:
         """Print the request."""
         tools = ", ".join(llm_request.tools_dict) or "none"
-        instruction = _short(llm_request.config.system_instruction or "none")
+        instruction = shortened(llm_request.config.system_instruction or "none", _MOST)
         self._log(
             f"{callback_context.agent_name} asks {llm_request.model or 'its model'}: {len(llm_request.contents)} "
             f"contents, tools: {tools}, instruction: {instruction}"
@@ -59,12 +60,12 @@ class LoggingPlugin(BasePlugin):
 
     async def after_model_callback(self, *, callback_context: Context, llm_response: LlmResponse) -> None:
         """Print the response."""
-        used = llm_response.usage_metadata
-        tokens = "" if used is None else f" ({used.prompt_token_count} tokens in, {used.candidates_token_count} out)"
-        said = _said(llm_response.content)
+        usage = llm_response.usage_metadata
+        tokens = "" if usage is None else f" ({usage.prompt_token_count} tokens in, {usage.candidates_token_count} out)"
+        text = _summary(llm_response.content)
         if llm_response.error_code:
-            said = f"error {llm_response.error_code}: {llm_response.error_message}"
-        self._log(f"the model {'says, in part' if llm_response.partial else 'says'}: {said}{tokens}")
+            text = f"error {llm_response.error_code}: {llm_response.error_message}"
+        self._log(f"the model {'says, in part' if llm_response.partial else 'says'}: {text}{tokens}")
 
     async def on_model_error_callback(
         self, *, callback_context: Context, llm_request: LlmRequest, error: Exception
@@ -74,14 +75,14 @@ class LoggingPlugin(BasePlugin):
 
     async def before_tool_callback(self, *, tool: BaseTool, tool_args: Json, tool_context: Context) -> None:
         """Print the call."""
-        call = f"{tool.name}({_short(tool_args)})"
+        call = f"{tool.name}({shortened(tool_args, _MOST)})"
         self._log(f"{tool_context.agent_name} calls {call}, id {tool_context.function_call_id}")
 
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: Json, tool_context: Context, result: object
     ) -> None:
         """Print the result."""
-        self._log(f"{tool.name} returned {_short(result)}")
+        self._log(f"{tool.name} returned {shortened(result, _MOST)}")
 
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: Json, tool_context: Context, error: Exception
@@ -93,25 +94,20 @@ class LoggingPlugin(BasePlugin):
         print(f"[{self.name}] {message}")
 
 
-def _said(content: Content | None) -> str:
-    told: list[str] = []
+def _summary(content: Content | None) -> str:
+    items: list[str] = []
     for part in (content.parts or ()) if content is not None else ():
         if part.text:
-            told.append(repr(_short(part.text)))
+            items.append(repr(shortened(part.text, _MOST)))
         elif part.function_call is not None:
-            told.append(f"call of {part.function_call.name}")
+            items.append(f"call of {part.function_call.name}")
         elif part.function_response is not None:
-            told.append(f"result of {part.function_response.name}")
+            items.append(f"result of {part.function_response.name}")
         elif part.executable_code is not None or part.code_execution_result is not None:
-            told.append("code")
+            items.append("code")
         else:
-            told.append("data")
-    return ", ".join(told) or "nothing"
-
-
-def _short(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= _MOST else f"{text[:_MOST]}…"
+            items.append("data")
+    return ", ".join(items) or "nothing"
 
 
 def _error(error: BaseException) -> str:

@@ -105,12 +105,12 @@ class ReflectAndRetryToolPlugin(BasePlugin):
         exceeded = count > self.max_retries
         if exceeded and self.throw_exception_if_retry_exceeded:
             raise error if isinstance(error, Exception) else RuntimeError(str(error))
-        told = f"{type(error).__name__}: {error}" if isinstance(error, Exception) else str(error)
+        text = f"{type(error).__name__}: {error}" if isinstance(error, Exception) else str(error)
         return ToolFailureResponse(
             error_type=type(error).__name__ if isinstance(error, Exception) else "ToolError",
             error_details=str(error),
             retry_count=min(count, self.max_retries),
             reflection_guidance=(_NO_MORE if exceeded else _AGAIN).format(
-                tool=tool.name, error=told, args=json.dumps(args, default=str), count=count, most=self.max_retries
+                tool=tool.name, error=text, args=json.dumps(args, default=str), count=count, most=self.max_retries
             ),
         ).model_dump(mode="json")

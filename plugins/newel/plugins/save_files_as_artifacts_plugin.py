@@ -74,11 +74,11 @@ class SaveFilesAsArtifactsPlugin(BasePlugin):
 
 async def _reference(ctx: InvocationContext, filename: str, version: int, blob: Blob) -> list[Part]:
     """The part that gives the artifact's address, where a provider could reach it."""
-    known = await _service(ctx).get_artifact_version(**_where(ctx), filename=filename, version=version)
-    if known is None or urlsplit(known.canonical_uri).scheme.lower() not in _REACHABLE:
+    stored = await _service(ctx).get_artifact_version(**_where(ctx), filename=filename, version=version)
+    if stored is None or urlsplit(stored.canonical_uri).scheme.lower() not in _REACHABLE:
         return []
-    mime_type = blob.mime_type or known.mime_type
-    return [Part(file_data=FileData(file_uri=known.canonical_uri, mime_type=mime_type, display_name=filename))]
+    mime_type = blob.mime_type or stored.mime_type
+    return [Part(file_data=FileData(file_uri=stored.canonical_uri, mime_type=mime_type, display_name=filename))]
 
 
 def _service(ctx: InvocationContext) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from typing import TypedDict, Unpack
 
+from newel.events.text import text_of
 from newel.runners import InMemoryRunner
 from newel_kernel import BaseAgent, ConfigurationError
 
@@ -38,6 +39,6 @@ async def _answer(agent: BaseAgent, message: object, options: RunnerOptions) -> 
         events = runner.run_async(user_id="user", session_id="run", new_message=message)
         async with aclosing(events):
             async for event in events:
-                if event.content is not None and event.is_final_response():
-                    texts.append("".join(p.text for p in event.content.parts or () if p.text and not p.thought))
+                if event.is_final_response():
+                    texts.append(text_of(event.content))
     return "\n".join(text for text in texts if text)

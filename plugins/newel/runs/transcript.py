@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from newel.events.text import shortened
 from newel_kernel import Event
 from newel_types import Part
 
@@ -31,20 +32,15 @@ def print_event(event: Event, *, verbose: bool = False) -> None:
 def _summary(part: Part) -> str:
     """A part that is no text, in a few words."""
     if part.function_call is not None:
-        return f"calls {part.function_call.name}({_short(part.function_call.args or {})})"
+        return f"calls {part.function_call.name}({shortened(part.function_call.args or {}, _MOST)})"
     if part.function_response is not None:
-        return f"result of {part.function_response.name}: {_short(part.function_response.response)}"
+        return f"result of {part.function_response.name}: {shortened(part.function_response.response, _MOST)}"
     if part.executable_code is not None:
-        return f"runs code: {_short(part.executable_code.code)}"
+        return f"runs code: {shortened(part.executable_code.code, _MOST)}"
     if part.code_execution_result is not None:
-        return f"code gave: {_short(part.code_execution_result.output)}"
+        return f"code gave: {shortened(part.code_execution_result.output, _MOST)}"
     if part.inline_data is not None:
         return f"data: {part.inline_data.mime_type}, {len(part.inline_data.data or b'')} bytes"
     if part.file_data is not None:
         return f"file: {part.file_data.file_uri}"
     return ""
-
-
-def _short(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= _MOST else f"{text[:_MOST]}…"

@@ -30,7 +30,7 @@ if hasattr(os, "register_at_fork"):  # a thread that the child does not have may
 
 
 class EventLog(list[Event]):
-    """The events of one session in append order; only a store makes it longer, with `grow`.
+    """The events of one session in append order; only a store extends it, with `grow`.
 
     `number` is the store's own number of this session: a session that was deleted and created anew
     under the same id has another one. `cache` is what views share (see Session.cache).
@@ -44,14 +44,14 @@ class EventLog(list[Event]):
         self.cache = Stash()
 
     def grow(self, first: int, events: Sequence[Event]) -> None:
-        """Take `events`, the first of which has the sequence number `first`; those already here are left out.
+        """Add `events`, the first of which has the sequence number `first`; those already here are left out.
 
         A reader that loads a tail and the writer that committed it may both bring it.
         """
         with _lock:
             list.extend(self, events[len(self) - first :] if first <= len(self) else ())
 
-    #: Takes the one event that comes next.
+    #: Adds the one event that comes next.
     take = list.append
 
     def __delitem__(self, index: SupportsIndex | slice) -> None:

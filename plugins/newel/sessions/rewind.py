@@ -1,4 +1,4 @@
-"""Rewind: take a session back to before an invocation. The events stay; a further one says what no longer counts."""
+"""Rewind: take a session back to before an invocation. The events stay; a further event says which no longer count."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHARED = ("app:", "user:", "temp:")
 
 
 async def rewind_event(session: Session, invocation_id: str, artifacts: BaseArtifactService | None) -> Event:
-    """The event that takes `session` back to before `invocation_id`, with the state and the artifacts of then.
+    """The event that takes `session` back to before `invocation_id`, with the state and the artifacts of that time.
 
     What other sessions share (``app:``, ``user:``) stays as it is. Artifacts are restored by saving a new version.
     """
@@ -35,18 +35,18 @@ async def rewind_event(session: Session, invocation_id: str, artifacts: BaseArti
 
 
 def _state_delta(state: State, before: Sequence[Event], after: Sequence[Event]) -> State:
-    """What undoes the writes of `after`. A key that they did not write keeps its value: it may be from the creation."""
-    then, since = _written(before), _written(after)
+    """The delta that undoes the writes of `after`. Other keys keep their values: they may be from the creation."""
+    then, since = _writes(before), _writes(after)
     undo = {key: then.get(key) for key in since if not key.startswith(_SHARED)}
     return deep_copy({key: value for key, value in undo.items() if state.get(key) != value})  # type: ignore[no-any-return]
 
 
-def _written(events: Sequence[Event]) -> State:
-    written: State = {}
+def _writes(events: Sequence[Event]) -> State:
+    writes: State = {}
     for event in events:
         if event.touched_actions is not None:
-            written.update(event.touched_actions.state_delta)
-    return written
+            writes.update(event.touched_actions.state_delta)
+    return writes
 
 
 async def _restore(
@@ -55,7 +55,7 @@ async def _restore(
     """Save each session artifact that `after` changed as it was; one that was not there becomes empty."""
     if artifacts is None:
         return {}
-    then, since = _saved(before), _saved(after)
+    then, since = _versions(before), _versions(after)
     delta: dict[str, int] = {}
     for name in since:
         if name.startswith("user:") or then.get(name) == since[name]:
@@ -69,9 +69,9 @@ async def _restore(
     return delta
 
 
-def _saved(events: Sequence[Event]) -> dict[str, int]:
-    saved: dict[str, int] = {}
+def _versions(events: Sequence[Event]) -> dict[str, int]:
+    versions: dict[str, int] = {}
     for event in events:
         if event.touched_actions is not None:
-            saved.update(event.touched_actions.artifact_delta)
-    return saved
+            versions.update(event.touched_actions.artifact_delta)
+    return versions

@@ -1,4 +1,4 @@
-"""What tests of agents and plugins need."""
+"""Tools for tests of agents and plugins."""
 
 from __future__ import annotations
 

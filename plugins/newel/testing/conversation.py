@@ -95,7 +95,7 @@ class Conversation:
         self.app_name = app_name or (app.name if app is not None else "app")
         self.user_id = user_id
         self.session_id = session_id
-        #: What was said so far, a turn for each message.
+        #: The turns so far, one for each message.
         self.turns: list[Turn] = []
         self._subject = subject
         self._plugins = list(plugins)
@@ -113,7 +113,7 @@ class Conversation:
         `subject` takes the place of the former one; an agent that was changed in code, say.
         """
         self._subject = subject or self._subject
-        subject, chosen = self._subject, self._distribution
+        subject, distribution = self._subject, self._distribution
         app = subject if isinstance(subject, App) else None
         self.runner = Runner(
             app=app,
@@ -121,7 +121,7 @@ class Conversation:
             app_name=self.app_name,
             plugins=self._plugins or None,
             auto_create_session=True,
-            composition=chosen if isinstance(chosen, Composition) else compose(chosen),
+            composition=distribution if isinstance(distribution, Composition) else compose(distribution),
             **self._services,
         )
 
@@ -179,7 +179,7 @@ class Conversation:
 
     @property
     def requests(self) -> list[LlmRequest]:
-        """What the root agent's model was asked, oldest first."""
+        """The requests to the root agent's model, oldest first."""
         return self.model.requests
 
 

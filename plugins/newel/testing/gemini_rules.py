@@ -94,12 +94,12 @@ def _unknown(value: object, kind: str, path: str, vertex: bool) -> Iterator[str]
     else:
         fields = _FIELDS[kind] | (_VERTEX_FIELDS.get(kind, {}) if vertex else {})
         for name, item in value.items():
-            held = fields.get(to_camel(name))
-            if held is None:
+            inner = fields.get(to_camel(name))
+            if inner is None:
                 where = f" at '{path}'" if path else ""
                 yield f'Invalid JSON payload received. Unknown name "{name}"{where}: Cannot find field.'
             else:
-                yield from _unknown(item, held, f"{path}.{name}".lstrip("."), vertex)
+                yield from _unknown(item, inner, f"{path}.{name}".lstrip("."), vertex)
 
 
 def _bad_value(value: object, kind: str, path: str) -> Iterator[str]:
@@ -174,8 +174,8 @@ def _bad_turns(contents: list[Json]) -> Iterator[str]:
 
 def _named(content: Json, kind: str) -> list[str]:
     """Name and id of each call or response."""
-    found = (part[kind] for part in content["parts"] if kind in part)
-    return [f"{one.get('name')} {one.get('id') or ''}".strip() for one in found]
+    entries = (part[kind] for part in content["parts"] if kind in part)
+    return [f"{one.get('name')} {one.get('id') or ''}".strip() for one in entries]
 
 
 def _bad_tools(body: Json, vertex: bool) -> Iterator[str]:
@@ -185,6 +185,6 @@ def _bad_tools(body: Json, vertex: bool) -> Iterator[str]:
             yield f"Duplicate function declaration found: {name}"
         if not _FUNCTION_NAME.fullmatch(str(name)):
             yield f"Invalid function name {name!r}: must start with a letter or an underscore."
-    wanted = (body.get("generationConfig") or {}).get("responseMimeType")
-    if names and wanted == "application/json" and not vertex:
+    mime_type = (body.get("generationConfig") or {}).get("responseMimeType")
+    if names and mime_type == "application/json" and not vertex:
         yield "Function calling with a response mime type: 'application/json' is unsupported"

@@ -39,7 +39,7 @@ class BaseNode(BaseModel):
     #: A pydantic class: the state keys that the node, and those in it, may write.
     state_schema: Schema | None = None
 
-    #: Runs once all its predecessors have, on what each of them gave.
+    #: Whether it runs once, after all its predecessors, on the output of each.
     joins: ClassVar[bool] = False
     #: Its nodes' events bear its name.
     is_graph: ClassVar[bool] = False
@@ -53,16 +53,16 @@ class BaseNode(BaseModel):
 
     @property
     def converses(self) -> bool:
-        """Whether it talks with the user: where it says something and has no output, it waits for a message."""
+        """Whether it talks with the user. A run that says something and has no output then waits for a message."""
         return False
 
     @property
     def starts_nodes(self) -> bool:
-        """Whether its code may run other nodes while it waits for something itself: then it needs a task."""
+        """Whether its code may run other nodes while it waits itself. Then it needs a task."""
         return True
 
     async def run(self, *, ctx: NodeContext, node_input: object) -> AsyncGenerator[object, None]:
-        """What the node yields for `node_input`, once that fits the input schema."""
+        """What the node yields for `node_input`, which is validated by the input schema first."""
         async with aclosing(self._run_impl(ctx=ctx, node_input=self.fit_input(node_input))) as items:
             async for item in items:
                 yield item

@@ -9,10 +9,10 @@ __all__ = ["DynamicNodeFailError", "NodeInterruptedError", "NodeTimeoutError", "
 
 
 class NodeInterruptedError(BaseException):
-    """A node waits for an answer. It passes through the code that ran it, which runs again once the answer came.
+    """A node waits for an answer. The code that ran the node lets this pass, and runs again with the answer.
 
-    Not an Exception, so that ``except Exception`` does not take a question for a failure. `request` is the question,
-    where it has not been asked yet.
+    Not an Exception: ``except Exception`` must not take a question for a failure. `request` is a question that is still
+    to be asked, or None.
     """
 
     def __init__(self, request: RequestInput | None = None) -> None:
@@ -21,9 +21,9 @@ class NodeInterruptedError(BaseException):
 
 
 class DynamicNodeFailError(NewelError):
-    """A node that was run failed for good: `error` is why, `error_node_path` where.
+    """A node that was run from code failed, after its retries: `error` is why, `error_node_path` where.
 
-    Its error event is in the session already; whoever does not catch this one fails with it, without another.
+    Its error event is in the session already. A node that does not catch this fails with it, without another event.
     """
 
     def __init__(self, error: Exception, error_node_path: str) -> None:

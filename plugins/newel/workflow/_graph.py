@@ -58,7 +58,7 @@ class Graph(BaseModel):
             raise ValueError(f"the graph is not valid: {'; '.join(problems)}")
 
     def get_next_pending_nodes(self, node_name: str, routes_to_match: object) -> list[str]:
-        """The names of the nodes that follow `node_name` where it gave that route, or list of routes, or None."""
+        """The names of the nodes that follow `node_name` for a route, a list of routes, or None."""
         return [step.name for step in self._steps[node_name].following(routes_to_match)]
 
     @property

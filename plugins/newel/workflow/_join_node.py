@@ -11,7 +11,7 @@ from newel.workflow.context import NodeContext
 
 
 class JoinNode(BaseNode):
-    """Runs once every predecessor has; its output is what each gave, by name. The input schema is that of each."""
+    """Runs after all its predecessors; its output is theirs, by name. Each of them must fit the input schema."""
 
     joins: ClassVar[bool] = True
 

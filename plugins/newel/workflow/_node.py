@@ -1,4 +1,4 @@
-"""Node, a node to subclass, and `node`, which makes nodes of what people put into graphs."""
+"""Node, a node to subclass, and `node`, which makes a node of a function, an agent or a tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NodeRunner: runs a node from the code of another, and gives the context of its run."""
+"""NodeRunner: runs a node from the code of another, and returns the context of its run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ class NodeRunner:
     """Runs `node` within the run of `parent_ctx`; its failure is in that context, not raised.
 
     `run_id` names the run (default "1"). `use_as_output`: its output is the parent's too. `use_sub_branch`: on a
-    branch of its own. `prior_output` and `prior_interrupt_ids` are what a run before an interruption has left.
+    branch of its own. `prior_output` and `prior_interrupt_ids` are the output and the open questions of a run before an
+    interruption.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""NodeState: what a checkpoint says of a node."""
+"""NodeState: the record of a node in a checkpoint."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class NodeState(BaseModel):
         }
 
 
-#: What a checkpoint says of a node that completed at its first attempt.
+#: The record of a node that completed at its first attempt.
 COMPLETED: Json = NodeState(status=NodeStatus.COMPLETED).model_dump(mode="json")
-#: And of one that waits to be triggered again.
+#: The record of a node that waits to be triggered again.
 WAITING: Json = NodeState(status=NodeStatus.WAITING).model_dump(mode="json")

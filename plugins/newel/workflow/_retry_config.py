@@ -29,7 +29,7 @@ class RetryConfig(BaseModel, extra="forbid"):
 
     @field_validator("exceptions", mode="before")
     @classmethod
-    def _named(cls, value: object) -> object:
+    def _as_names(cls, value: object) -> object:
         if not isinstance(value, (list, tuple, set)):
             return value
         return [_name(entry) for entry in value]

@@ -63,7 +63,7 @@ class Workflow(BaseAgent, BaseNode):
             self.graph.validate_graph()
 
     def _check_state_schema(self) -> None:
-        """Refuse parameters that the state cannot have. After validation, which would make another error of it."""
+        """Refuse parameters that the state cannot have. After validation, which would change the error's type."""
         for node in self.graph.nodes if self.graph is not None else ():
             schema = node.state_schema or self.state_schema
             if schema is None or not isinstance(node, FunctionNode) or node.parameter_binding != "state":
@@ -87,7 +87,7 @@ class Workflow(BaseAgent, BaseNode):
 
     @property
     def tools(self) -> list[BaseToolset]:
-        """The toolsets of its agents, which whoever runs it closes at the end."""
+        """The toolsets of its agents, which the runner closes."""
         toolsets: list[BaseToolset] = []
         for node in self.graph.nodes if self.graph is not None else ():
             agents = [node.agent] if isinstance(node, AgentNode) else [node] if isinstance(node, Workflow) else []
@@ -104,7 +104,7 @@ class Workflow(BaseAgent, BaseNode):
         return event.output if step is None else step.node.recall_output(event, f"{path}/{key}")
 
     def _enter(self, parent_context: InvocationContext, within: Operation | None = None) -> AsyncGenerator[Event, None]:
-        """As an agent where it has callbacks of its own; else plugins hear of the agents in it, not of the graph."""
+        """Without callbacks of its own the graph is no operation of an agent: plugins observe the agents in it."""
         if self.before_agent_callback is None and self.after_agent_callback is None:
             ctx = parent_context.for_agent(self)
             if not ctx.end_invocation:

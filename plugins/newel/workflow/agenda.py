@@ -1,4 +1,4 @@
-"""Agenda: which runs of a graph's nodes are ready, which wait for another run of their node, and what follows one."""
+"""Agenda: which runs of a graph's nodes are ready, which wait for another run of their node, and what runs next."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Agenda:
         self._outputs = outputs
         self._joins = Joins()
         self._counts: dict[str, int] = {}
-        #: The runs that are held up: a node does one thing at a time.
+        #: The runs that wait for another run of their node, which does one thing at a time.
         self._later: dict[str, deque[NodeRun]] = {}
         self.steps = graph.steps
         self.ready: deque[NodeRun] = deque()
@@ -37,14 +37,14 @@ class Agenda:
         self.open_questions: list[str] = []
 
     def start(self, node_input: object) -> None:
-        """Trigger the first nodes; then bring the graph to where the journal left it."""
+        """Trigger the first nodes; then replay the journal."""
         around = self._around
         self._follow(self.steps[START_NAME], node_input, None, around.place.branch)
         if around.tree.journal is not None:
             self._replay(around.tree.journal.ended.get(around.place.path, {}))
 
     def _replay(self, ended: dict[str, None]) -> None:
-        """Let the runs that the journal has end again, in the order in which they ended then."""
+        """Let the runs of the journal end again, in their former order."""
         waiting: dict[str, NodeRun] = {}
         for path in ended:
             while self.ready:
@@ -64,7 +64,7 @@ class Agenda:
         self.ready.extend(left)
 
     def recall(self, run: NodeRun) -> bool:
-        """Whether the journal has the outcome of `run`, which then takes it over."""
+        """Whether the journal has the outcome of `run`. If so, the run takes it over."""
         return run.recall(chooses=not run.place.terminal and self.steps[run.node.name].chooses)
 
     def hold_up(self, run: NodeRun) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from newel.agents.isolated import Outcome, finishes, run_isolated
+from newel.agents.isolated import IsolatedResult, finishes, run_isolated
 from newel.workflow._base_node import BaseNode
 from newel.workflow.context import Run
 from newel_kernel import BaseAgent, Event, InvocationContext
 
 
-class _Pausing:
-    """Inside of a graph, an agent pauses on a call that the outside must answer, whatever the app says."""
+class _AlwaysResumable:
+    """In a graph an agent pauses on a call that the outside must answer, also in an app that does not resume."""
 
     is_resumable = True
 
@@ -21,8 +21,8 @@ class AgentNode(BaseNode):
     """Runs `agent`. An LLM agent answers once, seeing only the node's input; its answer is the output.
 
     One in mode 'task' works in an isolation scope, and may talk there with the user over several turns, until it calls
-    finish_task; what it finishes with is the output. One in mode 'chat' talks in the session's conversation and has no
-    output; so do agents that no model drives.
+    finish_task; the result of that call is the output. One in mode 'chat' talks in the session's conversation and has
+    no output; so do agents that no model drives.
     """
 
     agent: BaseAgent
@@ -57,12 +57,12 @@ class AgentNode(BaseNode):
 
     def recall_output(self, event: Event, path: str) -> object:
         """The output that a committed message stands for."""
-        answer = Outcome(self.agent)
+        answer = IsolatedResult(self.agent)
         answer.see(event.model_copy())
         return answer.value
 
     async def _events(self, run: Run) -> AsyncGenerator[Event, None]:
-        answer = Outcome(self.agent)
+        answer = IsolatedResult(self.agent)
         async with aclosing(self._running(run)) as events:
             async for event in events:
                 if _is_note(event) and self._is_idle(run, event):
@@ -78,23 +78,23 @@ class AgentNode(BaseNode):
         if self.converses and not run.outcome.produced and not run.outcome.interrupts:
             run.outcome.ask([run.place.path])  # it waits for what the user says
 
-    def _output_of(self, event: Event, answer: Outcome) -> object:
+    def _output_of(self, event: Event, answer: IsolatedResult) -> object:
         if not self._isolated:
             return event.output
         answer.see(event)
         return answer.value
 
     def _note(self, run: Run, event: Event) -> None:
-        """Note what `event` means for the run."""
+        """Update the run by `event`."""
         run.note_questions(event)
-        _answered(run, event)
+        _close_questions(run, event)
         if self.converses and self._has_finished(event):
             run.outcome.finish()
         if not run.outcome.interrupts and self._is_end(event):
             run.settle()  # so that this event says so
 
     def _is_idle(self, run: Run, note: Event) -> bool:
-        """Whether nobody needs `note`: a task agent's turn is not its end."""
+        """Whether nobody needs `note`, a checkpoint of the agent: the end of a task agent's turn is not its end."""
         if self._isolated and not run.tree.resumable:
             return True
         return self.converses and not run.outcome.produced and note.author == self.agent.name
@@ -115,7 +115,7 @@ class AgentNode(BaseNode):
         )
         if not self._isolated:
             return _own(self.agent.run_async(ctx), ctx)
-        ctx.resumability_config = _Pausing()
+        ctx.resumability_config = _AlwaysResumable()
         value = self.fit_input(run.input)
         scope, since = place.scope, run.since
         if self.converses:
@@ -136,13 +136,13 @@ async def _own(events: AsyncGenerator[Event, None], ctx: InvocationContext) -> A
 
 
 def _is_note(event: Event) -> bool:
-    """Whether an event only says where an agent is in its work, which is for apps that resume."""
+    """Whether an event is only a checkpoint of an agent, which apps that resume need."""
     actions = event.touched_actions
     return event.content is None and actions is not None and bool(actions.end_of_agent or actions.agent_state)
 
 
-def _answered(run: Run, event: Event) -> None:
-    """A question that the agent's own run answers later is open no more."""
+def _close_questions(run: Run, event: Event) -> None:
+    """Close the questions that a result in `event` answers."""
     for response in event.get_function_responses():
         if response.id is not None and response.id in run.answers:
             run.outcome.answer(response.id)

@@ -1,4 +1,4 @@
-"""Binding: where each parameter of a node's function gets its value from. The signature is read once."""
+"""Binding: the source of each parameter of a node's function. The signature is read once."""
 
 from __future__ import annotations
 

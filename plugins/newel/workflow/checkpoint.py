@@ -1,4 +1,4 @@
-"""Checkpoint: which runs ended since the last event. It rides on the next one that is committed."""
+"""Checkpoint: the runs that ended since the last event. The next event that is committed carries it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ class Checkpoint:
 
     def __init__(self) -> None:
         self.ended: dict[str, Json] = {}
-        #: Whether one of them left no other trace.
+        #: Whether one of them is recorded nowhere else.
         self.silent = False
 
     def note(self, path: str, state: Json, silent: bool) -> None:
-        """Note the end of a run; `silent`: nothing but the checkpoint tells of it."""
+        """Record the end of a run; `silent`: only the checkpoint records it."""
         self.ended[path] = state
         if silent:
             self.silent = True
 
     def pin(self, event: Event) -> None:
-        """Put the checkpoint onto `event`, which is about to be committed; the next one says only what is new."""
+        """Put the checkpoint onto `event`, which is about to be committed, and begin an empty one."""
         if not event.partial:
             event.node_info.nodes = self.ended
             self.ended, self.silent = {}, False

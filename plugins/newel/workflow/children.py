@@ -14,7 +14,7 @@ class Child(Protocol):
 
     place: Place
     outcome: Outcome
-    #: What drives it; None where the journal had its outcome.
+    #: The task that drives it; None where its outcome is in the journal.
     task: asyncio.Task[None] | None
 
 
@@ -44,7 +44,7 @@ class Children(Generic[R]):
         self._runs[path] = run
 
     async def end(self, *, cancel: bool) -> None:
-        """Wait for those that the node's code did not wait for; `cancel` them, where it failed."""
+        """Wait for the runs that the node's code did not await; cancel them first, where it failed."""
         tasks = [run.task for run in self._runs.values() if run.task is not None and not run.task.done()]
         for task in tasks if cancel else ():
             task.cancel()
@@ -52,7 +52,7 @@ class Children(Generic[R]):
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def adopt(self, outcome: Outcome) -> None:
-        """Add what they left to the outcome of the run that started them: an output, and open questions."""
+        """Add their open questions, and a delegated output, to the outcome of the run that started them."""
         for run in self._runs.values():
             if run.outcome.interrupts and not outcome.produced:
                 outcome.ask(run.outcome.interrupts)

@@ -1,4 +1,4 @@
-"""Coercion: values as a node's schema, or a function's annotation, wants them, and as an event can carry them."""
+"""Coercion: values as a schema or an annotation asks for them, and as an event can carry them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
+from newel.events.text import text_of
 from newel_types import ATOMS, Content, Record
 
 
@@ -53,11 +54,6 @@ def _hashed_adapter(hint: Any) -> TypeAdapter[object] | None:
         return TypeAdapter(hint)
     except (PydanticSchemaGenerationError, PydanticUserError, NameError):
         return None
-
-
-def text_of(message: Content) -> str:
-    """The text of a message."""
-    return "".join(part.text for part in message.parts or () if part.text and not part.thought)
 
 
 def plain(value: Any) -> Any:

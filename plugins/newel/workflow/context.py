@@ -8,9 +8,9 @@ from typing import Any, Protocol, Unpack
 
 from newel.contexts.context import Context
 from newel.events.request_input import RequestInput
+from newel.events.text import text_of
 from newel.workflow._errors import DynamicNodeFailError, NodeInterruptedError
 from newel.workflow.children import Child
-from newel.workflow.coercion import text_of
 from newel.workflow.outcome import Outcome
 from newel.workflow.place import Place, Placement
 from newel.workflow.state_schema import CheckedState, Schema
@@ -60,28 +60,28 @@ class Run(Protocol):
         """Note the output; ValueError where there is one."""
 
     def take(self, item: object) -> Event | None:
-        """The event that something yielded by the node becomes, ready to be committed; None where it is nothing."""
+        """The event of an item that the node yields, ready to be committed; None where there is none."""
 
     def stamp(self, event: Event) -> Event:
-        """`event`, which the node made, with its place in the graph; what it means for the run is noted."""
+        """`event`, which the node made, with its place in the graph; the outcome of the run is updated by it."""
 
     def writes_event(self) -> Event | None:
-        """An event of what was written and not sent yet, or None."""
+        """An event of the writes that no event carries yet, or None."""
 
     def note_questions(self, event: Event) -> None:
-        """Note what `event` asks of the outside."""
+        """Record the questions that `event` asks."""
 
     def settle(self) -> None:
-        """Note in the checkpoint that the run is over, unless questions are open."""
+        """Record in the checkpoint that the run is over, unless questions are open."""
 
     def start_child(
         self, node: object, node_input: object, *, run_id: str | None = None, **placement: Unpack[Placement]
     ) -> ChildRun:
-        """A run of a node within this one, under way; one whose outcome the journal has is not run again."""
+        """Start a run of a node within this one. A run whose outcome is in the journal does not run again."""
 
 
 class ChildRun(Child, Protocol):
-    """A run that code started, as it sees it."""
+    """A run that code started, as that code sees it."""
 
     async def result(self) -> object:
         """The output, once it is over, or what it raised; NodeInterruptedError where it waits for an answer."""
@@ -145,7 +145,7 @@ class NodeContext(Context):
 
     @property
     def resume_inputs(self) -> Mapping[str, object]:
-        """The answers to the node's questions, by their ids."""
+        """The answers to the node's questions, by the question's id."""
         return MappingProxyType(self._run.answers)
 
     @property
@@ -157,7 +157,7 @@ class NodeContext(Context):
         self, message: str | RequestInput | None = None, *, interrupt_id: str | None = None, payload: object = None,
         response_schema: object = None,
     ) -> Any:  # fmt: skip
-        """Ask the user; gives the answer, once the node runs again with it.
+        """Ask the user; return the answer, once the node runs again with it.
 
         Until then it raises NodeInterruptedError, which ends the run. A node that is not run again on resume has
         the answer as its output.
@@ -179,7 +179,7 @@ class NodeContext(Context):
         self, node: object, node_input: object = None, *, use_as_output: bool = False, run_id: str | None = None,
         use_sub_branch: bool = False, override_branch: str | None = None, override_isolation_scope: str | None = None,
     ) -> Any:  # fmt: skip
-        """Run a node, a function, a tool, an agent or a graph from this one's code, and give its output.
+        """Run a node, a function, a tool, an agent or a graph from this node's code, and return its output.
 
         `run_id` names the run, so that it is recognised when this node runs again after an interruption; without
         one it is counted by the node's name. `use_as_output`: its output is this node's too. `use_sub_branch`: on a

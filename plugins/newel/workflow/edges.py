@@ -78,7 +78,7 @@ class EdgeReader:
             if isinstance(entry, Mapping):
                 if map_before:
                     raise ValueError(
-                        f"two routing maps follow each other in the chain {shown(chain)}: "
+                        f"two routing maps follow each other in the chain {describe_chain(chain)}: "
                         f"split it into several edge items"
                     )
                 before = self._read_map(before, entry, chain)
@@ -95,7 +95,7 @@ class EdgeReader:
         self, before: list[BaseNode], routes: Mapping[object, object], chain: Sequence[object]
     ) -> list[BaseNode]:
         if not routes:
-            raise ValueError(f"a routing map in the chain {shown(chain)} is empty: name at least one route")
+            raise ValueError(f"a routing map in the chain {describe_chain(chain)} is empty: name at least one route")
         targets: list[BaseNode] = []
         for route, entry in routes.items():
             for one in entry if isinstance(entry, tuple) else (entry,):
@@ -110,14 +110,14 @@ class EdgeReader:
         self.edges.append(Edge(from_node=source, to_node=target, route=route))
 
 
-def shown(entries: Iterable[object]) -> str:
+def describe_chain(entries: Iterable[object]) -> str:
     """The entries of a chain, by name."""
     return f"({', '.join(_name(entry) for entry in entries)})"
 
 
 def _name(entry: object) -> str:
     if isinstance(entry, tuple):
-        return shown(entry)
+        return describe_chain(entry)
     if isinstance(entry, Mapping):
         return "{" + ", ".join(f"{route!r}: {_name(target)}" for route, target in entry.items()) + "}"
     name = getattr(entry, "name", None) or getattr(entry, "__name__", None)

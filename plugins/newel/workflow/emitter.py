@@ -1,4 +1,4 @@
-"""Emitter: makes the events of a run out of what its node yields, sets and writes."""
+"""Emitter: makes the events of a run from what its node yields, sets and writes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from newel_types import ATOMS
 
 
 class Emitter:
-    """The events of a run of `node`, each with its place in the graph. What they mean is noted in `outcome`."""
+    """The events of a run of `node`, each with its place in the graph. They update `outcome`."""
 
-    __slots__ = ("context_made", "node", "outcome", "place", "state_schema", "tree")
+    __slots__ = ("made_context", "node", "outcome", "place", "state_schema", "tree")
 
     def __init__(self, node: BaseNode, tree: Tree, place: Place, state_schema: Schema | None) -> None:
         self.node = node
@@ -25,8 +25,8 @@ class Emitter:
         self.place = place
         self.state_schema = state_schema
         self.outcome = Outcome()
-        #: What the node's code sees of the run, once it has looked.
-        self.context_made: NodeContext | None = None
+        #: What the node's code sees of the run; made on first use.
+        self.made_context: NodeContext | None = None
 
     def give(self, value: object) -> None:
         """Note the output; ValueError where there is one."""
@@ -37,7 +37,7 @@ class Emitter:
         outcome.produced = True
 
     def take(self, item: object) -> Event | None:
-        """The event that something yielded by the node becomes, ready to be committed; None where it is nothing."""
+        """The event of an item that the node yields, ready to be committed; None where there is none."""
         if item is None:
             return None
         if item.__class__ not in ATOMS:
@@ -49,7 +49,7 @@ class Emitter:
         return None if self.outcome.delegated else self._output_event()
 
     def stamp(self, event: Event) -> Event:
-        """`event`, which the node made, with its place in the graph; what it means for the run is noted."""
+        """`event`, which the node made, with its place in the graph; the outcome of the run is updated by it."""
         self.place.mark(event, self.tree.invocation_id)
         actions = event.touched_actions
         if actions is not None:
@@ -68,16 +68,16 @@ class Emitter:
         return event
 
     def note_questions(self, event: Event) -> None:
-        """Note what `event` asks of the outside."""
+        """Record the questions that `event` asks."""
         if event.long_running_tool_ids:
             self.outcome.ask(sorted(event.long_running_tool_ids))
 
     def writes_event(self) -> Event | None:
-        """An event of what was written and not sent yet, or None."""
+        """An event of the writes that no event carries yet, or None."""
         return None if self._unsent_writes() is None else self.stamp(self._bare_event())
 
     def last_event(self) -> Event | None:
-        """The event of what is left when the node is done: an output or a route that was only set, and writes."""
+        """The last event of a run: an output or a route that no event carries yet, and writes."""
         outcome = self.outcome
         if not outcome.unsent_output and not outcome.unsent_route:
             return self.writes_event()
@@ -89,7 +89,7 @@ class Emitter:
         return event
 
     def error_event(self, error: Exception) -> Event:
-        """The event that tells of a failed attempt."""
+        """The event of a failed attempt."""
         event = self._bare_event()
         event.error_code = type(error).__name__
         event.error_message = str(error)
@@ -108,22 +108,22 @@ class Emitter:
         )  # fmt: skip
         if outcome.unsent_route:
             event.node_info.route = outcome.route
-        if self.context_made is not None:
+        if self.made_context is not None:
             self._add_writes(event)
         return event
 
     def _unsent_writes(self) -> EventActions | None:
-        """What the node's code has written since the last event, or None."""
-        written = None if self.context_made is None else self.context_made.touched_actions
-        return written if written is not None and (written.state_delta or written.artifact_delta) else None
+        """The writes of the node's code since the last event, or None."""
+        writes = None if self.made_context is None else self.made_context.touched_actions
+        return writes if writes is not None and (writes.state_delta or writes.artifact_delta) else None
 
     def _add_writes(self, event: Event) -> None:
-        """Put onto `event` what the node's code has written since the last one."""
-        written = self._unsent_writes()
-        if written is None:
+        """Put the writes of the node's code since the last event onto `event`."""
+        writes = self._unsent_writes()
+        if writes is None:
             return
         actions = event.actions
-        actions.state_delta = {**written.state_delta, **actions.state_delta}
-        actions.artifact_delta = {**written.artifact_delta, **actions.artifact_delta}
-        written.state_delta.clear()
-        written.artifact_delta.clear()
+        actions.state_delta = {**writes.state_delta, **actions.state_delta}
+        actions.artifact_delta = {**writes.artifact_delta, **actions.artifact_delta}
+        writes.state_delta.clear()
+        writes.artifact_delta.clear()

@@ -1,4 +1,4 @@
-"""Factory: makes nodes of what people put into graphs."""
+"""Factory: makes nodes of functions, agents, tools and other nodes."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from newel.workflow._graph import Graph
 from newel.workflow.agenda import Agenda
 from newel.workflow.meeting import PRODUCED, Handover, Meeting, committed
 from newel.workflow.node_run import NodeRun, Stop
-from newel.workflow.outputs import Held, Outputs
+from newel.workflow.outputs import Outputs, PendingOutput
 from newel.workflow.step import Step
 from newel_kernel import Event, current_operation
 from newel_types import ATOMS
@@ -38,7 +38,7 @@ class GraphRun:
         self._outputs = Outputs(run.node.name, run.place, several=len(graph.terminal_names) > 1)
         self._agenda = Agenda(run, graph, self._meeting, self._outputs)
         self._tasks: dict[asyncio.Task[object], NodeRun] = {}
-        #: Whether every run is to be an operation that plugins hear of.
+        #: Whether every run is an operation that plugins observe.
         self._observed = current_operation.get() is not None
 
     @property
@@ -130,18 +130,18 @@ class GraphRun:
         try:
             event = step.event_of(run, result) or run.writes_event()
             events = [] if event is None else [event]
-            if run.context_made is not None or question is not None:
+            if run.made_context is not None or question is not None:
                 events += run.conclusion(question)
         except Exception as error:  # noqa: BLE001 - likewise: what it gave does not fit
             return self._failed(run, error)
         if self._outputs.several and run.place.terminal and run.outcome.produced and self._contested(0):
-            self._outputs.hold(Held(events, run=run))
+            self._outputs.hold(PendingOutput(events, run=run))
             return _NOTHING
         self._agenda.complete(run)
         return self._pinned(events)
 
     def _failed(self, run: NodeRun, failure: Exception) -> list[Event] | Events:
-        """What follows a first attempt that failed: perhaps others, beside which the other runs go on."""
+        """What follows a first attempt that failed: its error event, and further attempts beside the other runs."""
         self._agenda.busy.add(run.node.name)
         again = run.retry_delay(failure) is not None
         alone = not self._tasks
@@ -180,7 +180,7 @@ class GraphRun:
             return self._silent(run)
         event, future = arrival
         if self._outputs.several and self._outputs.holds(event) and self._contested(1):
-            self._outputs.hold(Held([event], committed=future))
+            self._outputs.hold(PendingOutput([event], committed=future))
             return _NOTHING
         return self._handed_over(event, future)
 
@@ -192,7 +192,7 @@ class GraphRun:
     def _pinned(self, events: list[Event]) -> list[Event]:
         """`events` of a run that is over, the last of them with the checkpoint.
 
-        In a resumable app, a run without any is noted at once: what it did must not be done again.
+        In a resumable app the end of a run without events is recorded at once, so that it does not run again.
         """
         tree = self._run.tree
         if events:
@@ -208,7 +208,7 @@ class GraphRun:
     # A graph has one output.
 
     def _contested(self, tasks: int) -> bool:
-        """Whether another output came or may come, where as many `tasks` are those of the one at hand."""
+        """Whether there is or may be another output; `tasks` is the number of tasks of the run at hand."""
         outputs = self._outputs
         return bool(outputs.by_name or outputs.held or self._agenda.ready or len(self._tasks) > tasks)
 

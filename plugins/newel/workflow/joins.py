@@ -1,4 +1,4 @@
-"""Joins: what has arrived at nodes that wait for all their predecessors."""
+"""Joins: the outputs that have arrived at nodes that wait for all their predecessors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Joins:
         self._arrived: dict[str, dict[str, Arrival]] = {}
 
     def arrive(self, target: Step, source: str, output: object, branch: str | None) -> Arrival | None:
-        """Take an arrival; once all are there, the outputs by predecessor and the branch that they have in common."""
+        """Add an arrival. Once all have arrived: the outputs by predecessor, and the branch they have in common."""
         arrived = self._arrived.setdefault(target.name, {})
         arrived[source] = (output, branch)
         if len(arrived) < len(target.before):

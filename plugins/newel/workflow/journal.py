@@ -1,4 +1,4 @@
-"""Journal: what the session's events tell of an invocation's earlier runs of graph nodes."""
+"""Journal: an invocation's earlier runs of graph nodes, read from the session's events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _JOURNAL: Key[Journal | None] = Key("journal")
 
 
 class Record:
-    """What the events of one run tell. Indices are those of the session's events."""
+    """One run, read from its events. Indices are those of the session's events."""
 
     __slots__ = ("first", "last", "message", "output_event", "questions", "route", "scopes")
 
@@ -21,7 +21,7 @@ class Record:
         self.last = first
         self.output_event: Event | None = None
         self.route: object = None
-        #: The ids of the questions asked, each with the schema of its answer.
+        #: The ids of its questions, each with the schema of the answer.
         self.questions: dict[str, Schema | None] = {}
         #: The latest event with content, and the scopes that the run and those in it talk in.
         self.message: Event | None = None
@@ -29,7 +29,7 @@ class Record:
 
 
 class Journal:
-    """The records by the runs' path, the answers by their question's id, and who ended, in order."""
+    """The records by path, the answers by the question's id, and the runs that ended, in order."""
 
     def __init__(self) -> None:
         self.records: dict[str, Record] = {}

@@ -1,6 +1,6 @@
-"""Meeting: where the concurrent runs of a graph hand over their events, while new runs start.
+"""Meeting: the rendezvous at which concurrent runs of a graph hand over their events, while new runs start.
 
-As in the kernel's rendezvous, a producer resumes only after its event was committed.
+As in the kernel, a producer resumes only after its event was committed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Meeting:
             self._arrived.set_result(None)
 
     async def emit(self, event: Event) -> None:
-        """Hand `event` over; returns once it is committed. Once the consumer is gone, that is a cancellation."""
+        """Hand `event` over; return once it is committed. Where the consumer has left, raise CancelledError."""
         if self.closed:
             raise asyncio.CancelledError
         committed = asyncio.get_running_loop().create_future()

@@ -31,7 +31,7 @@ Events = AsyncGenerator[Event, None]
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Why a node's function gave no result: it failed, or asked."""
+    """Why a node's function has no result: it failed, or it asked a question."""
 
     failure: Exception | None = None
     question: RequestInput | None = None
@@ -43,7 +43,7 @@ class NodeRun(Emitter):
     Every run goes through `events`, but for functions that a graph calls itself where nobody observes.
     """
 
-    # What most runs never touch stands on the class: a run is made for every step of every graph.
+    # Fields that most runs never set are class attributes: a run is made for every step of every graph.
 
     __slots__ = ("__dict__", "children", "input", "meeting", "parent", "recorded")
 
@@ -51,7 +51,7 @@ class NodeRun(Emitter):
     since: int | None = None
     attempt = 1
     failure: DynamicNodeFailError | None = None
-    #: What drives it, where another's code started it.
+    #: The task that drives it, where another node's code started it.
     task: asyncio.Task[None] | None = None
 
     def __init__(
@@ -77,18 +77,18 @@ class NodeRun(Emitter):
     @property
     def context(self) -> NodeContext:
         """What the node's code sees of this run; made on first use."""
-        if self.context_made is None:
-            self.context_made = NodeContext(self)
-        return self.context_made
+        if self.made_context is None:
+            self.made_context = NodeContext(self)
+        return self.made_context
 
     # Its attempts.
 
     def events(self, failure: Exception | None = None) -> Events:
         """The run's events: its attempts', and one of the error for each that failed (S4 §2).
 
-        With `failure` the first attempt is over already. A run that fails for good raises DynamicNodeFailError,
-        which whoever it passes through does not report again. A cancelled run is neither reported nor tried again,
-        whatever the node's code raised.
+        With `failure` the first attempt is over already. A run that fails after its retries raises
+        DynamicNodeFailError, which the runs around it do not report again. A cancelled run is neither reported nor
+        tried again, whatever the node's code raised.
         """
         events = self._attempts(failure)
         if (parent := current_operation.get()) is not None:
@@ -115,13 +115,13 @@ class NodeRun(Emitter):
             if failure is None:
                 return
             if self.tree.cancelled:
-                raise asyncio.CancelledError from failure  # which the node's code made of it
-            shown = self._shown(failure)
-            yield self.error_event(shown)
+                raise asyncio.CancelledError from failure  # the node's code turned the cancellation into this
+            masked = self._masked(failure)
+            yield self.error_event(masked)
             delay = self.retry_delay(failure)
             if delay is None:
-                self.failure = DynamicNodeFailError(shown, self.place.path)
-                raise self.failure from shown
+                self.failure = DynamicNodeFailError(masked, self.place.path)
+                raise self.failure from masked
             failure = None
             await asyncio.sleep(delay)
             self._begin_attempt()
@@ -131,19 +131,19 @@ class NodeRun(Emitter):
         retry = self.node.retry_config
         return None if retry is None else retry.delay(failure, self.attempt)
 
-    def _shown(self, failure: Exception) -> Exception:
+    def _masked(self, failure: Exception) -> Exception:
         """`failure` as events, logs and traces may show it: without the secrets that the invocation has handed out."""
         secrets = self.tree.invocation.stash.get(SECRETS, None)
         return failure if secrets is None else secrets.mask_error(failure)
 
     def _begin_attempt(self) -> None:
-        """Start anew: nothing came of the attempt before."""
+        """Reset what the failed attempt left."""
         self.attempt += 1
         self.outcome = Outcome()
-        self.context_made = self.children = None
+        self.made_context = self.children = None
 
     async def _attempt(self) -> Events:
-        """The events of one attempt, with what the node's code left to say at its end."""
+        """The events of one attempt, with those of its conclusion."""
         events = self.node._events(self)
         if self.node.timeout is not None:
             events = limited(events, self.node.name, self.node.timeout)
@@ -180,7 +180,7 @@ class NodeRun(Emitter):
     # How it ends.
 
     def conclusion(self, question: RequestInput | None) -> list[Event]:
-        """The events of what the node's code left to say; before the last of them is committed, the run is over."""
+        """The events that end an attempt and the run: a question, an output or route that was only set, writes."""
         events: list[Event] = []
         if question is not None:
             events.append(self.stamp(question.as_event()))
@@ -194,7 +194,7 @@ class NodeRun(Emitter):
         return events
 
     def settle(self) -> None:
-        """Note in the checkpoint that the run is over, unless questions are open."""
+        """Record in the checkpoint that the run is over, unless questions are open."""
         outcome = self.outcome
         if outcome.interrupts or self.recorded:
             return
@@ -203,7 +203,7 @@ class NodeRun(Emitter):
         self.tree.checkpoint.note(self.place.path, state, not (outcome.produced or self.node.is_graph))
 
     def recall(self, chooses: bool = False) -> bool:
-        """Take over what the journal holds of this run; whether it is over, or else to be run.
+        """Take over the journal's record of this run; whether the run is over, and must not run again.
 
         `chooses`: its route decides what follows.
         """
@@ -228,7 +228,7 @@ class NodeRun(Emitter):
     def start_child(
         self, node: object, node_input: object, *, run_id: str | None = None, **placement: Unpack[Placement]
     ) -> NodeRun:
-        """A run of a node within this one, under way; one whose outcome the journal has is not run again."""
+        """Start a run of a node within this one. A run whose outcome is in the journal does not run again."""
         built = build_node(node)
         children = self._own_children()
         if run_id is None:
@@ -285,7 +285,7 @@ class NodeRun(Emitter):
         return self.outcome.output
 
     async def end(self) -> None:
-        """Wait until it is over; whoever is cancelled meanwhile cancels it."""
+        """Wait until it is over. Where the caller is cancelled meanwhile, cancel it."""
         if self.task is None:
             return
         try:

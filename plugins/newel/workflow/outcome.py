@@ -1,4 +1,4 @@
-"""Outcome: what has come of an attempt at a node."""
+"""Outcome: the result of an attempt at a node, so far."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 class Outcome:
     """An output, of which there is one at most, a route, and questions that are open."""
 
-    # Most attempts touch two of these: the rest stands on the class, as there is an outcome for every step of a graph.
+    # Class attributes, because most attempts set two of them, and there is an outcome for every step of a graph.
 
     output: object = None
     #: Whether there is an output; it may be None.
@@ -41,6 +41,6 @@ class Outcome:
         self.interrupts = [waiting for waiting in self.interrupts if waiting != question]
 
     def finish(self) -> None:
-        """Note that there is an output, whatever was noted of it, and no question is open."""
+        """Record that there is an output, also where its value is unset, and that no question is open."""
         self.produced = True
         self.interrupts = ()

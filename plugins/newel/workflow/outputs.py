@@ -1,4 +1,4 @@
-"""Outputs: those of a graph's terminal nodes. A graph has one, so a second is refused before either is committed."""
+"""Outputs: those of a graph's terminal nodes. A graph has one: a second is refused before either is committed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from newel_kernel import Event
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """Events that are not committed until it is certain that they hold the only output."""
+class PendingOutput:
+    """Events that hold an output. They are not committed before it is certain that it is the only one."""
 
     events: list[Event]
     #: The run that is over with them, where it has no task.
@@ -31,7 +31,7 @@ class Outputs:
         self._name = name
         self._path = place.path
         self.by_name: dict[str, object] = {}
-        self.held: list[Held] = []
+        self.held: list[PendingOutput] = []
         #: Whether several nodes may give one.
         self.several = several
         #: How many producers wait for theirs to be let go.
@@ -52,7 +52,7 @@ class Outputs:
         if self.by_name.keys() - {name} and self.holds(event):
             raise self._too_many({*self.by_name, name})
 
-    def hold(self, held: Held) -> None:
+    def hold(self, held: PendingOutput) -> None:
         """Keep an output back while others may come; ValueError where there are two."""
         self.held.append(held)
         self.waiting += held.committed is not None
@@ -63,12 +63,12 @@ class Outputs:
         if len(names) > 1:
             raise self._too_many(names)
 
-    def release(self) -> list[Held]:
+    def release(self) -> list[PendingOutput]:
         """What was held, now that no other output can come."""
         held, self.held = self.held, []
         return held
 
-    def let_go(self, held: Held) -> None:
+    def let_go(self, held: PendingOutput) -> None:
         """Let the producer of events that are committed go on."""
         if held.committed is not None:
             self.waiting -= 1

@@ -1,4 +1,4 @@
-"""Place: where a run stands in the tree of runs, and so what its events bear."""
+"""Place: the position of a run in the tree of runs, and the marks of its events."""
 
 from __future__ import annotations
 

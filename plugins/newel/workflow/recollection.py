@@ -1,4 +1,4 @@
-"""Recollection: what the journal holds of a run, so that a resumed graph does not do again what is done."""
+"""Recollection: how far a run came before, so that a resumed graph does not repeat it."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Recollection:
 
 
 def recollect(journal: Journal, node: BaseNode, place: Place, chooses: bool) -> Recollection | None:
-    """What the journal holds of the run of `node` at `place`, whose route decides what follows if it `chooses`.
+    """How far the run of `node` at `place` came; None: it did not begin. `chooses`: its route decides what follows.
 
-    A run whose output is in the journal is over, also where nothing says that it ended (but for one that might still
-    have chosen a route). One that asked goes on by its node's `rerun_on_resume`; with questions that are still open, it
-    waits. So does one that has spoken to the user, until the user says something to it.
+    A run whose output is in the journal is over, also where nothing says that it ended, unless it might still have
+    chosen a route. A run that asked goes on by its node's `rerun_on_resume`, and waits while questions are open. A run
+    that has spoken to the user waits, too, until the user says something to it.
     """
     record = journal.records.get(place.path)
     if journal.has_ended(place.path):
@@ -71,16 +71,16 @@ def _ended(journal: Journal, node: BaseNode, place: Place, record: Record | None
 def _paused(journal: Journal, node: BaseNode, place: Place, record: Record) -> Recollection:
     """A run that asked something, or talks with the user."""
     answers: dict[str, object] = {}
-    news = node.converses and journal.hears(record)
+    has_news = node.converses and journal.hears(record)
     for question, schema in record.questions.items():
         if question in journal.answers:
             response, index = journal.answers[question][-1]
             answers[question] = answer_value(question, response, schema)
-            news = news or index > record.last
+            has_news = has_news or index > record.last
     missing = [question for question in record.questions if question not in answers]
-    if not missing and not news and node.converses and _has_spoken(place, record):
+    if not missing and not has_news and node.converses and _has_spoken(place, record):
         missing = [place.path]
-    if node.rerun_on_resume and (news or not missing):
+    if node.rerun_on_resume and (has_news or not missing):
         return Recollection(over=False, answers=answers, since=record.first)
     if missing:
         return Recollection(over=True, interrupts=missing, since=record.first)
@@ -103,12 +103,12 @@ def _has_spoken(place: Place, record: Record) -> bool:
 
 
 def _as_output(answers: Mapping[str, object]) -> object:
-    """The answers as an output: the one there is, or all by their questions' ids."""
+    """The answers as an output: a single one itself, several by the question's id."""
     return answers if len(answers) > 1 else next(iter(answers.values()))
 
 
 def _first_fitting(question: str, journal: Journal, schema: Schema | None) -> object:
-    """The answer with which a node that is over went on; what came later did not count."""
+    """The first answer that fits, with which the node went on; later ones did not count."""
     for response, _ in journal.answers.get(question, ()):
         with suppress(ValueError):
             return answer_value(question, response, schema)

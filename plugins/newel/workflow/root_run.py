@@ -20,7 +20,7 @@ _RUNS = Key[dict[str, int]]("runs of root nodes", dict)
 
 
 async def run_root(node: BaseNode, ctx: InvocationContext) -> Events:
-    """The events of `node`, at work on the invocation's message; what a node raised is raised here."""
+    """The events of `node`, run on the invocation's message; an error of a node is raised here."""
     tree = Tree(ctx)
     counts = ctx.stash[_RUNS]
     if node.name in counts:
@@ -38,7 +38,7 @@ async def run_root(node: BaseNode, ctx: InvocationContext) -> Events:
             async for event in events:
                 if tree.checkpoint.ended:
                     tree.checkpoint.pin(event)
-                if SECRETS in ctx.stash:  # a node got a credential: what it says and writes comes by here
+                if SECRETS in ctx.stash:  # a node got a credential: its events and writes pass here
                     ctx.stash[SECRETS].mask_event(event, ctx.session.state)
                 yield event
     except DynamicNodeFailError as failure:

@@ -1,4 +1,4 @@
-"""Step: a node of a graph with what a run needs of it, looked up once."""
+"""Step: a node of a graph, with the facts that a run needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from newel_kernel import Event
 
 
 class Step:
-    """A node of a graph with what a run needs of it, looked up once."""
+    """A node of a graph, with the facts that a run needs, looked up once."""
 
     __slots__ = (
         "always", "awaitable", "before", "call", "chooses", "default", "event_of", "in_place", "name", "node", "routed",
@@ -55,7 +55,7 @@ class Step:
             self.always.append(target)
 
     def following(self, routes: object) -> list[Step]:
-        """The steps that follow where the node gave that route, or list of routes, or None."""
+        """The steps that follow for a route, a list of routes, or None."""
         if not self.chooses:
             return self.always
         routes = routes if isinstance(routes, list) else [routes]

@@ -1,4 +1,4 @@
-"""Tree: what all runs of one graph, nested ones included, share."""
+"""Tree: the state that all runs of one graph share, those of nested graphs included."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from newel_kernel import Event, InvocationContext
 
 
 class Tree:
-    """The invocation, what its journal says, and the checkpoint."""
+    """The invocation, its journal, and the checkpoint."""
 
     __slots__ = ("_cancellations", "checkpoint", "invocation", "invocation_id", "journal")
 
@@ -20,7 +20,7 @@ class Tree:
         self.invocation_id = invocation.invocation_id
         self.journal: Journal | None = journal_of(invocation)
         self.checkpoint = Checkpoint()
-        #: Those that whoever runs the graph had not honoured: they do not concern what it runs now.
+        #: Cancellations of the task from before the graph ran: they are not the graph's.
         self._cancellations = _cancellations()
 
     @property

@@ -1,4 +1,4 @@
-"""Validation: what makes a graph one that can run. Each check names the nodes and edges at fault."""
+"""Validation: the checks of a graph. Each names the nodes and edges at fault."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def _unreachable(nodes: Nodes, edges: Edges) -> list[str]:
     after: dict[str, list[str]] = {node.name: [] for node in nodes}
     for edge in edges:
         after[edge.from_node.name].append(edge.to_node.name)
-    seen = {START.name}
+    reached = {START.name}
     waiting = [START.name]
     while waiting:
         for name in after[waiting.pop()]:
-            if name not in seen:
-                seen.add(name)
+            if name not in reached:
+                reached.add(name)
                 waiting.append(name)
-    lost = sorted(name for name in after if name not in seen)
+    lost = sorted(name for name in after if name not in reached)
     return [f"no path leads from START to {lost}"] if lost else []
 
 

@@ -1,1 +1,1 @@
-"""What LLM agents do for each other."""
+"""Cooperation of LLM agents."""

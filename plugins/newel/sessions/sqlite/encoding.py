@@ -2,8 +2,8 @@
 
 `encode_event` gives both: the text that is kept, and the event as a reader will see it. Values
 that JSON has no type for take the form pydantic gives them (a tuple or a set becomes a list, bytes become
-base64 text, a date ISO text, a model a dict, a key text); NaN and the infinities are kept. What has no form
-or cannot be read back is refused, with its place, before anything is written.
+base64 text, a date ISO text, a model a dict, a key text); NaN and the infinities are kept. A value that has no
+form, or cannot be read back, is refused before anything is written; the error says where it is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from newel_kernel import Event, Json, SessionError, freeze_event
 # The JSON reader gives up at 200 levels; below this one the depth is not what is wrong with a value.
 _DEEP = 150
 _EMPTY_ACTIONS = ("stateDelta", "artifactDelta", "requestedAuthConfigs", "requestedToolConfirmations")
-_UNTOUCHED_NODE = {"path": ""}
+_EMPTY_NODE = {"path": ""}
 # Below these fields the keys are the user's.
 _FREE = (".agent_state", ".args", ".custom_metadata", ".output", ".part_metadata", ".payload", ".response", ".route",
          ".state_delta")  # fmt: skip
@@ -85,7 +85,7 @@ def _dump(event: Event) -> bytes:
                 actions.pop(name, None)
         if not actions:
             del dumped["actions"]
-    if dumped.get("nodeInfo") == _UNTOUCHED_NODE:
+    if dumped.get("nodeInfo") == _EMPTY_NODE:
         del dumped["nodeInfo"]
     return to_json(dumped, inf_nan_mode="constants", bytes_mode="base64")
 
@@ -141,15 +141,15 @@ def _children(value: object, path: str) -> Iterator[tuple[str, object]]:
 
 
 def _key_problem(value: Mapping[object, object], path: str) -> tuple[str, str] | None:
-    seen: dict[str, object] = {}
+    by_text: dict[str, object] = {}
     for key in value:
         try:
             text = str(next(iter(from_json(to_json({key: None})))))
         except _FAILURES as error:
             return f"{path}[{key!r}]", f"has a key that cannot be written as JSON text ({error})"
-        if text in seen:
-            return path, f"has the keys {seen[text]!r} and {key!r}, which are the same key in JSON"
-        seen[text] = key
+        if text in by_text:
+            return path, f"has the keys {by_text[text]!r} and {key!r}, which are the same key in JSON"
+        by_text[text] = key
     return None
 
 

@@ -56,7 +56,7 @@ class _Item:
 
 
 class SqliteWriter:
-    """Commits writes in the order they come. The thread starts with the first one and ends in `rest`.
+    """Commits writes in their order. The thread starts with the first one and ends in `rest`.
 
     A commit in the event loop would save the two changes of thread, but stop everything else for as long as
     the disk, or another process that writes, takes.

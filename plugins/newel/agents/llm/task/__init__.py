@@ -1,4 +1,4 @@
-"""Delegation: an agent gives a task to a sub-agent, which works on it apart and brings a result back."""
+"""Delegation: an agent gives a task to a sub-agent, which works on it in isolation and returns a result."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Desk(Meeting):
 async def coordinate(
     ctx: InvocationContext, tools: Mapping[str, DelegationTool], run: Callable[[InvocationContext], Events]
 ) -> Events:
-    """What earlier turns left to sub-agents, as far as it goes on now; then the agent's own events (`run`).
+    """The events of unfinished calls of sub-agents from earlier turns, then the agent's own events (`run`).
 
     Where a sub-agent waits for the user or the outside, the invocation ends.
     """

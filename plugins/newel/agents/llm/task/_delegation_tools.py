@@ -1,4 +1,4 @@
-"""The tools with which an agent has its sub-agents work for it."""
+"""The tools by which an agent delegates work to its sub-agents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 from pydantic import BaseModel
 
-from newel.agents.isolated import Outcome, run_isolated
+from newel.agents.isolated import IsolatedResult, run_isolated
 from newel.agents.llm.task._coordination import Desk
 from newel.agents.llm.task._finish_task_tool import finishing_response
 from newel.agents.llm.task._task_models import TaskRequest, _DefaultTaskInput
@@ -29,7 +29,7 @@ class Run:
 
     def __init__(self, agent: BaseAgent) -> None:
         self._agent = agent
-        self.outcome = Outcome(agent)
+        self.outcome = IsolatedResult(agent)
         self.finished = False
         #: Whether it handed over to somebody who does not work for it: it has nothing more to do then.
         self.gave_back = False
@@ -37,11 +37,11 @@ class Run:
 
     @property
     def waits(self) -> bool:
-        """Whether the agent called something that only the outside can answer, and said nothing since."""
+        """Whether the agent has a call that only the outside can answer, and has said nothing since."""
         return bool(self._open) and self.outcome.value is None
 
     def see(self, event: Event) -> None:
-        """Take note of an event, before it is committed."""
+        """Read an event, before it is committed."""
         if not event.partial:
             self._open.update(event.long_running_tool_ids or ())
             self._open.difference_update(str(response.id) for response in event.get_function_responses())
@@ -54,7 +54,7 @@ class Run:
             self.gave_back = True
 
     def response(self) -> Json:
-        """What the agent came to, as the result of a call."""
+        """The agent's result, as the result of a call."""
         if self.gave_back:
             return {"error": f"The agent {self._agent.name!r} gave this back without a result."}
         value = self.outcome.value
@@ -69,9 +69,9 @@ class DelegationTool(BaseTool):
     Arguments that do not fit are an error result for the parent's model.
     """
 
-    #: An agent gets it for what its sub-agents are, not for what is listed.
+    #: An agent gets it for the modes of its sub-agents, not from its list of tools.
     of_mode = True
-    #: Seconds; none: what the agent does has limits of its own.
+    #: Seconds; 0 is no limit: what the agent does has limits of its own.
     timeout = 0
 
     def __init__(self, agent: BaseAgent) -> None:

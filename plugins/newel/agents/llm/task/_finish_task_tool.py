@@ -1,4 +1,4 @@
-"""finish_task: how a task agent says that it is done, and with what."""
+"""finish_task: the tool by which a task agent ends its task with a result."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class FinishTaskTool(BaseTool):
     does not fit is an error result, so that the model can mend it.
     """
 
-    #: An agent gets it for its mode.
+    #: An agent gets it for its mode, not from its list of tools.
     of_mode = True
 
     def __init__(self, task_agent: TaskAgent) -> None:

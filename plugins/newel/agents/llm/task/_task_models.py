@@ -1,4 +1,4 @@
-"""What is given to a task agent, and what it gives back."""
+"""The input and the result of a task agent."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ class TaskRequest(_Wire):
 
 
 class TaskResult(_Wire):
-    """What a task agent finished with; it fits its output schema."""
+    """The result of a task agent; it fits its output schema."""
 
     output: object
 
 
 class _DefaultTaskInput(_Wire):
-    """Accepted from a model in the place of `request`, where a task agent has no input schema."""
+    """Accepted from a model instead of `request`, where a task agent has no input schema."""
 
     goal: str | None = None
     background: str | None = None
 
 
 class _DefaultTaskOutput(_Wire):
-    """What a task agent without an output schema finishes with."""
+    """The result of a task agent without an output schema."""
 
     #: A brief summary of what the agent accomplished.
     result: str

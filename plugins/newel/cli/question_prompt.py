@@ -1,4 +1,4 @@
-"""Asking: the questions of a conversation, put to whoever sits at the terminal."""
+"""QuestionPrompt: the questions of a conversation, put to the user at the terminal."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Mapping, Sequence
 from importlib import import_module
 from typing import Protocol
 
-from newel.cli.answering import message_of, parsed_object, response_for
+from newel.cli.answers import message_of, parsed_object, response_for
 from newel.cli.conversation import Conversation
-from newel.cli.terminal import one_line, say
-from newel.cli.waiting import questions_of, told, waiting_line
+from newel.cli.open_questions import description_of, questions_of, waiting_line
+from newel.cli.terminal import say
+from newel.events.text import one_line
 from newel.questions.question import Kind, Question
 from newel_kernel import ConfigurationError, Json
 from newel_types import Content
@@ -25,23 +26,23 @@ class Lines(Protocol):
         """The next line."""
 
 
-class Desk:
-    """Where questions are told, and answered if there is a terminal; each of them once, unless the user wants it."""
+class QuestionPrompt:
+    """Shows questions and, where there is a terminal, reads answers; each once, unless the user wants it again."""
 
     def __init__(self, conversation: Conversation, at_terminal: bool) -> None:
         self._conversation = conversation
-        self._told: set[tuple[str, str]] = set()
+        self._shown_before: set[tuple[str, str]] = set()
         self._lines: Lines | None = None
         self._at_terminal = at_terminal
 
     async def ask_new(self) -> Content | None:
-        """The message of the answers to what has not been told yet."""
+        """The message of the answers to the questions that were not shown yet."""
         return await self._ask(
-            [q for q in await questions_of(self._conversation) or () if self._key(q) not in self._told]
+            [q for q in await questions_of(self._conversation) or () if self._key(q) not in self._shown_before]
         )
 
     async def ask_all(self) -> Content | None:
-        """The message of the answers to whatever waits; None where nobody answers."""
+        """The message of the answers to all open questions; None where nobody answers."""
         return await self._ask(await questions_of(self._conversation) or ()) if self._at_terminal else None
 
     @staticmethod
@@ -49,14 +50,14 @@ class Desk:
         return question.event_id, question.id  # a graph may ask again under the same id
 
     async def _ask(self, questions: Sequence[Question]) -> Content | None:
-        self._told.update(map(self._key, questions))
+        self._shown_before.update(map(self._key, questions))
         if not self._at_terminal:
             for question in questions:
                 say(waiting_line(question, self._conversation), err=True)
             return None
         responses: list[tuple[Question, Mapping[str, object]]] = []
         for question in questions:
-            first, *rest = told(question)
+            first, *rest = description_of(question)
             say(f"? {first}", bold=True)
             for line in rest:
                 say(f"  {line}")
@@ -68,10 +69,8 @@ class Desk:
 
     async def _answer(self, question: Question) -> Json | None:
         if question.kind is Kind.CREDENTIAL:
-            given: Json | None = await import_module("newel.cli.credential_answers").ask(
-                question, self._read
-            )
-            return given
+            response: Json | None = await import_module("newel.cli.credential_answers").ask(question, self._read)
+            return response
         approval = question.kind is Kind.APPROVAL
         label = "  [y]es / [n]o / [e]dit> " if approval else "  answer> "
         while text := (await self._read(label)).strip():

@@ -1,4 +1,4 @@
-"""Waiting: the requests of a session that nobody has answered yet, and how they are told."""
+"""Open questions: the requests of a session that wait for an answer, and how they are shown."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ async def questions_of(conversation: Conversation) -> list[Question] | None:
     return open_questions(Log(session.events)) if session is not None else None
 
 
-def told(question: Question) -> list[str]:
-    """The question in lines for a person: nothing of what is to be approved is left out, and nothing is hidden."""
+def description_of(question: Question) -> list[str]:
+    """The question in lines for a person. It shows all that is to be approved, invisible characters too."""
     if question.kind is Kind.APPROVAL:
         more = {"hint": "" if _FOR_PROGRAMS in question.hint else question.hint, "payload": question.payload}
         return [f"approve {_call(question.original)}?", *_more(more)]
@@ -34,7 +34,7 @@ def told(question: Question) -> list[str]:
         more = {"payload": question.payload, "as JSON schema": question.schema}
         return [_shown(question.hint or "input is asked for"), *_more(more)]
     if question.kind is Kind.CREDENTIAL:
-        lines: list[str] = import_module("newel.cli.credential_answers").told(question)
+        lines: list[str] = import_module("newel.cli.credential_answers").description_of(question)
         return [_visible(line) for line in lines]
     if question.options:
         return [f"{question.name}:", *(f"{n}) {_shown(option)}" for n, option in enumerate(question.options, 1))]
@@ -43,7 +43,7 @@ def told(question: Question) -> list[str]:
 
 def waiting_line(question: Question, conversation: Conversation) -> str:
     """The question on one line, with its id and the command that answers it."""
-    what = "; ".join(told(question))
+    what = "; ".join(description_of(question))
     if question.kind is Kind.CREDENTIAL:
         variable = import_module("newel.cli.credential_answers").variable(question, conversation)
         command = f"{conversation.command('chat')} (or set {variable} and send the message again)"

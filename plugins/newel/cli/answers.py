@@ -1,4 +1,4 @@
-"""Answering: what somebody wrote, as the function response that a question waits for."""
+"""Answers: a text as the function response that a question waits for."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import Any
 
 from newel.cli.conversation import Conversation
-from newel.cli.terminal import one_line
-from newel.cli.waiting import questions_of
+from newel.cli.open_questions import questions_of
+from newel.events.text import one_line
 from newel.flows.approvals import check_fit
 from newel.questions.confirmation import UnusableAnswerError, read_answer
 from newel.questions.question import Kind, Question
@@ -22,18 +22,18 @@ Responses = Sequence[tuple[Question, Mapping[str, object]]]
 
 
 def check_answers(answers: Sequence[str], session: str | None) -> dict[str, str]:
-    """The texts of ``--answer CALL_ID=TEXT`` by id; what was written is in no error, for it may be a secret."""
-    found: dict[str, str] = {}
+    """The texts of ``--answer CALL_ID=TEXT`` by id. No error quotes a text, which may be a secret."""
+    texts: dict[str, str] = {}
     for answer in answers:
         call_id, equals, text = answer.partition("=")
         if not (equals and call_id.strip() and text.strip()):
             raise ConfigurationError("--answer: write it as CALL_ID=ANSWER")
-        if call_id in found:
+        if call_id in texts:
             raise ConfigurationError(f"--answer: {call_id!r} is answered twice; a request has one answer")
-        found[call_id] = text
-    if found and session is None:
+        texts[call_id] = text
+    if texts and session is None:
         raise ConfigurationError("--answer needs --session ID: the session in which something waits for it")
-    return found
+    return texts
 
 
 async def answers_to(conversation: Conversation, texts: Mapping[str, str]) -> Content:
@@ -41,13 +41,13 @@ async def answers_to(conversation: Conversation, texts: Mapping[str, str]) -> Co
     questions = await questions_of(conversation)
     if questions is None:
         raise ConfigurationError(f"there is no session {conversation.session!r} of the user {conversation.user!r}")
-    known = {question.id: question for question in questions}
+    by_id = {question.id: question for question in questions}
     responses: list[tuple[Question, Mapping[str, object]]] = []
     for call_id, text in texts.items():
-        question = known.get(call_id)
+        question = by_id.get(call_id)
         if question is None:
-            there = f"; open are: {', '.join(known)}" if known else "; nothing waits in this session"
-            raise ConfigurationError(f"--answer: nothing waits for {call_id!r}{there}")
+            hint = f"; open are: {', '.join(by_id)}" if by_id else "; nothing waits in this session"
+            raise ConfigurationError(f"--answer: nothing waits for {call_id!r}{hint}")
         if question.kind is Kind.CREDENTIAL:
             raise ConfigurationError(_no_credential(question, conversation))
         try:
@@ -100,16 +100,16 @@ def _verdict(question: Question, text: str, conversation: Conversation) -> Json:
         return {"confirmed": text.lower() in _YES}
     if not text.startswith("{"):
         raise ConfigurationError('answer yes, no, or JSON such as {"confirmed": true, "editedArgs": {...}}')
-    given = parsed_object(text)
+    response = parsed_object(text)
     call = FunctionCall.model_validate(question.original)
     try:
-        said = read_answer(FunctionResponse(id=question.id, name=question.name, response=given), call)
-        tool = _tool(question, conversation) if said.edited_args is not None else None
+        answer = read_answer(FunctionResponse(id=question.id, name=question.name, response=response), call)
+        tool = _tool(question, conversation) if answer.edited_args is not None else None
         if tool is not None:  # one that only a run can find (of a toolset, say) is left to it
-            check_fit(tool, said.edited_args or {})
+            check_fit(tool, answer.edited_args or {})
     except UnusableAnswerError as error:
         raise ConfigurationError(one_line(error)) from None
-    return given
+    return response
 
 
 def parsed_object(text: str) -> Json:
