@@ -160,8 +160,8 @@ def test_a_distribution_sets_it_up(installed: Installed) -> None:
     (installed.folder / "newel.yaml").write_text(
         "name: mine\nextends: adk\nplugins: [redact]\nsettings:\n  redact:\n    kinds: [phone]\n", encoding="utf-8"
     )
-    said = installed.refused("run", "agent.yaml", "hi")
-    assert "settings of 'redact' (newel-redact 0.1.0)" in said
+    error = installed.refused("run", "agent.yaml", "hi")
+    assert "settings of 'redact' (newel-redact 0.1.0)" in error
 
 
 def test_a_broken_one_is_reported_and_left_out(broken: Installed) -> None:
@@ -176,9 +176,9 @@ def test_a_broken_one_is_reported_and_left_out(broken: Installed) -> None:
 
 def test_a_broken_one_that_is_named_stops_composition(broken: Installed) -> None:
     (broken.folder / "newel.yaml").write_text("name: mine\nextends: adk\nplugins: [redact]\n", encoding="utf-8")
-    said = broken.refused("run", "agent.yaml", "hi")
+    error = broken.refused("run", "agent.yaml", "hi")
     for expected in ("'redact'", "newel-redact 0.2.0", "ImportError: libredact.so.3 is missing"):
-        assert expected in said
+        assert expected in error
 
 
 # --- a kind that one stranger's plugin declares, and another one's fills ----------------------------------------------

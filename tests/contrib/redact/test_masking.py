@@ -130,15 +130,15 @@ def test_contents_are_copied_where_something_is_masked_and_only_there() -> None:
     ]
     content = freeze(Content(role="user", parts=parts))
     before = content.model_dump_json()
-    found = masker.content(content, Tally())
-    assert found is not None
-    assert found.parts is not None
-    assert found.__class__ is Content
-    assert [found.parts[0].text, found.parts[3].text] == ["<email>", "ann@example.com"]
-    assert found.parts[1].function_call is not None
-    assert found.parts[1].function_call.args == {"to": "<email>"}
-    assert found.parts[2].function_response is not None
-    assert found.parts[2].function_response.response == {"sent": ["<email>"]}
+    result = masker.content(content, Tally())
+    assert result is not None
+    assert result.parts is not None
+    assert result.__class__ is Content
+    assert [result.parts[0].text, result.parts[3].text] == ["<email>", "ann@example.com"]
+    assert result.parts[1].function_call is not None
+    assert result.parts[1].function_call.args == {"to": "<email>"}
+    assert result.parts[2].function_response is not None
+    assert result.parts[2].function_response.response == {"sent": ["<email>"]}
     assert content.__class__ is FrozenContent
     assert content.model_dump_json() == before
     assert masker.content(freeze(Content(role="user", parts=[Part(text="hello")])), Tally()) is None

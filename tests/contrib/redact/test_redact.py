@@ -165,17 +165,17 @@ def test_nothing_masked_leaves_no_trace() -> None:
 
 
 def test_other_plugins_still_see_the_events() -> None:
-    seen: list[Event] = []
+    stored_events: list[Event] = []
 
     class Watch(BasePlugin):
         async def on_event_callback(self, *, invocation_context: Any, event: Event) -> None:
-            seen.append(event)
+            stored_events.append(event)
 
     model = ScriptedModel(["ok"])
     watch = Watch(name="watch")
     composition = compose("adk", plugins=[plugin, watch])
     Talk(LlmAgent(name="a", model=model), composition).say(ADDRESS)
-    assert [event.custom_metadata for event in seen] == [{"redact": {"email": 1}}]
+    assert [event.custom_metadata for event in stored_events] == [{"redact": {"email": 1}}]
 
 
 def test_an_unaffected_history_is_not_copied_and_not_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:

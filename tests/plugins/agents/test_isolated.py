@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from newel import Agent, Event, Runner
 from newel.agents import BaseAgent, InvocationContext, SequentialAgent
-from newel.agents.isolated import Outcome, run_isolated
+from newel.agents.isolated import IsolatedResult, run_isolated
 from newel.testing import ScriptedModel
 from newel.types import Content, FunctionCall, Part
 
@@ -55,7 +55,7 @@ def shown(model: ScriptedModel) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("given", "seen"),
+    ("node_input", "prompt"),
     [
         ("sea", "sea"),
         (Word(w="ü"), '{"w":"ü"}'),
@@ -66,17 +66,17 @@ def shown(model: ScriptedModel) -> list[list[str]]:
         (None, "hello"),
     ],
 )
-def test_the_model_sees_the_input_and_no_identity(given: Any, seen: str) -> None:
+def test_the_model_sees_the_input_and_no_identity(node_input: Any, prompt: str) -> None:
     with ScriptedModel(["a poem"]) as model:
         writer = Agent(name="writer", model=model, instruction="Write.")
 
         async def work(ctx: InvocationContext) -> AsyncGenerator[Event, None]:
             yield Event(author="node", message="before")
-            async for event in run_isolated(writer, ctx, given, branch=None, isolation_scope=None):
+            async for event in run_isolated(writer, ctx, node_input, branch=None, isolation_scope=None):
                 yield event
 
         events = run(work)
-    assert shown(model) == [[seen]]
+    assert shown(model) == [[prompt]]
     assert model.requests[0].contents[0].role == "user"
     assert model.requests[0].config.system_instruction == "Write."
     assert [(e.author, e.isolation_scope) for e in events] == [("user", None), ("node", None), ("writer", None)]
@@ -91,8 +91,8 @@ def test_a_run_without_a_scope_does_not_see_the_one_before_it() -> None:
         writer = Agent(name="writer", model=model, tools=[look])
 
         async def work(ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-            for given in ("first", "second"):
-                async for event in run_isolated(writer, ctx, given, branch=None, isolation_scope=None):
+            for node_input in ("first", "second"):
+                async for event in run_isolated(writer, ctx, node_input, branch=None, isolation_scope=None):
                     yield event
 
         run(work)
@@ -115,9 +115,9 @@ def test_a_scope_spans_invocations_and_is_invisible_outside() -> None:
                 yield event
 
         events = run(work, "go", "on")
-    made = [event for event in events if event.author == "inner"]
-    assert {(event.isolation_scope, event.branch) for event in made} == {("t1", "b")}
-    assert len(made) == 6, "calls, results, messages and the callback's state: all carry the scope"
+    inner_events = [event for event in events if event.author == "inner"]
+    assert {(event.isolation_scope, event.branch) for event in inner_events} == {("t1", "b")}
+    assert len(inner_events) == 6, "calls, results, messages and the callback's state: all carry the scope"
     assert shown(model)[-1] == ["do it", "look", "look", "which one?", "on"], "and not what was said before it"
 
     with ScriptedModel(["hi"]) as outside:
@@ -171,10 +171,10 @@ def test_the_outcome_is_the_last_message() -> None:
     for schema, said, value in ((None, thought, "two"), (Word, '{"w": "x"}', {"w": "x"}), (list[int], "[1]", [1])):
         steps = [[Part(text="one"), Part(function_call=FunctionCall(name="look", args={}))], said]
         agent = Agent(name="writer", model=ScriptedModel(steps), output_schema=schema, tools=[look])
-        outcome = Outcome(agent)
+        outcome = IsolatedResult(agent)
 
         async def work(
-            ctx: InvocationContext, agent: Agent = agent, outcome: Outcome = outcome
+            ctx: InvocationContext, agent: Agent = agent, outcome: IsolatedResult = outcome
         ) -> AsyncGenerator[Event, None]:
             async for event in run_isolated(agent, ctx, "in", branch=None, isolation_scope=None):
                 outcome.see(event)
@@ -187,13 +187,13 @@ def test_the_outcome_is_the_last_message() -> None:
 
 
 def test_a_message_that_does_not_fit_fails() -> None:
-    outcome = Outcome(Agent(name="writer", model="test:", output_schema=Word))
+    outcome = IsolatedResult(Agent(name="writer", model="test:", output_schema=Word))
     with pytest.raises(ValidationError):
         outcome.see(Event(author="writer", content=Content(role="model", parts=[Part(text="{}")])))
 
 
 def test_the_outcome_of_a_task_is_its_output() -> None:
-    outcome = Outcome(Agent(name="t", model="test:", mode="task"))
+    outcome = IsolatedResult(Agent(name="t", model="test:", mode="task"))
     outcome.see(Event(author="t", content=Content(role="model", parts=[Part(text="a question?")])))
     assert outcome.value is None
     outcome.see(Event(author="t", output={"result": "r"}))

@@ -19,22 +19,22 @@ class Graph:
     checkpointer: Any = None
 
     def __init__(self) -> None:
-        self.asked: list[list[tuple[str, str]]] = []
+        self.inputs: list[list[tuple[str, str]]] = []
         self.threads: dict[str, list[Any]] = {}
 
-    def invoke(self, given: dict[str, Any], config: dict[str, Any]) -> Any:
-        said = [(message["role"], message["content"]) for message in given["messages"]]
-        self.asked.append(said)
-        answer = SimpleNamespace(content=f"answer {len(self.asked)}")
-        self.threads.setdefault(config["configurable"]["thread_id"], []).extend([*said, answer])
-        return {"messages": [*given["messages"], answer]}
+    def invoke(self, state: dict[str, Any], config: dict[str, Any]) -> Any:
+        pairs = [(message["role"], message["content"]) for message in state["messages"]]
+        self.inputs.append(pairs)
+        answer = SimpleNamespace(content=f"answer {len(self.inputs)}")
+        self.threads.setdefault(config["configurable"]["thread_id"], []).extend([*pairs, answer])
+        return {"messages": [*state["messages"], answer]}
 
 
 class Remembering(Graph):
     checkpointer = object()
 
-    async def ainvoke(self, given: dict[str, Any], config: dict[str, Any]) -> Any:
-        return self.invoke(given, config)
+    async def ainvoke(self, state: dict[str, Any], config: dict[str, Any]) -> Any:
+        return self.invoke(state, config)
 
     def get_state(self, config: dict[str, Any]) -> Any:
         return SimpleNamespace(values={"messages": self.threads.get(config["configurable"]["thread_id"], [])})
@@ -62,7 +62,7 @@ def test_a_graph_without_memory_gets_the_whole_dialogue() -> None:
     assert [(event.author, event.content.parts[0].text) for event in events] == [
         ("graph", "answer 1"), ("graph", "answer 2"),
     ]  # fmt: skip
-    assert graph.asked[1] == [
+    assert graph.inputs[1] == [
         ("system", "Be brief."), ("user", "one"), ("assistant", "answer 1"), ("user", "two"),
     ]  # fmt: skip
 
@@ -70,12 +70,12 @@ def test_a_graph_without_memory_gets_the_whole_dialogue() -> None:
 def test_a_graph_with_memory_gets_what_is_new() -> None:
     graph = Remembering()
     talk(graph, "one", "two", instruction="Be brief.")
-    assert graph.asked == [[("system", "Be brief."), ("user", "one")], [("user", "two")]]
+    assert graph.inputs == [[("system", "Be brief."), ("user", "one")], [("user", "two")]]
 
 
 def test_blocks_of_an_answer_are_joined() -> None:
     class Blocks(Graph):
-        def invoke(self, given: Any, config: Any) -> Any:
+        def invoke(self, state: Any, config: Any) -> Any:
             return {"messages": [{"content": [{"type": "text", "text": "a"}, "b"]}]}
 
     assert talk(Blocks(), "x")[0].content.parts[0].text == "ab"
@@ -85,4 +85,4 @@ def test_what_is_no_graph_is_refused() -> None:
     with pytest.raises(ValueError, match="pip install langgraph"):
         LangGraphAgent(name="graph", graph=object())
     with pytest.raises(ModelError, match="returned no `messages`"):
-        talk(SimpleNamespace(invoke=lambda given, config: {}), "x")
+        talk(SimpleNamespace(invoke=lambda state, config: {}), "x")

@@ -115,13 +115,13 @@ def test_the_metadata_of_a_cache_is_whole() -> None:
 
 def test_the_analyser_counts_what_was_cached() -> None:
     def answer(cached: int | None, name: str | None) -> LlmResponse:
-        found = None
+        metadata = None
         if name is not None:
-            found = CacheMetadata(
+            metadata = CacheMetadata(
                 cache_name=name, expire_time=9.0, invocations_used=2, fingerprint="f", contents_count=1
             )
         return LlmResponse(
-            content=Content(role="model", parts=[Part(text="x")]), cache_metadata=found,
+            content=Content(role="model", parts=[Part(text="x")]), cache_metadata=metadata,
             usage_metadata={"prompt_token_count": 100, "cached_content_token_count": cached},  # type: ignore[arg-type]
         )  # fmt: skip
 

@@ -20,10 +20,10 @@ class Counter(BaseEventsSummarizer):
     """Says how many events it was given, and keeps what they said."""
 
     def __init__(self) -> None:
-        self.seen: list[list[Any]] = []
+        self.inputs: list[list[Any]] = []
 
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
-        self.seen.append([said(event) for event in events])
+        self.inputs.append([said(event) for event in events])
         summary = Content(role="model", parts=[Part(text=f"summary of {len(events)}")])
         return Event(author="user", actions=EventActions(compaction=EventCompaction(
             start_timestamp=events[0].timestamp, end_timestamp=events[-1].timestamp, compacted_content=summary,
@@ -64,7 +64,7 @@ def test_a_summary_every_few_invocations() -> None:
     async def main() -> None:
         desk = Desk(["r1", "r2", "r3", "r4", "r5"], compaction_interval=2, overlap_size=1)
         yielded = await desk.send_all("m1", "m2", "m3", "m4", "m5")
-        assert desk.summarizer.seen == [["m1", "r1", "m2", "r2"], ["m2", "r2", "m3", "r3", "m4", "r4"]]
+        assert desk.summarizer.inputs == [["m1", "r1", "m2", "r2"], ["m2", "r2", "m3", "r3", "m4", "r4"]]
         assert all(event.touched_actions is None for event in yielded)
         assert [said(event) for event in await desk.events()].count(None) == 2
         assert desk.last_request() == [
@@ -105,7 +105,7 @@ def test_what_waits_for_a_result_is_left_out() -> None:
         event.timestamp = seam.clock()
         await service.append_event(session, event)
         await desk.send_all("m2")
-        assert desk.summarizer.seen == [["m1", "r1"]]
+        assert desk.summarizer.inputs == [["m1", "r1"]]
 
     asyncio.run(main())
 
@@ -118,9 +118,9 @@ def test_what_was_rewound_is_not_summarised() -> None:
             user_id="ada", session_id="s1", rewind_before_invocation_id=first[0].invocation_id
         )
         await desk.send_all("m2")
-        assert desk.summarizer.seen == []
+        assert desk.summarizer.inputs == []
         await desk.send_all("m3")
-        assert desk.summarizer.seen == [["m2", "r2", "m3", "r3"]]
+        assert desk.summarizer.inputs == [["m2", "r2", "m3", "r3"]]
 
     asyncio.run(main())
 
@@ -131,7 +131,7 @@ def test_nothing_is_compacted_after_a_failure() -> None:
         await desk.send_all("m1")
         with pytest.raises(ValueError, match="no"):
             await desk.send_all("m2")
-        assert len(desk.summarizer.seen) == 1
+        assert len(desk.summarizer.inputs) == 1
 
     asyncio.run(main())
 
@@ -148,11 +148,11 @@ def test_a_long_prompt_is_compacted_and_the_latest_events_stay() -> None:
         steps = [counted("r1", 10), counted("r2", 100), counted("r3", 10), counted("r4", 100)]
         desk = Desk(steps, token_threshold=100, event_retention_size=1)
         await desk.send_all("m1", "m2")
-        assert desk.summarizer.seen == [["m1", "r1", "m2"]]
+        assert desk.summarizer.inputs == [["m1", "r1", "m2"]]
         await desk.send_all("m3")
         assert desk.last_request() == ["For context: [model] said: summary of 3", "r2", "m3"]
         await desk.send_all("m4")
-        assert desk.summarizer.seen[1:] == [["summary of 3", "r2", "m3", "r3", "m4"]]
+        assert desk.summarizer.inputs[1:] == [["summary of 3", "r2", "m3", "r3", "m4"]]
 
     asyncio.run(main())
 
@@ -162,7 +162,7 @@ def test_the_last_summary_takes_the_place_of_those_before() -> None:
         steps = [counted("r1", 100), counted("r2", 100), counted("r3", 1)]
         desk = Desk(steps, token_threshold=50, event_retention_size=0)
         await desk.send_all("m1", "m2", "m3")
-        assert desk.summarizer.seen == [["m1", "r1"], ["summary of 2", "m2", "r2"]]
+        assert desk.summarizer.inputs == [["m1", "r1"], ["summary of 2", "m2", "r2"]]
         assert desk.last_request() == ["For context: [model] said: summary of 3", "m3"]
 
     asyncio.run(main())
@@ -172,9 +172,9 @@ def test_a_prompt_that_nobody_counted_is_estimated() -> None:
     async def main() -> None:
         desk = Desk(["r1", "r2"], token_threshold=100, event_retention_size=0)
         await desk.send_all("m" * 600)
-        assert len(desk.summarizer.seen) == 1
+        assert len(desk.summarizer.inputs) == 1
         await desk.send_all("short")
-        assert len(desk.summarizer.seen) == 1
+        assert len(desk.summarizer.inputs) == 1
 
     asyncio.run(main())
 
@@ -187,7 +187,7 @@ def test_a_long_turn_is_compacted_between_its_steps() -> None:
     async def main() -> None:
         desk = Desk([{"call": "look"}, "done"], tools=[look], token_threshold=100, event_retention_size=2)
         await desk.send_all("m" * 600)
-        assert desk.summarizer.seen[0] == ["m" * 600]
+        assert desk.summarizer.inputs[0] == ["m" * 600]
         assert desk.last_request() == ["For context: [model] said: summary of 1", "", ""]
 
     asyncio.run(main())
@@ -201,7 +201,7 @@ def test_a_call_and_its_result_are_not_parted() -> None:
     async def main() -> None:
         desk = Desk([{"call": "look"}, counted("done", 500)], tools=[look], token_threshold=500, event_retention_size=2)
         await desk.send_all("m1")
-        assert desk.summarizer.seen == [["m1"]]
+        assert desk.summarizer.inputs == [["m1"]]
 
     asyncio.run(main())
 
@@ -261,8 +261,8 @@ def summary(start: float, end: float, text: str) -> Event:
 )
 def test_a_summary_stands_where_its_range_ends(summaries: list[tuple[float, float, str]], expected: list[Any]) -> None:
     events = [Event(author="user", message=str(at), timestamp=at) for at in (1.0, 2.0, 3.0, 4.0)]
-    told = compacted([*events, *(summary(*one) for one in summaries)])
-    assert [said(e) if e.touched_actions is not None else e.timestamp for e in told] == expected
+    compacted_events = compacted([*events, *(summary(*one) for one in summaries)])
+    assert [said(e) if e.touched_actions is not None else e.timestamp for e in compacted_events] == expected
 
 
 def test_events_after_a_summary_stay_whatever_the_clock_says() -> None:

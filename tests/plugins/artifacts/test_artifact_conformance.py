@@ -58,13 +58,13 @@ def test_a_part_comes_back_as_it_was(part: Part, mime_type: str, check: Any) -> 
         await store.save_artifact(**WHERE, filename="a", artifact=part, custom_metadata={"by": "ada"})
         loaded = await store.load_artifact(**WHERE, filename="a")
         assert loaded == part
-        known = await store.get_artifact_version(**WHERE, filename="a")
-        assert known is not None
-        assert (known.version, known.mime_type, known.custom_metadata) == (0, mime_type, {"by": "ada"})
-        assert known.create_time > 1e9
-        assert ":/" in known.canonical_uri
+        latest = await store.get_artifact_version(**WHERE, filename="a")
+        assert latest is not None
+        assert (latest.version, latest.mime_type, latest.custom_metadata) == (0, mime_type, {"by": "ada"})
+        assert latest.create_time > 1e9
+        assert ":/" in latest.canonical_uri
         assert await store.get_artifact_version(**WHERE, filename="a", version=1) is None
-        assert await store.list_artifact_versions(**WHERE, filename="a") == [known]
+        assert await store.list_artifact_versions(**WHERE, filename="a") == [latest]
 
     check(main)
 

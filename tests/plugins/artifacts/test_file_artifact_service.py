@@ -134,6 +134,6 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 def test_the_address_is_where_the_data_is(tmp_path: Path) -> None:
     store = FileArtifactService(tmp_path)
     save(store, artifact=Part(inline_data=Blob(mime_type="x/y", data=b"bytes")))
-    known = asyncio.run(store.get_artifact_version(**WHERE, filename="a"))
-    assert known is not None
-    assert Path(known.canonical_uri.removeprefix("file://")).read_bytes() == b"bytes"
+    version = asyncio.run(store.get_artifact_version(**WHERE, filename="a"))
+    assert version is not None
+    assert Path(version.canonical_uri.removeprefix("file://")).read_bytes() == b"bytes"

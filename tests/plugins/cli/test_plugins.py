@@ -70,8 +70,8 @@ def test_plugins_as_a_table(project: Any, terminal: None) -> None:
 
 
 def test_why_a_plugin_is_in(project: Any) -> None:
-    found = json.loads(project.newel("plugins", "why", "agents").stdout)
-    assert {"kind": "AgentType", "name": "LlmAgent"} in found["provides"]
+    report = json.loads(project.newel("plugins", "why", "agents").stdout)
+    assert {"kind": "AgentType", "name": "LlmAgent"} in report["provides"]
     place = json.loads(project.newel("plugins", "why", "contents").stdout)["places"][0]
     assert (place["chain"], place["after"], place["before"]) == ("request_chain", "compaction", "context_cache")
     assert project.refused("plugins", "why", "contnts") == "no plugin 'contnts' is installed; did you mean 'contents'?"
@@ -85,9 +85,9 @@ def test_why_in_words(project: Any, terminal: None) -> None:
 
 def test_the_chain_of_an_agent(project: Any) -> None:
     project.install("newel-mask", {"mask": "mask_plugin"}, {"mask_plugin": STAGE})
-    found = json.loads(project.newel("chain", WEATHER).stdout)
-    assert found["agent"] == "weather"
-    rows = {row["name"]: row for row in found["chains"]["request_chain"]}
+    report = json.loads(project.newel("chain", WEATHER).stdout)
+    assert report["agent"] == "weather"
+    rows = {row["name"]: row for row in report["chains"]["request_chain"]}
     assert list(rows)[:2] == ["basic", "auth"]
     assert list(rows).index("mask") == list(rows).index("contents") + 1
     assert rows["mask"] == {
@@ -96,11 +96,11 @@ def test_the_chain_of_an_agent(project: Any) -> None:
     }  # fmt: skip
     assert (rows["planning"]["applies"], rows["agent_transfer"]["applies"]) == (False, True)
     assert rows["basic"]["applies"] is None
-    chains = {chain: [row["name"] for row in rows] for chain, rows in found["chains"].items()}
+    chains = {chain: [row["name"] for row in rows] for chain, rows in report["chains"].items()}
     assert list(chains) == ["request_chain", "response_chain", "tool_chain", "result_chain"]
     assert chains["response_chain"] == ["planning", "code_execution", "tool_calls"]
     assert chains["tool_chain"] == ["tool_results", "unknown_agents", "tool_timeout", "tool_threads"]
-    assert {row["applies"] for row in found["chains"]["tool_chain"]} == {None}
+    assert {row["applies"] for row in report["chains"]["tool_chain"]} == {None}
     project.write("alone.yaml", "name: x\ndisallow_transfer_to_parent: true\ndisallow_transfer_to_peers: true\n")
     alone = json.loads(project.newel("chain", "alone.yaml").stdout)["chains"]["request_chain"]
     assert {row["name"]: row["applies"] for row in alone}.items() >= {"mask": True, "agent_transfer": False}.items()

@@ -52,18 +52,19 @@ def test_the_model_option_is_for_the_root_agent(project: Any, scripted: Callable
 
 
 @pytest.mark.parametrize(
-    ("given", "shown"), [("'done: ' + node_input", "done: hi\n"), ("{'said': [node_input]}", '{"said": ["hi"]}\n')]
+    ("expression", "output"),
+    [("'done: ' + node_input", "done: hi\n"), ("{'said': [node_input]}", '{"said": ["hi"]}\n')],
 )
-def test_what_a_graph_comes_to_is_its_answer(project: Any, given: str, shown: str) -> None:
+def test_what_a_graph_comes_to_is_its_answer(project: Any, expression: str, output: str) -> None:
     lines = [
         "from newel.workflow import START, Workflow",
         "def begin(node_input: str): return node_input",
-        f"def end(node_input): return {given}",
+        f"def end(node_input): return {expression}",
         "root = Workflow(name='flow', edges=[(START, begin, end)])",
     ]
     project.write("graph_to_print.py", "\n".join(lines) + "\n")
     sys.modules.pop("graph_to_print", None)
-    assert project.newel("run", "graph_to_print:root", "hi").stdout == shown
+    assert project.newel("run", "graph_to_print:root", "hi").stdout == output
 
 
 def test_streaming(project: Any, scripted: Callable[[str], str]) -> None:

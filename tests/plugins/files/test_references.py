@@ -9,15 +9,15 @@ from newel.agents.common_configs import AgentRefConfig, ArgumentConfig, CodeConf
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("data", "message"),
     [
         ({"code": "m.a", "config_path": "x.yaml"}, "Only one of `code` or `config_path` should be provided"),
         ({}, "Exactly one of `code` or `config_path` must be provided"),
     ],
 )
-def test_a_reference_is_one_of_two(given: dict[str, str], message: str) -> None:
+def test_a_reference_is_one_of_two(data: dict[str, str], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        AgentRefConfig(**given)
+        AgentRefConfig(**data)
 
 
 def test_a_reference_by_either() -> None:

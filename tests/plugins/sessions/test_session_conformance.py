@@ -258,9 +258,9 @@ def test_ids_are_stripped_or_made(open_store: OpenStore) -> None:
         assert (await store.create_session(**WHERE, session_id="  s ")).id == "s"
         with pytest.raises(AlreadyExistsError):
             await store.create_session(**WHERE, session_id="s ")
-        made = [(await store.create_session(**WHERE, session_id=given)).id for given in (None, "", "  ")]
-        assert len(set(made)) == 3
-        assert all(made)
+        new_ids = [(await store.create_session(**WHERE, session_id=id_)).id for id_ in (None, "", "  ")]
+        assert len(set(new_ids)) == 3
+        assert all(new_ids)
 
     run(open_store, scenario)
 

@@ -53,16 +53,16 @@ class Recording:
 
     def tree(self) -> Tree:
         """The spans as nested lists: a name, or [name, child, ...]."""
-        known = {span.context.span_id for span in self.spans}
+        ids = {span.context.span_id for span in self.spans}
 
         def below(parent: int | None) -> Tree:
-            found = []
+            branches = []
             for span in self.spans:
                 above = span.parent.span_id if span.parent is not None else None
-                if (above if above in known else None) == parent:
+                if (above if above in ids else None) == parent:
                     children = below(span.context.span_id)
-                    found.append([span.name, *children] if children else span.name)
-            return found
+                    branches.append([span.name, *children] if children else span.name)
+            return branches
 
         return below(None)
 
@@ -81,10 +81,10 @@ class Recording:
 
 @pytest.fixture
 def recording() -> Iterator[Recording]:
-    made = Recording()
-    yield made
-    made.provider.shutdown()
-    made.meters.shutdown()
+    recorder = Recording()
+    yield recorder
+    recorder.provider.shutdown()
+    recorder.meters.shutdown()
 
 
 @pytest.fixture

@@ -143,8 +143,8 @@ def test_captured_content_has_no_secrets(play: Any, recording: Any) -> None:
     assert json.loads(last.attributes["gen_ai.output.messages"]) == [
         {"role": "assistant", "parts": [{"type": "text", "content": "here you are"}], "finish_reason": "stop"}
     ]
-    said, called, answered = json.loads(last.attributes["gen_ai.input.messages"])
-    assert said == {"role": "user", "parts": [{"type": "text", "content": "tea"}]}
+    shown_message, called, answered = json.loads(last.attributes["gen_ai.input.messages"])
+    assert shown_message == {"role": "user", "parts": [{"type": "text", "content": "tea"}]}
     assert called["parts"][0] == {
         "type": "tool_call", "id": "call-1", "name": "brew", "arguments": {"leaf": "oolong", "api_key": "(withheld)"},
     }  # fmt: skip
@@ -200,8 +200,8 @@ def test_the_arguments_and_answers_of_a_credential_request_are_withheld(play: An
         """Asks."""
         return {"code": "hush"}
 
-    asked = FunctionCall(name="adk_request_credential", args={"config": {"code": "hush"}})
-    play(waiter(asked, "so", tools=[adk_request_credential]), capture_content=True)
+    credential_call = FunctionCall(name="adk_request_credential", args={"config": {"code": "hush"}})
+    play(waiter(credential_call, "so", tools=[adk_request_credential]), capture_content=True)
     assert "hush" not in everything(recording)
 
 

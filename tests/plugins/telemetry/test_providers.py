@@ -46,12 +46,12 @@ def python(code: str, folder: Path) -> list[str]:
 
 
 def test_nothing_of_opentelemetry_is_imported_where_the_application_does_not(tmp_path: Path) -> None:
-    said = python("asyncio.run(turn()); print([m for m in sys.modules if m.startswith('opentelemetry.')])", tmp_path)
-    assert said == ["[]"]
+    lines = python("asyncio.run(turn()); print([m for m in sys.modules if m.startswith('opentelemetry.')])", tmp_path)
+    assert lines == ["[]"]
 
 
 def test_the_applications_provider_records_from_the_turn_after_it_was_configured(tmp_path: Path) -> None:
-    said = python(
+    lines = python(
         """
         asyncio.run(turn())
         from opentelemetry import metrics, trace
@@ -71,14 +71,14 @@ def test_the_applications_provider_records_from_the_turn_after_it_was_configured
         """,
         tmp_path,
     )
-    assert said == [
+    assert lines == [
         "['call_llm', 'invoke_agent waiter', 'invocation']",
         "['gen_ai.client.operation.duration', 'gen_ai.invoke_agent.duration']",
     ]
 
 
 def test_the_api_alone_records_nothing(tmp_path: Path) -> None:
-    said = python(
+    lines = python(
         """
         from opentelemetry import metrics, trace
         from newel_kernel import Operation
@@ -89,14 +89,14 @@ def test_the_api_alone_records_nothing(tmp_path: Path) -> None:
         """,
         tmp_path,
     )
-    assert said == ["[] ProxyTracerProvider"]
+    assert lines == ["[] ProxyTracerProvider"]
 
 
 @pytest.mark.parametrize("distribution", ["adk", "standard"])
 def test_without_the_package_everything_composes_and_the_plugin_says_what_is_missing(
     tmp_path: Path, distribution: str
 ) -> None:
-    said = python(
+    lines = python(
         f"""
         import importlib.abc, json
         class Absent(importlib.abc.MetaPathFinder):
@@ -111,9 +111,9 @@ def test_without_the_package_everything_composes_and_the_plugin_says_what_is_mis
         """,
         tmp_path,
     )
-    told = "\n".join(said)
-    assert '"off"' in told
-    assert "opentelemetry-api is not installed (pip install 'newel[telemetry]')" in told
+    output = "\n".join(lines)
+    assert '"off"' in output
+    assert "opentelemetry-api is not installed (pip install 'newel[telemetry]')" in output
 
 
 def test_with_the_package_the_plugin_is_on() -> None:

@@ -174,8 +174,8 @@ def test_the_spans_of_an_agents_own_code_stand_between(play: Any, recording: Any
             with tracer.start_as_current_span("look"):
                 pass
             with tracer.start_as_current_span("seat"):
-                said = [event async for event in self.sub_agents[0].run_async(ctx)]
-            for event in said:
+                turn_events = [event async for event in self.sub_agents[0].run_async(ctx)]
+            for event in turn_events:
                 yield event
 
     play(Host(name="host", sub_agents=[agent("waiter", "tea")]))

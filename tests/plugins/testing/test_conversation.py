@@ -78,10 +78,10 @@ def test_a_long_running_tool_waits_for_its_result() -> None:
     assert chat.say(chat.answers({"result": "wiped at last"})).text == "over"
 
 
-@pytest.mark.parametrize("given", ["standard", "adk", compose("minimal")], ids=["standard", "adk", "composition"])
-def test_distributions(given: Any) -> None:
-    chat = Conversation(clerk("hi"), distribution=given)
-    assert chat.runner.composition.distribution.name == (given if isinstance(given, str) else "minimal")
+@pytest.mark.parametrize("choice", ["standard", "adk", compose("minimal")], ids=["standard", "adk", "composition"])
+def test_distributions(choice: Any) -> None:
+    chat = Conversation(clerk("hi"), distribution=choice)
+    assert chat.runner.composition.distribution.name == (choice if isinstance(choice, str) else "minimal")
     assert chat.say("go").text == "hi"
 
 

@@ -22,9 +22,9 @@ HI = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}
 def post(server: GeminiServer, body: Any, method: str = "generateContent", **headers: str) -> bytes:
     path = f"{server.url}/v1beta/models/gemini-2.5-flash:{method}"
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    asked = urllib.request.Request(path, data, {"x-goog-api-key": "k", **headers})
+    http_request = urllib.request.Request(path, data, {"x-goog-api-key": "k", **headers})
     try:
-        with urllib.request.urlopen(asked, timeout=10) as answer:
+        with urllib.request.urlopen(http_request, timeout=10) as answer:
             read: bytes = answer.read()
             return read
     except urllib.error.HTTPError as error:
@@ -123,8 +123,8 @@ def test_closing_ends_held_connections() -> None:
     with GeminiServer() as server:
         server.stream("Hel", then="hold")
         path = f"{server.url}/v1beta/models/m:streamGenerateContent?alt=sse"
-        asked = urllib.request.Request(path, json.dumps(HI).encode(), {"x-goog-api-key": "k"})
-        answer = urllib.request.urlopen(asked, timeout=10)
+        http_request = urllib.request.Request(path, json.dumps(HI).encode(), {"x-goog-api-key": "k"})
+        answer = urllib.request.urlopen(http_request, timeout=10)
         assert answer.readline().startswith(b"data: ")
     with pytest.raises(IncompleteRead), answer:
         answer.read()
@@ -180,10 +180,10 @@ def test_what_the_service_takes(body: dict[str, Any]) -> None:
     ],
 )
 def test_what_the_service_refuses(body: Any, reason: str) -> None:
-    said = refusal(body)
-    assert said is not None
+    problem = refusal(body)
+    assert problem is not None
     with pytest.raises(ValueError, match=reason):
-        raise ValueError(said)
+        raise ValueError(problem)
 
 
 def test_vertex_knows_labels_and_a_schema_with_tools() -> None:

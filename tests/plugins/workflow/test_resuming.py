@@ -83,8 +83,8 @@ def test_a_failed_invocation_resumes_where_it_failed(talk: Any, outputs: Any, st
     assert talk(flow, store, resumable=True).say(invocation_id=invocation) == []
 
 
-@pytest.mark.parametrize("kept", range(1, 9))
-def test_a_run_cut_short_after_any_event_ends_as_it_would_have(talk: Any, store: Any, kept: int) -> None:
+@pytest.mark.parametrize("length", range(1, 9))
+def test_a_run_cut_short_after_any_event_ends_as_it_would_have(talk: Any, store: Any, length: int) -> None:
     """As after ``kill -9``: what was committed stays, the process is gone."""
     ran: list[str] = []
 
@@ -107,7 +107,7 @@ def test_a_run_cut_short_after_any_event_ends_as_it_would_have(talk: Any, store:
 
     async def cut() -> str:
         events = runner.run_async(user_id="u", session_id="s", new_message="go")
-        for _ in range(kept):
+        for _ in range(length):
             event = await anext(events)
         await events.aclose()
         return event.invocation_id

@@ -80,20 +80,20 @@ def test_an_output_that_is_held_keeps_nobody_from_running(talk: Any, outputs: An
 
 
 def test_a_producer_resumes_once_its_event_is_committed(talk: Any) -> None:
-    seen: list[int] = []
+    counts: list[int] = []
 
     def speaker(name: str) -> FunctionNode:
         async def speak(ctx: Context) -> AsyncGenerator[Event, None]:
             for index in range(3):
                 message = Event(message=f"{name}{index}")
                 yield message
-                seen.append(sum(event is message for event in ctx.session.events))
+                counts.append(sum(event is message for event in ctx.session.events))
                 await asyncio.sleep(0)
 
         return FunctionNode(speak, name=name)
 
     events = talk(Workflow(name="wf", edges=[("START", tuple(map(speaker, "abc")))])).say("go")
-    assert (len(events), seen) == (9, [1] * 9)
+    assert (len(events), counts) == (9, [1] * 9)
 
 
 def test_a_failure_cancels_the_others_and_is_reported_once(talk: Any) -> None:

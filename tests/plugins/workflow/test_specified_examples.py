@@ -97,7 +97,7 @@ def test_a_worker_cannot_run_start() -> None:
 
 
 def test_a_node_runner_gives_the_context_of_the_run() -> None:
-    seen = []
+    results = []
 
     async def child(ctx: Context) -> None:
         ctx.output = "done"  # type: ignore[attr-defined]
@@ -106,10 +106,10 @@ def test_a_node_runner_gives_the_context_of_the_run() -> None:
         for function in (child, handle_nothing):
             runner = NodeRunner(node=FunctionNode(name=function.__name__, fn=function), parent_ctx=ctx, run_id="3")
             done = await runner.run("input")
-            seen.append((done.output, done.node_path, repr(done.error)))
+            results.append((done.output, done.node_path, repr(done.error)))
 
     say(Workflow(name="wf", edges=[(START, FunctionNode(fn=parent, rerun_on_resume=True))]), "go")
-    assert seen == [
+    assert results == [
         ("done", "wf@1/parent@1/child@3", "None"),
         (None, "wf@1/parent@1/handle_nothing@3", "LookupError('nothing')"),
     ]

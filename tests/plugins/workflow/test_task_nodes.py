@@ -300,8 +300,8 @@ def test_a_turn_that_failed_is_made_up_for(talk: Any, outputs: Any, resumable: b
     assert seen(clerk)[-2:] == ["user: lost", "user: found"]
 
 
-@pytest.mark.parametrize("kept", range(1, 5))
-def test_a_process_that_dies_in_a_later_turn(talk: Any, outputs: Any, store: Any, kept: int) -> None:
+@pytest.mark.parametrize("length", range(1, 5))
+def test_a_process_that_dies_in_a_later_turn(talk: Any, outputs: Any, store: Any, length: int) -> None:
     def again(*script: Any) -> Any:
         clerk = task("clerk", *script, tools=[look])
         return talk(Workflow(name="wf", edges=[("START", clerk, tail)]), store, resumable=True)
@@ -316,12 +316,12 @@ def test_a_process_that_dies_in_a_later_turn(talk: Any, outputs: Any, store: Any
 
     async def cut() -> None:
         events = runner.run_async(user_id="u", session_id="s", new_message="on")
-        for _ in range(kept):
+        for _ in range(length):
             await anext(events)
         await events.aclose()
 
     asyncio.run(cut())
-    turn = again(*steps[1 if kept < 3 else 2 :])
+    turn = again(*steps[1 if length < 3 else 2 :])
     turn.say(invocation_id=reply[0].invocation_id)
     assert outputs(turn.stored()) == ["r", "tail(r)"]
 

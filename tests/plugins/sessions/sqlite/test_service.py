@@ -238,10 +238,10 @@ def test_a_kill_loses_nothing_that_was_acknowledged(tmp_path: Path, seconds: flo
     async def scenario(store: SqliteSessionService) -> None:
         session = await store.open(**AT)
         assert session is not None
-        kept = [int(text) for text in texts(session)]
-        assert kept == list(range(len(kept)))
-        assert set(acknowledged) <= set(kept)
-        assert session.state == ({"n": kept[-1]} if kept else {})
+        numbers = [int(text) for text in texts(session)]
+        assert numbers == list(range(len(numbers)))
+        assert set(acknowledged) <= set(numbers)
+        assert session.state == ({"n": numbers[-1]} if numbers else {})
         await store.append_event(session, said("after"))
 
     run(tmp_path, scenario)

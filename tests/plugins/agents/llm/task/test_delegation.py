@@ -206,8 +206,8 @@ def test_agents_that_answer_once_side_by_side_do_not_see_each_other(distribution
 
     def answer(request: Any) -> Any:
         texts = [p for c in request.contents for p in c.parts]
-        given = texts[0].text
-        return call("look", q=given) if len(texts) == 1 else f"{given}: {len(texts)}"
+        prompt = texts[0].text
+        return call("look", q=prompt) if len(texts) == 1 else f"{prompt}: {len(texts)}"
 
     echo = agent("echo", *[answer] * 4, mode="single_turn", tools=[look])
     root = agent("root", [call("echo", request="a"), call("echo", request="b")], "all done", sub_agents=[echo])
@@ -219,8 +219,8 @@ def test_agents_that_answer_once_side_by_side_do_not_see_each_other(distribution
 def test_agents_that_answer_once_may_delegate_side_by_side(distribution: str) -> None:
     def answer(request: Any) -> Any:
         texts = [p for c in request.contents for p in c.parts]
-        given = texts[0].text
-        return call("inner", request=given) if len(texts) == 1 else f"{given}: {len(texts)}"
+        prompt = texts[0].text
+        return call("inner", request=prompt) if len(texts) == 1 else f"{prompt}: {len(texts)}"
 
     async def second_starts_later(tool: Any, args: dict[str, Any], tool_context: Any) -> None:
         while args["request"] == "b" and not inner.model.requests:
@@ -321,13 +321,13 @@ def test_what_waits_for_the_outside_pauses_the_invocation(mode: Any, resumable: 
     async def main() -> None:
         talk = Talk(root, sessions=lambda: SqliteSessionService(str(tmp_path / "s.db")), resumable=resumable)
         assert await talk.say("go") == ["root: worker()", "worker: approve()"]
-        asked = next(event for event in await talk.stored() if event.long_running_tool_ids)
-        (waiting,) = asked.long_running_tool_ids
+        question = next(event for event in await talk.stored() if event.long_running_tool_ids)
+        (waiting,) = question.long_running_tool_ids
         answer = FunctionResponse(id=waiting, name="approve", response={"status": "yes"})
         after = await talk.say(Content(role="user", parts=[Part(function_response=answer)]))
         assert after[-2:] == [f"{'user' if mode == 'task' else 'root'}: worker={{'result': 'ok'}}", "root: all done"]
         events = await talk.stored()
-        assert (events[-1].invocation_id == asked.invocation_id) is (resumable or mode == "task")
+        assert (events[-1].invocation_id == question.invocation_id) is (resumable or mode == "task")
 
     asyncio.run(main())
     assert seen(worker)[-1][1:] == ["approve()", "={'status': 'yes'}"]

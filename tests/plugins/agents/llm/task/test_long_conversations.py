@@ -18,10 +18,10 @@ class Summarizer(BaseEventsSummarizer):
     """Keeps what it was asked to summarise."""
 
     def __init__(self) -> None:
-        self.asked: list[list[str]] = []
+        self.prompts: list[list[str]] = []
 
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
-        self.asked.append([part.text or "*" for event in events for part in event.content.parts])
+        self.prompts.append([part.text or "*" for event in events for part in event.content.parts])
         summary = EventCompaction(
             start_timestamp=events[0].timestamp, end_timestamp=events[-1].timestamp,
             compacted_content=Content(role="model", parts=[Part(text="so far")]),
@@ -63,14 +63,14 @@ def test_a_summary_leaves_out_what_is_said_in_a_task() -> None:
     config = EventsCompactionConfig(summarizer=summarizer, compaction_interval=2, overlap_size=0)
     app = App(name="app", root_agent=root(clerk, "all done", "more"), events_compaction_config=config)
     asyncio.run(converse(app, "go", "secret answer", "next"))
-    assert summarizer.asked == [["go", "*", "*", "all done"]]
+    assert summarizer.prompts == [["go", "*", "*", "all done"]]
     assert clerk.model.requests[-1].contents[-1].parts[0].text == "secret answer"
 
 
 def test_chunks_of_a_delegate_are_streamed() -> None:
     for mode, last in (("single_turn", "one two"), ("task", [Part(text="x"), Part(function_call=finish())])):
-        said = [["one ", "two"]] if mode == "single_turn" else [["one ", "two"], last]
-        clerk = worker(*said, mode=mode)
+        texts = [["one ", "two"]] if mode == "single_turn" else [["one ", "two"], last]
+        clerk = worker(*texts, mode=mode)
         app = App(name="app", root_agent=root(clerk, "all done"))
         config = RunConfig(streaming_mode=StreamingMode.SSE)
         messages = ["go"] if mode == "single_turn" else ["go", "on"]

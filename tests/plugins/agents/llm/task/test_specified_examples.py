@@ -29,14 +29,14 @@ def call(name: str, **args: object) -> types.FunctionCall:
 
 
 def test_a_typed_task_agent() -> None:
-    given = {"summary": "s", "sources": ["a"], "confidence": 0.92}
+    payload = {"summary": "s", "sources": ["a"], "confidence": 0.92}
     research_agent = LlmAgent(
         name="researcher",
         model=ScriptedModel(
             [
                 call("web_search", query="tides"),
                 call("finish_task", summary=42, sources="not a list", confidence="high"),
-                call("finish_task", **given),
+                call("finish_task", **payload),
             ]
         ),
         mode="task",  # task agent — FinishTaskTool injected automatically
@@ -63,8 +63,8 @@ def test_a_typed_task_agent() -> None:
         responses = [response for event in events for response in event.get_function_responses()]
         assert [r.name for r in responses] == ["web_search", "finish_task", "finish_task", "researcher"]
         assert "3 validation errors for ResearchOutput" in responses[1].response["error"]
-        assert responses[3].response == given
-        assert [event.output for event in events if event.output is not None] == [given]
+        assert responses[3].response == payload
+        assert [event.output for event in events if event.output is not None] == [payload]
         assert events[-1].content.parts[0].text == "They come twice a day."
 
     asyncio.run(main())
