@@ -29,8 +29,6 @@ NEEDS = {
 MODULE_LINES, FUNCTION_LINES = 250, 40
 #: Modules that import each other, also for type checkers only: a ring is one module that was cut in the wrong place.
 RING = 5
-#: The kernel's contexts, contracts and kinds still name each other; the next cut is there.
-LARGER_RING = {"newel_kernel": 11}
 
 
 @cache
@@ -151,8 +149,7 @@ def test_a_door_and_its_stub_agree(package: str) -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=shown)
 def test_no_ring_of_modules_is_large(folder: Path) -> None:
-    most = LARGER_RING.get(folder.name, RING)
-    expect_none(" <-> ".join(sorted(ring)) for ring in rings(folder) if len(ring) > most)
+    expect_none(" <-> ".join(sorted(ring)) for ring in rings(folder) if len(ring) > RING)
 
 
 def rings(folder: Path) -> list[list[str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from newel_types import lazy_exports
 
 _NAMES = {
+    "binding": "as_callbacks bind",
     "composer": "compose compose_once extend",
     "composition": "Composition PluginRecord",
     "descriptors": "Backend Factory Loader",

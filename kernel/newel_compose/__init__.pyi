@@ -1,5 +1,7 @@
 """The names of the host, for type checkers; `__init__.py` loads each when it is first used."""
 
+from newel_compose._internal.binding import as_callbacks as as_callbacks
+from newel_compose._internal.binding import bind as bind
 from newel_compose._internal.composer import compose as compose
 from newel_compose._internal.composer import compose_once as compose_once
 from newel_compose._internal.composer import extend as extend

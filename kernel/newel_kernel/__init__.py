@@ -10,19 +10,17 @@ from newel_types import lazy_exports
 
 #: Module of the inside -> its names that are public.
 _NAMES = {
-    "chains": "Chains",
-    "context": "CallbackContext Context ReadonlyContext ToolContext",
-    "contracts.agent": "BaseAgent BaseAgentState Handover",
+    "chains": (
+        "Chains Epilogue Prologue RequestProcessor ResponseProcessor ResultProcessor ToolPolicy ToolPreparation "
+        "TurnPolicy"
+    ),
+    "contracts.agent": "BaseAgent",
     "contracts.model": "BaseLlm BaseLlmConnection ModelCapabilities",
     "contracts.model_agent": "ModelAgent",
     "contracts.request": "LlmRequest",
     "contracts.response": "LlmResponse",
-    "contracts.services": "ArtifactService CredentialService MemoryService",
-    "contracts.store": (
-        "BaseSessionService GetSessionConfig ListSessionsResponse apply_to_state check_pairing trim_temp"
-    ),
+    "contracts.store": "BaseSessionService GetSessionConfig ListSessionsResponse apply_to_state trim_temp",
     "contracts.tool": "BaseTool BaseToolset Effect UnknownTool",
-    "contracts.turns": "Turns",
     "dispatch": "dispatch",
     "errors": (
         "AgentConfigError AlreadyExistsError CompositionError ConfigurationError DuplicateToolError "
@@ -32,23 +30,22 @@ _NAMES = {
         "SessionError SessionNotFoundError StaleSessionError StateSchemaError ToolAbortedError did_you_mean"
     ),
     "events": "Event EventActions EventCompaction NodeInfo ToolConfirmation as_message freeze_event",
-    "hooks": "LIFECYCLE Bound Callbacks as_callbacks bind",
+    "hooks": "LIFECYCLE Bound Callbacks",
     "hookspecs.markers": "Settings hookimpl hookspec",
-    "invocation": "InvocationContext new_invocation_id",
-    "kinds": (
-        "Descriptor Epilogue Kind Observer Prologue Registry RequestProcessor ResponseProcessor "
-        "ResultProcessor Stage ToolPolicy ToolPreparation TurnPolicy"
+    "invocation": (
+        "CallbackContext CallBudget Context InvocationContext ReadonlyContext ToolContext new_invocation_id"
     ),
+    "kinds": "Descriptor Kind Registry Stage",
     "log": "Calls Log Turn response_ids",
     "loop": "reason_and_act run_tools",
-    "observation": "Operation Signal current_operation",
+    "observation": "Observer Operation Signal current_operation",
     "preparation": "declare_tools",
     "rendezvous": "Meeting merge_streams",
-    "run_config": "RunConfig StreamingMode ToolThreadPoolConfig",
-    "runner": "Runner",
+    "run_config": "RunConfig StreamingMode",
+    "runner": "Application Runner",
     "session": "Session",
     "stash": "Key Stash",
-    "state": "State apply_delta merge_scopes split_by_scope",
+    "state": "State apply_delta",
     "tree": "check_tree",
     "values": "Json",
 }

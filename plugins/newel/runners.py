@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import newel_compose
-from newel.agents.invocation_context import InvocationContext
 from newel.artifacts.in_memory_artifact_service import InMemoryArtifactService
+from newel.contexts.base_runner import BaseRunner
 from newel.memory.in_memory_memory_service import InMemoryMemoryService
 from newel.runs.abort import AbortSignal, abortable
 from newel.runs.thread import iterate
@@ -17,7 +17,6 @@ from newel.runs.transcript import print_event
 from newel.sessions.in_memory_session_service import InMemorySessionService
 from newel.sessions.rewind import rewind_event
 from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Event, RunConfig
-from newel_kernel import Runner as KernelRunner
 
 if TYPE_CHECKING:
     from newel.apps.app import App
@@ -38,7 +37,7 @@ def as_root(node: Any) -> BaseAgent:
     return agent
 
 
-class Runner(KernelRunner):
+class Runner(BaseRunner):
     """Runs an agent, a graph node or an app against sessions.
 
     Give `agent` (or `node`) with `app_name`, or `app`. A service that is not given comes from the app, else from the
@@ -46,7 +45,6 @@ class Runner(KernelRunner):
     methods). `distribution` (a name or a YAML file) or `composition` says what runs; by default the folder's.
     """
 
-    invocation_type = InvocationContext
     composition: Composition
     session_service: BaseSessionService
     artifact_service: BaseArtifactService | None

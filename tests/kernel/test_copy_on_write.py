@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from newel.agents import LlmAgent
+from newel.agents import LlmAgent, RunConfig
 from newel.plugins import BasePlugin
 from newel.testing import ScriptedModel
-from newel_kernel import LlmRequest, LlmResponse, RunConfig
+from newel_kernel import LlmRequest, LlmResponse
 from newel_types import (
     Blob,
     CodeExecutionResult,

@@ -34,7 +34,6 @@ from newel_kernel import (
     LlmRequest,
     LlmResponse,
     RequestProcessor,
-    Turns,
     hookimpl,
     lifecycle_hookspecs,
     registration_hookspecs,
@@ -186,7 +185,7 @@ def test_every_kind_says_what_its_hook_returns() -> None:
 def test_a_descriptor_from_a_hook_lands_where_it_belongs(kind: Kind[Any]) -> None:
     fields = {
         "run": say, "wrap": lambda call: call, "open": say, "create": say, "load": say, "accepts": callable,
-        "adapt": say, "notify": say, "turns": Turns(),
+        "adapt": say, "notify": say,
         "after": ("contents",) if kind.descriptor is RequestProcessor else (),
     }  # fmt: skip
     wanted = inspect.signature(kind.descriptor).parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newel_kernel import LlmRequest
+from newel.models.llm_request import LlmRequest
 from newel_types import Blob, Content, Part
 
 

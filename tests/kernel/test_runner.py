@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newel.agents import LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
+from newel.agents.base_agent import BaseAgent as CheckpointingAgent
 from newel.plugins import BasePlugin
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
@@ -569,7 +570,7 @@ class TestResuming:
             talk(Steps(name="a", log=[]), resumable=True).say(None, invocation_id="e-1")
 
     def test_an_invocation_that_ended_yields_nothing(self, talk: Any) -> None:
-        class Ending(BaseAgent):
+        class Ending(CheckpointingAgent):
             async def _run_async_impl(self, ctx: Any) -> Any:
                 ctx.set_agent_state(self.name, end_of_agent=True)
                 yield self._state_event(ctx)

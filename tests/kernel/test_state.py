@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from newel.agents import LlmAgent
 from newel.sessions import InMemorySessionService
+from newel.sessions.pairing import check_pairing
+from newel.sessions.scopes import merge_scopes, split_by_scope
 from newel.testing import ScriptedModel
 from newel_kernel import (
     BaseAgent,
@@ -24,9 +26,6 @@ from newel_kernel import (
     Session,
     State,
     apply_delta,
-    check_pairing,
-    merge_scopes,
-    split_by_scope,
 )
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 

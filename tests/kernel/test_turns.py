@@ -12,17 +12,15 @@ from newel.apps import ResumabilityConfig
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel_compose import Composition, compose
-from newel_kernel import BaseAgent, ConfigurationError, Event, InvocationContext, Log, Turn, TurnPolicy, Turns, hookimpl
+from newel_kernel import BaseAgent, ConfigurationError, Event, InvocationContext, Turn, TurnPolicy, hookimpl
 
 
-class ToChild(Turns):
-    """The first sub-agent answers, and every message is stored twice."""
+def first_child(ctx: InvocationContext) -> BaseAgent:
+    return ctx.agent.sub_agents[0]
 
-    def agent(self, root: BaseAgent, log: Log) -> BaseAgent:
-        return root.sub_agents[0]
 
-    def messages(self, ctx: InvocationContext, turn: Turn) -> list[Event]:
-        return [*super().messages(ctx, turn), *super().messages(ctx, turn)]
+def twice(ctx: InvocationContext, turn: Turn) -> list[Event]:
+    return [*TurnPolicy().messages(ctx, turn), *TurnPolicy().messages(ctx, turn)]
 
 
 class Ushers:
@@ -30,7 +28,7 @@ class Ushers:
 
     @hookimpl
     def register_turn_policies(self) -> list[TurnPolicy]:
-        return [TurnPolicy(turns=ToChild())]
+        return [TurnPolicy(agent=first_child, messages=twice)]
 
 
 def tree() -> Agent:
@@ -84,4 +82,4 @@ def test_a_plugin_s_policy_is_asked(tmp_path: Any, how: str) -> None:
 
 @pytest.mark.parametrize("distribution", ["minimal", "adk", "standard"])
 def test_the_built_in_distributions_have_one(distribution: str) -> None:
-    assert type(compose(distribution).turns).__module__ == "newel.turns.plugin"
+    assert compose(distribution).turns.agent.__module__ == "newel.turns.resumption"

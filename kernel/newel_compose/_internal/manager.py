@@ -10,6 +10,7 @@ from typing import Any
 
 import pluggy
 
+from newel_compose._internal.binding import bind
 from newel_compose._internal.hookspecs import register_kinds, register_settings
 from newel_kernel import (
     KERNEL_KINDS,
@@ -21,7 +22,6 @@ from newel_kernel import (
     HookSignatureError,
     Kind,
     PluginError,
-    bind,
     did_you_mean,
     lifecycle_hookspecs,
 )

@@ -1,39 +1,148 @@
-"""Chains: what the kernel runs of a composition, made once and frozen."""
+"""Chains: the steps that the kernel runs, as plugins describe them, composed once and frozen."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pydantic import BaseModel
 
-from newel_kernel._internal.contracts.turns import Turns
-from newel_kernel._internal.hooks import Callbacks
-from newel_kernel._internal.kinds import (
-    Epilogue,
-    Observer,
-    Prologue,
-    Registry,
-    RequestProcessor,
-    ResponseProcessor,
-    ResultProcessor,
-    ToolPolicy,
-    ToolPreparation,
-    TurnPolicy,
-)
+from newel_kernel._internal.errors import ConfigurationError
+from newel_kernel._internal.events import Event
+from newel_kernel._internal.hooks import NO_HOOKS, Hooks
+from newel_kernel._internal.kinds import Descriptor, Registry, Stage
+from newel_kernel._internal.observation import Observer
 from newel_kernel._internal.stash import Stash
 from newel_kernel._internal.values import Json
 
 if TYPE_CHECKING:
-    from newel_kernel._internal.context import Context
+    from newel_kernel._internal.contracts.agent import BaseAgent
+    from newel_kernel._internal.contracts.request import LlmRequest
+    from newel_kernel._internal.contracts.response import LlmResponse
     from newel_kernel._internal.contracts.tool import BaseTool
-    from newel_kernel._internal.kinds import ToolCall
+    from newel_kernel._internal.invocation import Context, InvocationContext
+    from newel_kernel._internal.log import Turn
 
-#: Hook -> (plugins' implementations, fallbacks), of the hooks that have any.
-Hooks = Mapping[str, tuple[Callbacks, Callbacks]]
-_NONE: tuple[Callbacks, Callbacks] = ((), ())
-_DEFAULT_TURNS = Turns()
+    Events = Awaitable[Sequence[Event] | None]
+    RequestStep = Callable[[InvocationContext, LlmRequest], Events | None]
+    ToolCall = Callable[[BaseTool, Json, Context], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestProcessor(Stage):
+    """Edits the request before each model call; events that it returns are committed and yielded first.
+
+    `applies_to` and `for_agent` are asked once for an agent, and again after a field of any agent was assigned: what
+    may change otherwise, `run` looks at.
+    """
+
+    #: A coroutine function; or a plain one that returns None, which costs less.
+    run: RequestStep
+    #: Whether it has anything to do for an agent; None: always.
+    applies_to: Callable[[BaseAgent], bool] | None = None
+    #: What runs for an agent in place of `run`: for what follows from the agent's fields alone.
+    for_agent: Callable[[BaseAgent], RequestStep] | None = None
+    #: Whether it has anything to do for an app (None: a runner of a bare agent). Asked once for each runner.
+    serves: Callable[[object], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolPreparation(RequestProcessor):
+    """Runs after the request chain, in which it has no place, and before the agent's tools declare themselves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseProcessor(Stage):
+    """Edits each response of the model; events that it returns are committed and yielded first."""
+
+    #: A coroutine function; or a plain one that returns None, which costs less.
+    run: Callable[[InvocationContext, LlmRequest, LlmResponse], Events | None]
+    applies_to: Callable[[BaseAgent], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultProcessor(Stage):
+    """Sees the event of the tool results. Its own events come before that event, or after it with `follows`."""
+
+    run: Callable[[InvocationContext, Event, Event], Events]
+    follows: bool = False
+    #: Whether it has anything to do for an event of results; None: always.
+    applies_to: Callable[[Event], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolPolicy(Stage):
+    """Wraps every tool call: `wrap` gets the next inner call and returns one that stands around it.
+
+    The first policy of the chain is the outermost. A call takes (tool, args, context) and gives the result.
+    """
+
+    wrap: Callable[[ToolCall], ToolCall]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prologue(Descriptor):
+    """Runs when a message has come in, before it is stored; events that it returns are committed, and not yielded."""
+
+    #: A coroutine function; or a plain one that returns None, which costs less.
+    run: Callable[[InvocationContext], Events | None]
+    #: After the hooks have seen the message, and not before.
+    follows: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Epilogue(Descriptor):
+    """Runs once an invocation is over, whatever ended it; events that it returns are committed, and not yielded.
+
+    It gets None where the agent had finished, else the error, a CancelledError, or a GeneratorExit where the
+    caller stopped iterating.
+    """
+
+    run: Callable[[InvocationContext, BaseException | None], Events]
+
+
+def _begin(ctx: InvocationContext, turn: Turn, invocation_id: str | None) -> None:
+    if invocation_id is not None:
+        raise ConfigurationError(
+            f"the invocation {invocation_id!r} cannot be resumed: no plugin of the distribution says how; "
+            f"enable the plugin 'turns'"
+        )
+
+
+def _one_message(ctx: InvocationContext, turn: Turn) -> list[Event]:
+    return [Event(invocation_id=ctx.invocation_id, author="user", content=turn.content)]
+
+
+async def _nothing(ctx: InvocationContext, tools: Mapping[str, BaseTool]) -> Iterable[Event]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnPolicy(Descriptor):
+    """Decides whose turn it is. The one that is named ``turns`` counts; a distribution's `replace` chooses it.
+
+    By default each message begins an invocation of the root agent, nothing waits, and nobody hands over.
+    """
+
+    name: str = "turns"
+    #: Makes the context of a message, before it is stored, that of the invocation to which it belongs: the one that
+    #: the caller names (None: which one is for the policy to find out), or a new one. It refuses what cannot be.
+    enter: Callable[[InvocationContext, Turn, str | None], None] = _begin
+    #: The events of the message, one for each conversation that it belongs to.
+    messages: Callable[[InvocationContext, Turn], list[Event]] = _one_message
+    #: Who answers, once the message is stored; None: the invocation is over, and only its epilogues run.
+    agent: Callable[[InvocationContext], BaseAgent | None] = attrgetter("agent")
+    #: Whether the agent that runs waits for an answer, so that its model is not to be asked.
+    waits: Callable[[InvocationContext], bool] = lambda ctx: False
+    #: The results of the agent's calls that an interrupted run of the invocation left open, given its tools.
+    interrupted: Callable[[InvocationContext, Mapping[str, BaseTool]], Awaitable[Iterable[Event]]] = _nothing
+    #: What follows the committed results of tools, one of which named the agent to go on with.
+    transfer: Callable[[InvocationContext, Event], Iterable[Event]] = lambda ctx, results: ()
+
+
+_DEFAULT_TURNS = TurnPolicy()
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -59,7 +168,7 @@ class Chains:
     agents_hooked: bool = field(init=False)
     models_hooked: bool = field(init=False)
     #: Whose turn it is.
-    turns: Turns = field(init=False)
+    turns: TurnPolicy = field(init=False)
     prologues: tuple[Prologue, ...] = field(init=False)
     late_prologues: tuple[Prologue, ...] = field(init=False)
     epilogues: tuple[Epilogue, ...] = field(init=False)
@@ -78,7 +187,7 @@ class Chains:
             "call_tool": call,
             "agents_hooked": any("_agent_" in hook for hook in self.hooks),
             "models_hooked": any("_model_" in hook for hook in self.hooks),
-            "turns": next((p.turns for p in self.registry.all(TurnPolicy) if p.name == "turns"), _DEFAULT_TURNS),
+            "turns": next((p for p in self.registry.all(TurnPolicy) if p.name == "turns"), _DEFAULT_TURNS),
             "prologues": tuple(one for one in self.registry.all(Prologue) if not one.follows),
             "late_prologues": tuple(one for one in self.registry.all(Prologue) if one.follows),
             "epilogues": tuple(self.registry.all(Epilogue)),
@@ -99,7 +208,7 @@ class Chains:
         """The same chains with the hooks of further plugins before their own."""
         merged = {}
         for name in (*self.hooks, *first):
-            added, own = first.get(name, _NONE), self.hooks.get(name, _NONE)
+            added, own = first.get(name, NO_HOOKS), self.hooks.get(name, NO_HOOKS)
             merged[name] = (added[0] + own[0], added[1] + own[1])
         return replace(self, hooks=merged)
 

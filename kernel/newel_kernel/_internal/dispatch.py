@@ -7,12 +7,11 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from newel_kernel._internal import seam
-from newel_kernel._internal.context import OPEN_CALLS
 from newel_kernel._internal.contracts.tool import BaseTool, UnknownTool
 from newel_kernel._internal.errors import ToolAbortedError
 from newel_kernel._internal.events import Event, EventActions
-from newel_kernel._internal.invocation import InvocationContext
-from newel_kernel._internal.lifecycle import implemented, tool_round
+from newel_kernel._internal.invocation import OPEN_CALLS, InvocationContext
+from newel_kernel._internal.lifecycle import tool_round
 from newel_kernel._internal.observation import current_operation
 from newel_kernel._internal.values import Json
 from newel_types import Content, FunctionCall, FunctionResponse, Part, deep_copy
@@ -62,7 +61,7 @@ async def _execute(ctx: InvocationContext, call: FunctionCall, tools: Tools) -> 
             raise tool.error
         return _result_event(ctx, tool, call, result, context.touched_actions)
     result = None
-    if implemented(ctx, "before_tool_callback"):
+    if ctx.round_of("before_tool_callback"):
         result = await tool_round("before_tool_callback", tool, args, context)
     if result is None:
         try:
@@ -74,7 +73,7 @@ async def _execute(ctx: InvocationContext, call: FunctionCall, tools: Tools) -> 
                 raise failure from failure.__cause__
     if OPEN_CALLS in ctx.stash and call.id in ctx.stash[OPEN_CALLS]:
         return None
-    if implemented(ctx, "after_tool_callback"):
+    if ctx.round_of("after_tool_callback"):
         altered = await tool_round("after_tool_callback", tool, args, context, result)
         result = result if altered is None else altered
     if not result and (tool.is_long_running or (result is None and tool.defers_response)):

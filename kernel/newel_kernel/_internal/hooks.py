@@ -33,6 +33,11 @@ class Bound:
 
 
 Callbacks = tuple[Bound, ...]
+#: The plugins', the agent's own and the fallback implementations of a hook.
+Round = tuple[Callbacks, Callbacks, Callbacks]
+#: Hook -> (plugins' implementations, fallbacks), of the hooks that have any.
+Hooks = Mapping[str, tuple[Callbacks, Callbacks]]
+NO_HOOKS: tuple[Callbacks, Callbacks] = ((), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,24 @@ async def first_answer(bound: Callbacks, returns: type[Any] | None, keywords: Ma
     return None
 
 
+async def run_round(hook: str, round_: Round, keywords: Mapping[str, object]) -> Any:
+    """Ask plugins, the agent and the fallbacks in turn; the first answer ends the round.
+
+    `keywords` are the plugins'; the agent's callbacks get the same values under the names of their own.
+    """
+    spec = LIFECYCLE[hook]
+    plugins, own, fallbacks = round_
+    if plugins and (answer := await first_answer(plugins, spec.returns, keywords)) is not None:
+        return answer
+    if own:
+        names = spec.agent_keywords or ()
+        values = keywords.values() if len(names) == len(keywords) else list(keywords.values())[-len(names) :]
+        answer = await first_answer(own, spec.returns, dict(zip(names, values, strict=True)))
+        if answer is not None:
+            return answer
+    return await first_answer(fallbacks, spec.returns, keywords) if fallbacks else None
+
+
 def _checked(answer: object, returns: type[object], one: Bound) -> Any:
     if isinstance(answer, returns):
         return answer
@@ -96,49 +119,3 @@ def _checked(answer: object, returns: type[object], one: Bound) -> Any:
     raise HookSignatureError(
         f"{one.owner}: {one.hook} returned {type(answer).__name__}; it must return {returns.__name__} or None"
     )
-
-
-def bind(function: Callable[..., Any], names: tuple[str, ...], hook: str, owner: str) -> Callable[..., Any]:
-    """`function` as a callable that takes exactly the keywords `names`.
-
-    A function that names them (or fewer of them) is called by keyword; one that names as many positional
-    parameters otherwise is called by position. Anything else cannot be called and is refused.
-    """
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        return function
-    kinds = inspect.Parameter
-    if any(p.kind is kinds.VAR_KEYWORD for p in parameters):
-        return function
-    wanted = [p for p in parameters if p.kind is not kinds.VAR_POSITIONAL]
-    known = [p.name for p in wanted if p.name in names and p.kind is not kinds.POSITIONAL_ONLY]
-    if all(p.name in known or p.default is not kinds.empty for p in wanted):
-        taken = tuple(known)
-        if taken == names or set(taken) == set(names):
-            return function
-        if taken or not wanted:
-            return lambda **given: function(**{name: given[name] for name in taken})
-    positional = [p for p in wanted if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
-    required = [p for p in positional if p.default is kinds.empty]
-    keyword_only = [p for p in wanted if p.kind is kinds.KEYWORD_ONLY and p.default is kinds.empty]
-    if not keyword_only and len(required) <= len(names) <= len(positional):
-        return lambda **given: function(*(given[name] for name in names))
-    raise HookSignatureError(
-        f"{owner}: {hook} {_name(function)}{inspect.signature(function)} cannot be called; "
-        f"it must take ({', '.join(names)})"
-    )
-
-
-def as_callbacks(hook: str, value: Any, owner: str) -> Callbacks:
-    """An agent's callback field (one callable or a list of them) as a tuple."""
-    names = LIFECYCLE[hook].agent_keywords or ()
-    functions = value if isinstance(value, list) else [value]
-    for function in functions:
-        if not callable(function):
-            raise HookSignatureError(f"{owner}: {hook} must be a callable or a list of them, not {function!r}")
-    return tuple(Bound(hook, bind(f, names, hook, owner), f"{owner}, callback {_name(f)}") for f in functions)
-
-
-def _name(function: object) -> str:
-    return getattr(function, "__qualname__", None) or repr(function)

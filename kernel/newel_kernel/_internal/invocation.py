@@ -1,32 +1,142 @@
-"""InvocationContext: everything one invocation shares, as the agent that runs sees it."""
+"""Contexts: one invocation as the agent that runs sees it, and as its tools and callbacks do.
+
+`ToolContext` and `CallbackContext` are names for `Context`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from newel_kernel._internal import seam
-from newel_kernel._internal.context import Context
-from newel_kernel._internal.contracts.request import LlmRequest
 from newel_kernel._internal.errors import LlmCallsLimitExceededError
-from newel_kernel._internal.events import Event
-from newel_kernel._internal.stash import Stash
+from newel_kernel._internal.events import Event, EventActions
+from newel_kernel._internal.hooks import NO_HOOKS, Round
+from newel_kernel._internal.run_config import RunConfig
+from newel_kernel._internal.session import Session
+from newel_kernel._internal.stash import Key, Stash
+from newel_kernel._internal.state import State
 from newel_kernel._internal.values import Json
 
 if TYPE_CHECKING:
     from newel_kernel._internal.chains import Chains
-    from newel_kernel._internal.contracts.agent import BaseAgent, BaseAgentState
-    from newel_kernel._internal.contracts.services import (
-        ArtifactService,
-        CredentialService,
-        MemoryService,
-        ResumabilityConfig,
-    )
+    from newel_kernel._internal.contracts.agent import BaseAgent
     from newel_kernel._internal.contracts.store import BaseSessionService
     from newel_kernel._internal.rendezvous import Meeting
-    from newel_kernel._internal.run_config import RunConfig
-    from newel_kernel._internal.session import Session
     from newel_types import Content
 
+#: By call id: the event that asks the user something instead of a result (None: nothing new); the call stays open.
+OPEN_CALLS = Key[dict[str | None, Event | None]]("open calls", dict)
+
+
+class ReadonlyContext:
+    """What code that must not change anything may see: instruction providers and toolsets."""
+
+    __slots__ = ("_invocation_context",)
+
+    def __init__(self, invocation_context: InvocationContext) -> None:
+        self._invocation_context = invocation_context
+
+    @property
+    def user_content(self) -> Content | None:
+        """The message that started the invocation."""
+        return self._invocation_context.user_content
+
+    @property
+    def invocation_id(self) -> str:
+        """The invocation's id."""
+        return self._invocation_context.invocation_id
+
+    @property
+    def agent_name(self) -> str:
+        """The name of the agent that runs."""
+        return self._invocation_context.agent.name
+
+    @property
+    def session(self) -> Session:
+        """The session."""
+        return self._invocation_context.session
+
+    @property
+    def user_id(self) -> str:
+        """The session's user."""
+        return self._invocation_context.session.user_id
+
+    @property
+    def branch(self) -> str | None:
+        """The branch of the agent that runs."""
+        return self._invocation_context.branch
+
+    @property
+    def run_config(self) -> RunConfig:
+        """How the invocation runs."""
+        return self._invocation_context.run_config
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """The session's state, read-only."""
+        return MappingProxyType(self._invocation_context.session.state)
+
+
+class Context(ReadonlyContext):
+    """The context of a callback or a tool call: the session's state, and the actions of the call.
+
+    Writes to `state` and `actions` ride on the event that the kernel makes of this call.
+    """
+
+    __slots__ = ("_actions", "_state", "call_sync", "function_call_id")
+
+    def __init__(
+        self,
+        invocation_context: InvocationContext,
+        event_actions: EventActions | None = None,
+        function_call_id: str | None = None,
+    ) -> None:
+        self._invocation_context = invocation_context
+        self._actions = event_actions
+        self._state: State | None = None
+        #: How a tool runs a synchronous function: a policy may put a thread here; None: directly. The result, or
+        #: what to await for it.
+        self.call_sync: Callable[[Callable[..., Any], Json], Any] | None = None
+        self.function_call_id = function_call_id
+
+    def get_invocation_context(self) -> InvocationContext:
+        """The invocation behind this context."""
+        return self._invocation_context
+
+    @property
+    def actions(self) -> EventActions:
+        """The side effects of this call."""
+        if self._actions is None:
+            self._actions = EventActions()
+        return self._actions
+
+    @property
+    def touched_actions(self) -> EventActions | None:
+        """The actions where this call has touched them, else None."""
+        return self._actions
+
+    @property
+    def state(self) -> State:
+        """The session's state; a write is seen at once and stored with this call's event."""
+        if self._state is None:
+            self._state = State(self._invocation_context.session.state, self.actions.state_delta)
+        return self._state
+
+    def leave_open(self, question: Event | None = None) -> None:
+        """Leave this tool call without a result: it is run again later. `question` asks the user for what it needs."""
+        self._invocation_context.stash[OPEN_CALLS][self.function_call_id] = question
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same for every attempt at this tool call: pass it to a service that deduplicates."""
+        ctx = self._invocation_context
+        return f"{ctx.session.id}:{ctx.invocation_id}:{self.function_call_id}"
+
+
+ToolContext = Context
+CallbackContext = Context
 
 
 class CallBudget:
@@ -41,27 +151,16 @@ class CallBudget:
 class InvocationContext:
     """One invocation as one agent sees it.
 
-    `for_agent` and `model_copy` give the view of another agent: the services, the session and the call
-    budget are shared, `agent`, `branch` and `end_invocation` are the view's own. A subclass may name other classes
-    for the kernel to make: see `Runner.invocation_type`.
+    `for_agent` and `model_copy` give the view of another agent: the session, the stash and the call budget are
+    shared, `agent`, `branch` and `end_invocation` are the view's own. A subclass shares more (services, say); it is
+    the Runner's `invocation_type`.
     """
 
     #: What tools and callbacks get.
     context_type: ClassVar[type[Context]] = Context
-    #: What the request chain prepares.
-    request_type: ClassVar[type[LlmRequest]] = LlmRequest
     #: How the ids begin of calls that a model gave none: these are ours, and not to be sent back.
     call_id_prefix: ClassVar[str] = "call-"
 
-    session_service: BaseSessionService
-    artifact_service: ArtifactService | None
-    memory_service: MemoryService | None
-    credential_service: CredentialService | None
-    composition: Chains
-    agent: BaseAgent
-    session: Session
-    run_config: RunConfig
-    user_content: Content | None
     #: Where the conversation of an isolated run begins, and with what; None: with the session.
     opening: Any = None
     #: Where tools leave events that are to be committed while they run; None: the agent has no such tools.
@@ -81,12 +180,8 @@ class InvocationContext:
         run_config: RunConfig,
         invocation_id: str | None = None,
         user_content: Content | None = None,
-        artifact_service: ArtifactService | None = None,
-        memory_service: MemoryService | None = None,
-        credential_service: CredentialService | None = None,
         branch: str | None = None,
         app: object = None,
-        resumability_config: ResumabilityConfig | None = None,
     ) -> None:
         self.session_service = session_service
         self.session = session
@@ -95,14 +190,8 @@ class InvocationContext:
         self.run_config = run_config
         self.invocation_id = invocation_id or new_invocation_id()
         self.user_content = user_content
-        self.artifact_service = artifact_service
-        self.memory_service = memory_service
-        self.credential_service = credential_service
         self.branch = branch
         self.app = app
-        self.resumability_config = resumability_config
-        self.agent_states: dict[str, Json] = {}
-        self.end_of_agents: dict[str, bool] = {}
         self.budget = CallBudget()
         #: What plugins keep for the rest of the invocation.
         self.stash = Stash()
@@ -123,6 +212,15 @@ class InvocationContext:
         new.agent = agent
         return new
 
+    def round_of(self, hook: str) -> Round | None:
+        """The implementations of `hook` for the agent that runs, or None where there are none."""
+        own = getattr(self.agent, hook, None)
+        shared = self.composition.hooks.get(hook)
+        if shared is None and not own:
+            return None
+        plugins, fallbacks = shared or NO_HOOKS
+        return plugins, self.agent.callbacks(hook) if own else (), fallbacks
+
     @property
     def app_name(self) -> str:
         """The session's app."""
@@ -132,12 +230,6 @@ class InvocationContext:
     def user_id(self) -> str:
         """The session's user."""
         return self.session.user_id
-
-    @property
-    def is_resumable(self) -> bool:
-        """Whether the app's invocations pause on long-running calls and resume."""
-        config = self.resumability_config
-        return config is not None and bool(config.is_resumable)
 
     def increment_llm_call_count(self) -> None:
         """Count a model call; raises LlmCallsLimitExceededError beyond RunConfig.max_llm_calls."""
@@ -162,27 +254,6 @@ class InvocationContext:
         if current_branch:
             events = [e for e in events if e.branch == self.branch and e.isolation_scope == self.isolation_scope]
         return list(events)
-
-    _get_events = get_events
-
-    def set_agent_state(
-        self, agent_name: str, *, agent_state: BaseAgentState | None = None, end_of_agent: bool = False
-    ) -> None:
-        """Note an agent's checkpoint, or that it ended; with neither, both are forgotten."""
-        self.agent_states.pop(agent_name, None)
-        self.end_of_agents.pop(agent_name, None)
-        if end_of_agent:
-            self.end_of_agents[agent_name] = True
-        elif agent_state is not None:
-            self.agent_states[agent_name] = agent_state.model_dump(mode="json")
-            self.end_of_agents[agent_name] = False
-
-    def should_pause_invocation(self, event: Event) -> bool:
-        """Whether `event` asks for something that only the user or the outside can answer (S0 §10.2)."""
-        waiting = event.long_running_tool_ids
-        if not waiting or not self.is_resumable:
-            return False
-        return any(call.id in waiting for call in event.get_function_calls())
 
 
 def new_invocation_id() -> str:

@@ -8,22 +8,19 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, cast
 
 from newel_kernel._internal import seam
-from newel_kernel._internal.context import OPEN_CALLS
-from newel_kernel._internal.contracts.agent import Handover
-from newel_kernel._internal.contracts.request import LlmRequest
 from newel_kernel._internal.contracts.response import LlmResponse
 from newel_kernel._internal.dispatch import Tools, dispatch
 from newel_kernel._internal.events import Event
-from newel_kernel._internal.invocation import InvocationContext
-from newel_kernel._internal.lifecycle import Draft, implemented, model_round, on_model_error
+from newel_kernel._internal.invocation import OPEN_CALLS, InvocationContext
+from newel_kernel._internal.lifecycle import Draft, model_round, on_model_error
 from newel_kernel._internal.observation import current_operation
 from newel_kernel._internal.preparation import DONE, Plan, prepare
 from newel_kernel._internal.run_config import StreamingMode
-from newel_kernel._internal.tree import transfer_target
 from newel_types import FrozenContent, FunctionCall, deep_copy, thaw
 
 if TYPE_CHECKING:
     from newel_kernel._internal.contracts.model_agent import ModelAgent
+    from newel_kernel._internal.contracts.request import LlmRequest
 
 Events = AsyncGenerator[Event, None]
 Responses = AsyncGenerator[LlmResponse, None]
@@ -31,15 +28,15 @@ Responses = AsyncGenerator[LlmResponse, None]
 
 async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the whole loop, on one screen
     """Steps of one model call each, until an event is final, nothing was said, or the invocation ends (S0 §2.3)."""
-    turns, resuming = ctx.composition.turns, ctx.resumed
+    turns, resuming, new_request = ctx.composition.turns, ctx.resumed, cast("ModelAgent", ctx.agent).new_request
     while True:
         last: Event | None = None
-        plan, request, draft, position = Plan.of(ctx), ctx.request_type(), Draft(), 0
+        plan, request, draft, position = Plan.of(ctx), new_request(), Draft(), 0
         while position != DONE:
             position, reported = await prepare(ctx, plan, request, position)
             for event in reported:
                 yield event
-                last = _latest(event, last)
+                last = event
         if ctx.end_invocation:
             return
         settled = last is not None and last.actions.skip_summarization
@@ -47,7 +44,7 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
         resuming = False
         for event in finished:
             yield event
-            last = _latest(event, last)
+            last = event
         if settled or turns.waits(ctx):
             return
         if not finished:
@@ -60,16 +57,11 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
                         last = event
                     for event in await run_tools(ctx, request.tools_dict, said[-1], calls) if calls else ():
                         yield event
-                        last = _latest(event, last)
+                        last = event
             finally:
                 await responses.aclose()
         if last is None or last.partial or last.is_final_response():
             return
-
-
-def _latest(event: Event, before: Event | None) -> Event | None:
-    """What counts as the latest event once `event` was yielded: of a handover, what the target said last."""
-    return event.last or before if isinstance(event, Handover) else event
 
 
 async def _react(
@@ -98,10 +90,10 @@ async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft)
     """The model's responses, each after the hooks have seen it (S0 §5); without hooks the model's own generator."""
     agent = cast("ModelAgent", ctx.agent)
     hooked = ctx.composition.models_hooked or _callbacks(agent) != _NO_CALLBACKS
-    if hooked and (found := implemented(ctx, "before_model_callback")) is not None:
+    if hooked and (round_ := ctx.round_of("before_model_callback")) is not None:
         if request.config.tools:  # a tool's declaration is made once; what a hook does to it is for this request
             request.config.tools = deep_copy(request.config.tools)
-        early = await model_round(ctx, draft, "before_model_callback", found, {"llm_request": request})
+        early = await model_round(ctx, draft, "before_model_callback", round_, {"llm_request": request})
         if early is not None:
             return _only(early)
     model = agent.model_for(ctx)
@@ -111,7 +103,7 @@ async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft)
     if (parent := current_operation.get()) is not None:
         call = parent.child("model", request.model or model.model, ctx, model, request)
         answers = call.stream(answers, lambda response: not getattr(response, "partial", None))
-    if not hooked or not (implemented(ctx, "on_model_error_callback") or implemented(ctx, "after_model_callback")):
+    if not hooked or not (ctx.round_of("on_model_error_callback") or ctx.round_of("after_model_callback")):
         return answers
     return _hooked(ctx, request, answers, draft)
 
@@ -149,8 +141,8 @@ async def _hooked(ctx: InvocationContext, request: LlmRequest, answers: Response
                     raise
                 response = answer
             response = _own(response)
-            if (found := implemented(ctx, "after_model_callback")) is not None:
-                replaced = await model_round(ctx, draft, "after_model_callback", found, {"llm_response": response})
+            if (round_ := ctx.round_of("after_model_callback")) is not None:
+                replaced = await model_round(ctx, draft, "after_model_callback", round_, {"llm_response": response})
                 response = response if replaced is None else replaced
             yield response
 
@@ -210,12 +202,10 @@ async def run_tools(
 
 
 def _in_order(ctx: InvocationContext, before: list[Event], results: Event, after: list[Event]) -> Iterator[Event]:
-    """Lazily, so that a transfer to an unknown agent fails only once the results are committed."""
+    """Lazily, for a transfer that fails must do so only once the results are committed."""
     yield from before
     yield results
     yield from after
     actions = results.touched_actions
     if actions is not None and actions.transfer_to_agent:
-        target = transfer_target(ctx.agent, actions.transfer_to_agent)
-        if target is not ctx.agent:  # one that transfers to itself just goes on
-            yield Handover(target, ctx)
+        yield from ctx.composition.turns.transfer(ctx, results)

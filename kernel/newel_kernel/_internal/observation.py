@@ -12,26 +12,37 @@ and that is all a place looks at. A place is two lines, for a generator and for 
 
 `current_operation` is set while a step of an operation runs, from one await to its end in the same task, and never
 while a generator is suspended: whoever iterates keeps a context of their own, and each end comes where its start came.
-What is begun from elsewhere than its parent's steps is given its parent (see `Handover`).
+What is begun from elsewhere than its parent's steps is given its parent.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from newel_kernel._internal import seam
-
-if TYPE_CHECKING:
-    from newel_kernel._internal.invocation import InvocationContext
-    from newel_kernel._internal.kinds import Observer
+from newel_kernel._internal.kinds import Descriptor
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
+
+
+class _Session(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+class Invocation(Protocol):
+    """What an operation needs of an InvocationContext."""
+
+    @property
+    def session(self) -> _Session: ...
+    @property
+    def invocation_id(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +64,7 @@ class Operation:
     id: str = field(default_factory=lambda: seam.new_id())
 
     def child(
-        self, kind: str, name: str, ctx: InvocationContext, subject: object = None, given: object = None
+        self, kind: str, name: str, ctx: Invocation, subject: object = None, given: object = None
     ) -> Operation:
         """An operation within this one."""
         return Operation(kind, name, ctx.session.id, ctx.invocation_id, subject, given, self, self.observers)
@@ -136,6 +147,17 @@ class Signal:
     error: BaseException | None = None
     #: The result; of a stream the last item.
     outcome: Any = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observer(Descriptor):
+    """Is told when operations begin and end. What it raises is logged, and no more."""
+
+    notify: Callable[[Signal], None]
+    #: Gives what stands around each step of an operation, in the step's task; it must not raise.
+    within: Callable[[Operation], AbstractContextManager[object]] | None = None
+    #: Whether to watch an invocation that begins; None: always. It must be quick and not raise.
+    wanted: Callable[[], bool] | None = None
 
 
 #: The operation whose step is running, where somebody observes.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import attrgetter
 
+from newel_kernel._internal.chains import Prologue
 from newel_kernel._internal.errors import ConfigurationError
 from newel_kernel._internal.events import Event, EventActions, as_message
 from newel_kernel._internal.invocation import InvocationContext
-from newel_kernel._internal.kinds import Prologue
 from newel_kernel._internal.lifecycle import ask
 from newel_kernel._internal.log import Turn
 from newel_kernel._internal.values import Json

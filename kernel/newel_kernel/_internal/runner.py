@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from typing import ClassVar, Protocol
 
 from newel_kernel._internal.chains import Chains
 from newel_kernel._internal.contracts.agent import BaseAgent
-from newel_kernel._internal.contracts.services import (
-    Application,
-    ArtifactService,
-    CredentialService,
-    MemoryService,
-    ResumabilityConfig,
-)
 from newel_kernel._internal.contracts.store import BaseSessionService
 from newel_kernel._internal.contracts.tool import Closing, close_toolset
 from newel_kernel._internal.ending import epilogues, finish, toolsets
@@ -32,8 +26,20 @@ from newel_kernel._internal.values import Json
 Events = AsyncGenerator[Event, None]
 #: What came in: the message, the state that comes with it, and whether its event is yielded too.
 Message = tuple[object, Json | None, bool]
-_DEFAULTS = RunConfig()
-_KEPT = ("id", "timestamp", "invocation_id", "actions", "node_info")
+#: The fields of an event that a plugin cannot change.
+_FIXED = ("id", "timestamp", "invocation_id", "actions", "node_info")
+
+
+class Application(Protocol):
+    """What a runner needs of an app; what else it has is its plugins' matter."""
+
+    @property
+    def name(self) -> str:
+        """Under this name its sessions are kept."""
+
+    @property
+    def root_agent(self) -> BaseAgent:
+        """The agent that it runs."""
 
 
 class Runner:
@@ -42,8 +48,8 @@ class Runner:
     Give `agent` with `app_name`, or `app`. `plugins` are closed with the runner; their hooks are in the composition.
     """
 
-    #: What an invocation shares; it names the other classes that the kernel makes.
-    invocation_type: type[InvocationContext] = InvocationContext
+    #: How an invocation runs where its caller does not say.
+    default_config: ClassVar[RunConfig] = RunConfig()
 
     def __init__(
         self,
@@ -54,9 +60,6 @@ class Runner:
         app_name: str | None = None,
         agent: BaseAgent | None = None,
         plugins: Sequence[object] = (),
-        artifact_service: ArtifactService | None = None,
-        memory_service: MemoryService | None = None,
-        credential_service: CredentialService | None = None,
         auto_create_session: bool = False,
     ) -> None:
         root = app.root_agent if app is not None else agent
@@ -70,10 +73,6 @@ class Runner:
         self.plugins: list[object] = list(plugins)
         self.composition = composition.for_app(app)
         self.session_service = session_service
-        self.artifact_service = artifact_service
-        self.memory_service = memory_service
-        self.credential_service = credential_service
-        self.resumability_config: ResumabilityConfig | None = getattr(app, "resumability_config", None)
 
     def run_async(
         self,
@@ -104,18 +103,19 @@ class Runner:
         new_message, state_delta, yield_user_message = message
         if new_message is None and invocation_id is None:
             raise ConfigurationError("run_async needs a `new_message` or the `invocation_id` of a run to resume")
-        config = config if config is not None else _DEFAULTS.__copy__()
+        config = config if config is not None else self.default_config.__copy__()
         session = await self._open(user_id, session_id, config)
         turn = Log(session.events).turn(received(new_message) if new_message is not None else None)
-        ctx = self._context(session, turn, invocation_id, config)
+        ctx = self._context(session, config, turn, invocation_id)
         if new_message is not None:
-            told = await receive(ctx, turn, state_delta)
-            for said in told if yield_user_message else ():
-                yield said
-        if ctx.end_of_agents.get(ctx.agent.name):  # of a resumed invocation, whose epilogues a crash may have left out
+            messages = await receive(ctx, turn, state_delta)
+            for event in messages if yield_user_message else ():
+                yield event
+        agent = self.composition.turns.agent(ctx)
+        if agent is None:  # a crash may have left out the epilogues
             await epilogues(ctx, None)
             return
-        ctx.agent = ctx.agent if ctx.resumed else self.composition.turns.agent(self.agent, Log(session.events))
+        ctx.agent = agent
         plain = not config.custom_metadata and "on_event_callback" not in self.composition.hooks
         append = ctx.session_service.append_event
         failure: BaseException | None = None
@@ -123,7 +123,7 @@ class Runner:
             if "before_run_callback" in self.composition.hooks and (answer := await self._before_run(ctx)) is not None:
                 yield answer
                 return
-            async with aclosing(ctx.agent.run_async(ctx)) as events:
+            async with aclosing(agent.run_async(ctx)) as events:
                 async for event in events:
                     if not plain:
                         event = await self._commit(ctx, event)
@@ -138,7 +138,7 @@ class Runner:
             del failure  # its traceback holds this frame
 
     async def _before_run(self, ctx: InvocationContext) -> Event | None:
-        """The event of a plugin's answer in the agent's stead, committed, or None."""
+        """The event of a plugin's answer instead of the agent's, committed, or None."""
         content = await ask(ctx, "before_run_callback", {"invocation_context": ctx})
         if content is None:
             return None
@@ -172,27 +172,18 @@ class Runner:
         return await self.session_service.open(**{**where, "session_id": created.id}) or created
 
     def _context(
-        self, session: Session, turn: Turn, invocation_id: str | None, config: RunConfig
+        self, session: Session, config: RunConfig, turn: Turn, invocation_id: str | None
     ) -> InvocationContext:
-        resumable = self.resumability_config is not None and self.resumability_config.is_resumable
-        if invocation_id is not None and not resumable:
-            raise ConfigurationError(
-                f"invocation_id: {invocation_id} is provided but the app is not resumable; "
-                f"use App(resumability_config=ResumabilityConfig(is_resumable=True))"
-            )
-        turns = self.composition.turns
-        turns.check(self.agent)
-        if invocation_id is None:
-            invocation_id = turns.continued(self.agent, turn, resumable)
-        ctx = self.invocation_type(
-            session_service=self.session_service, session=session, agent=self.agent, composition=self.composition,
-            run_config=config, invocation_id=invocation_id, user_content=turn.content, app=self.app,
-            artifact_service=self.artifact_service, memory_service=self.memory_service,
-            credential_service=self.credential_service, resumability_config=self.resumability_config,
-        )  # fmt: skip
-        if invocation_id is not None:
-            turns.resume(ctx)
+        ctx = self.new_context(session, config, invocation_id)
+        ctx.user_content = turn.content
+        self.composition.turns.enter(ctx, turn, invocation_id)
         return ctx
+
+    def new_context(self, session: Session, config: RunConfig, invocation_id: str | None) -> InvocationContext:
+        """What an invocation shares; a subclass shares more."""
+        return InvocationContext(
+            self.session_service, session, self.agent, self.composition, config, invocation_id, app=self.app
+        )
 
     async def close(self, seconds: float = 10.0) -> None:
         """Close the tree's toolsets and the plugins; one that hangs is left after its time-out."""
@@ -221,7 +212,7 @@ def _merged(event: Event, changed: Event) -> Event:
     update = {
         name: value
         for name in Event.field_names
-        if name not in _KEPT and (value := getattr(changed, name)) not in (None, "")
+        if name not in _FIXED and (value := getattr(changed, name)) not in (None, "")
     }
     if changed.touched_actions is not None:
         update["actions"] = changed.touched_actions

@@ -71,31 +71,6 @@ class State(MutableMapping[str, Any]):
         return {key: value for key, value in merged.items() if value is not None or key not in self._delta}
 
 
-def split_by_scope(delta: Mapping[str, object]) -> tuple[Json, Json, Json]:
-    """`delta` as (app, user, session) deltas, the prefixes taken off; ``temp:`` keys are left out."""
-    app: Json = {}
-    user: Json = {}
-    session: Json = {}
-    for key, value in delta.items():
-        if key.startswith("app:"):
-            app[key[4:]] = value
-        elif key.startswith("user:"):
-            user[key[5:]] = value
-        elif not key.startswith("temp:"):
-            session[key] = value
-    return app, user, session
-
-
-def merge_scopes(app: Mapping[str, object], user: Mapping[str, object], session: Mapping[str, object]) -> Json:
-    """One state of the three scopes, prefixes restored."""
-    state = dict(session)
-    for key, value in app.items():
-        state["app:" + key] = value
-    for key, value in user.items():
-        state["user:" + key] = value
-    return state
-
-
 def apply_delta(state: Json, delta: Mapping[str, object]) -> None:
     """Write `delta` into `state`; a value of None removes the key."""
     for key, value in delta.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from newel_kernel._internal.contracts.agent import BaseAgent
-from newel_kernel._internal.errors import ConfigurationError, did_you_mean
+from newel_kernel._internal.errors import ConfigurationError
 
 
 def check_tree(root: BaseAgent) -> None:
@@ -20,15 +20,3 @@ def check_tree(root: BaseAgent) -> None:
 
 def _parent(agent: BaseAgent) -> str:
     return repr(agent.parent_agent.name) if agent.parent_agent is not None else "no parent"
-
-
-def transfer_target(agent: BaseAgent, name: str) -> BaseAgent:
-    """The agent of that name in the tree of `agent`; ValueError names those that there are."""
-    root = agent.root_agent
-    target = root.find_agent(name)
-    if target is None:
-        names = [agent.name for agent in root.walk()]
-        raise ValueError(
-            f"Agent {name} not found in the agent tree. Available agents: {', '.join(names)}{did_you_mean(name, names)}"
-        )
-    return target

@@ -8,6 +8,7 @@ from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel.agents.base_agent import BaseAgent as BaseAgent
+    from newel.agents.base_agent import BaseAgentState as BaseAgentState
     from newel.agents.invocation_context import InvocationContext as InvocationContext
     from newel.agents.langgraph_agent import LangGraphAgent as LangGraphAgent
     from newel.agents.live_request_queue import LiveRequest as LiveRequest
@@ -20,14 +21,13 @@ if TYPE_CHECKING:
     from newel.contexts.context import CallbackContext as CallbackContext
     from newel.contexts.context import Context as Context
     from newel.contexts.readonly_context import ReadonlyContext as ReadonlyContext
-    from newel_kernel import BaseAgentState as BaseAgentState
-    from newel_kernel import RunConfig as RunConfig
+    from newel.contexts.run_config import RunConfig as RunConfig
     from newel_kernel import StreamingMode as StreamingMode
 
 _WHERE = {
     "Agent": "newel.agents.llm_agent",
     "BaseAgent": "newel.agents.base_agent",
-    "BaseAgentState": "newel_kernel",
+    "BaseAgentState": "newel.agents.base_agent",
     "CallbackContext": "newel.contexts.context",
     "Context": "newel.contexts.context",
     "InvocationContext": "newel.agents.invocation_context",
@@ -38,7 +38,7 @@ _WHERE = {
     "LoopAgent": "newel.agents.loop_agent",
     "ParallelAgent": "newel.agents.parallel_agent",
     "ReadonlyContext": "newel.contexts.readonly_context",
-    "RunConfig": "newel_kernel",
+    "RunConfig": "newel.contexts.run_config",
     "SequentialAgent": "newel.agents.sequential_agent",
     "StreamingMode": "newel_kernel",
 }

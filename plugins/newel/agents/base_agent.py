@@ -1,19 +1,77 @@
-"""BaseAgent: the kernel's agent, which a notebook can show."""
+"""BaseAgent: the kernel's agent with callbacks, copies and checkpoints, which a notebook can show."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cached_property
 from logging import getLogger
+from typing import Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict
 
 import newel_compose
+from newel.contexts.invocation_context import InvocationContext
 from newel.drawing.kinds import Display
 from newel_kernel import BaseAgent as KernelAgent
-from newel_kernel import Json
+from newel_kernel import Callbacks, ConfigurationError, Event, EventActions, Json
 
 _log = getLogger(__name__)
 
 
+class BaseAgentState(BaseModel):
+    """What an agent checkpoints so that an interrupted invocation can resume; subclass it per agent type."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+A = TypeVar("A", bound=KernelAgent)
+S = TypeVar("S", bound=BaseAgentState)
+
+
 class BaseAgent(KernelAgent):
     """An agent: a name, its place in a tree, and `_run_async_impl`, which a subclass implements."""
+
+    before_agent_callback: object = None
+    after_agent_callback: object = None
+
+    def clone(self, update: Mapping[str, object] | None = None) -> Self:
+        """A copy of the agent and its subtree, without a parent; `update` sets fields."""
+        return _copy(self, dict(update or {}))
+
+    @cached_property
+    def _bound(self) -> dict[str, tuple[object, Callbacks]]:
+        """The bound callbacks by hook, each with the field's value that they were made of."""
+        return {}
+
+    @property
+    def hooked(self) -> bool:
+        """Whether the agent has callbacks of its own around its run."""
+        return bool(self.before_agent_callback or self.after_agent_callback)
+
+    def callbacks(self, hook: str) -> Callbacks:
+        """The agent's own callbacks for `hook`, bound by keyword; checked once per value of the field."""
+        value = getattr(self, hook)
+        if value is None:
+            return ()
+        bound = self._bound.get(hook)
+        if bound is None or bound[0] is not value or len(bound[1]) != (len(value) if isinstance(value, list) else 1):
+            bound = (value, newel_compose.as_callbacks(hook, value, f"agent {self.name!r}"))
+            self._bound[hook] = bound
+        return bound[1]
+
+    def _state_event(self, ctx: InvocationContext) -> Event:
+        """An event that stores the agent's checkpoint, or that it ended."""
+        actions = EventActions()
+        if ctx.end_of_agents.get(self.name):
+            actions.end_of_agent = True
+        elif self.name in ctx.agent_states:
+            actions.agent_state = ctx.agent_states[self.name]
+        return Event(invocation_id=ctx.invocation_id, author=self.name, branch=ctx.branch, actions=actions)
+
+    def _load_agent_state(self, ctx: InvocationContext, state_type: type[S]) -> S | None:
+        """The agent's checkpoint of this invocation, or None."""
+        stored = ctx.agent_states.get(self.name)
+        return None if stored is None else state_type.model_validate(stored)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Json:
         """The forms in which a notebook may show the agent, by MIME type: those of the plugins' displays, and its name.
@@ -27,3 +85,27 @@ class BaseAgent(KernelAgent):
         except Exception:  # noqa: BLE001 - a plugin boundary: the cell has run; how its value looks must not make it fail
             _log.warning("the agent %r cannot be displayed", self.name, exc_info=True)
         return {"text/plain": f"{type(self).__name__} {self.name}", **forms}
+
+
+def clone(agent: KernelAgent) -> KernelAgent:
+    """A copy of any agent and its subtree, without a parent."""
+    return agent.clone() if isinstance(agent, BaseAgent) else _copy(agent, {})
+
+
+def _copy(agent: A, changes: Json) -> A:
+    fields = type(agent).model_fields.keys()
+    if "parent_agent" in changes:
+        raise ConfigurationError("clone() cannot set parent_agent: pass the clone to its parent's sub_agents")
+    if unknown := changes.keys() - fields:
+        raise ConfigurationError(f"clone() got unknown field(s) of {type(agent).__name__}: {sorted(unknown)}")
+    copy = agent.model_copy(update=changes)
+    for field, value in copy.__dict__.items():
+        if field not in changes and isinstance(value, list):
+            copy.__dict__[field] = list(value)
+    if "sub_agents" not in changes:
+        copy.sub_agents = [clone(one) for one in agent.sub_agents]
+    copy.parent_agent = None
+    for cached in [name for name in copy.__dict__ if name not in fields]:
+        del copy.__dict__[cached]
+    copy.model_post_init(None)
+    return copy

@@ -8,6 +8,7 @@ from contextlib import aclosing
 from newel.agents.llm.task._finish_task_tool import finishing_response
 from newel.agents.opening import Opening, as_opening
 from newel.agents.structured_output import validated
+from newel.contexts.invocation_context import full_invocation
 from newel.events.text import text_of
 from newel.turns.resumption import restore
 from newel_kernel import BaseAgent, Event, InvocationContext
@@ -37,14 +38,14 @@ async def run_isolated(
     content = as_opening(_first_message(ctx) if node_input is None else node_input)
     earlier = [e for e in ctx.session.events[since:] if e.isolation_scope == scope and e.branch == branch]
     own = {event.id for event in earlier} if isolation_scope is None else None
-    view = ctx.model_copy(
+    view = full_invocation(ctx).model_copy(
         update={
             "agent": agent, "branch": branch, "isolation_scope": scope, "agent_states": {}, "end_of_agents": {},
             "opening": Opening(agent.name, content, since, own),
             "user_content": ctx.user_content if earlier else content,  # a run that goes on has an answer of the user
         }
     )  # fmt: skip
-    if ctx.is_resumable:
+    if view.is_resumable:
         restore(view, earlier)
     async with aclosing(agent.run_async(view)) as events:
         async for event in events:

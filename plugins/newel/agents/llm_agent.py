@@ -13,26 +13,27 @@ import newel_compose
 from newel.agents import base_agent
 from newel.agents.llm import task
 from newel.agents.structured_output import validated as validated
+from newel.contexts.invocation_context import InvocationContext, full_invocation
 from newel.events.text import text_of
 from newel.models.kinds import model_of
+from newel.models.llm_request import LlmRequest
 from newel.models.policies.chain import policed
 from newel.tools.kinds import adapt_tool
 from newel.turns.delegates import is_delegate
 from newel.turns.handovers import handed_over, has_finished, transferred_to
 from newel.turns.pauses import pauses, waits
+from newel.turns.transfers import Handover, relay
 from newel_kernel import (
     LIFECYCLE,
     BaseAgent,
-    BaseAgentState,
     BaseLlm,
     BaseTool,
     BaseToolset,
     Event,
-    Handover,
-    InvocationContext,
     ReadonlyContext,
     reason_and_act,
 )
+from newel_kernel import InvocationContext as KernelInvocationContext
 from newel_types import GenerateContentConfig, as_plain
 
 _OWN_FIELDS = {
@@ -109,7 +110,18 @@ class LlmAgent(base_agent.BaseAgent):
         """Whether the agent works for another one, on a task, or has sub-agents that work for it."""
         return self.mode == "task" or (bool(self.sub_agents) and any(map(is_delegate, self.sub_agents)))
 
-    def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+    def run_async(self, parent_context: KernelInvocationContext) -> AsyncGenerator[Event, None]:
+        """Run the agent, and those that it hands over to; their events, in order."""
+        if not self.sub_agents and self.parent_agent is None:  # nothing will be handed over
+            return self.enter(parent_context)
+        return relay(self, parent_context)
+
+    def new_request(self) -> LlmRequest:
+        """An empty request, for the request chain to prepare."""
+        return LlmRequest()
+
+    def _run_async_impl(self, ctx: KernelInvocationContext) -> AsyncGenerator[Event, None]:
+        ctx = full_invocation(ctx)
         if ctx.is_resumable:
             return self._resumable(ctx)
         if ctx.resumed and (target := handed_over(self, ctx)) is not None:
@@ -125,7 +137,7 @@ class LlmAgent(base_agent.BaseAgent):
 
     async def _resumable(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         """The agent's events from where it stopped, if it had begun, and then that it ended (S0 §2.1)."""
-        resumed = self._load_agent_state(ctx, BaseAgentState) is not None
+        resumed = self._load_agent_state(ctx, base_agent.BaseAgentState) is not None
         ctx.agent_states.pop(self.name, None)  # should the agent run once more in this invocation, it begins anew
         target = transferred_to(self, ctx) if resumed else None
         if target is not None:

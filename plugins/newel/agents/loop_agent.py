@@ -7,14 +7,16 @@ from contextlib import aclosing
 from itertools import islice
 
 from newel.agents import base_agent
+from newel.contexts.invocation_context import InvocationContext, full_invocation
 from newel.turns.pauses import pauses
-from newel_kernel import BaseAgent, BaseAgentState, Event, InvocationContext, Key
+from newel_kernel import BaseAgent, Event, Key
+from newel_kernel import InvocationContext as KernelInvocationContext
 
 #: The events whose escalation a loop has answered, so that a loop around it goes on.
 _ANSWERED = Key[set[str]]("answered escalations", set)
 
 
-class LoopAgentState(BaseAgentState):
+class LoopAgentState(base_agent.BaseAgentState):
     """The sub-agent that runs, and how many rounds are complete."""
 
     current_sub_agent: str = ""
@@ -26,10 +28,11 @@ class LoopAgent(base_agent.BaseAgent):
 
     max_iterations: int | None = None
 
-    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+    async def _run_async_impl(self, ctx: KernelInvocationContext) -> AsyncGenerator[Event, None]:
         if not self.sub_agents:
             return
-        state: LoopAgentState | None = self._load_agent_state(ctx, LoopAgentState)
+        ctx = full_invocation(ctx)
+        state = self._load_agent_state(ctx, LoopAgentState)
         leave = self._take_up(ctx) if state is not None else False
         rounds, start, resuming = self._where(ctx, state)
         while not leave and (not self.max_iterations or rounds < self.max_iterations):

@@ -6,8 +6,9 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from newel.agents import base_agent
+from newel.contexts.invocation_context import full_invocation
 from newel.turns.pauses import pauses
-from newel_kernel import BaseAgent, BaseAgentState, Event, InvocationContext, merge_streams
+from newel_kernel import BaseAgent, Event, InvocationContext, merge_streams
 
 
 class ParallelAgent(base_agent.BaseAgent):
@@ -16,8 +17,9 @@ class ParallelAgent(base_agent.BaseAgent):
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         if not self.sub_agents:
             return
+        ctx = full_invocation(ctx)
         if ctx.is_resumable and self.name not in ctx.agent_states:
-            ctx.set_agent_state(self.name, agent_state=BaseAgentState())
+            ctx.set_agent_state(self.name, agent_state=base_agent.BaseAgentState())
             yield self._state_event(ctx)
         waiting = [agent for agent in self.sub_agents if not ctx.end_of_agents.get(agent.name)]
         async with aclosing(merge_streams([agent.run_async(self._branch(ctx, agent)) for agent in waiting])) as events:

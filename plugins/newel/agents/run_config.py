@@ -1,5 +1,6 @@
 """How an invocation runs."""
 
-from newel_kernel import RunConfig, StreamingMode, ToolThreadPoolConfig
+from newel.contexts.run_config import RunConfig, ToolThreadPoolConfig
+from newel_kernel import StreamingMode
 
 __all__ = ["RunConfig", "StreamingMode", "ToolThreadPoolConfig"]

@@ -6,11 +6,12 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from newel.agents import base_agent
+from newel.contexts.invocation_context import full_invocation
 from newel.turns.pauses import pauses
-from newel_kernel import BaseAgentState, Event, InvocationContext
+from newel_kernel import Event, InvocationContext
 
 
-class SequentialAgentState(BaseAgentState):
+class SequentialAgentState(base_agent.BaseAgentState):
     """The sub-agent that runs."""
 
     current_sub_agent: str = ""
@@ -20,6 +21,7 @@ class SequentialAgent(base_agent.BaseAgent):
     """Runs `sub_agents` in order, each on the same branch."""
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        ctx = full_invocation(ctx)
         state = self._load_agent_state(ctx, SequentialAgentState)
         names = [agent.name for agent in self.sub_agents]
         start = names.index(state.current_sub_agent) if state and state.current_sub_agent in names else 0

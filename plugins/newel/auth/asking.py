@@ -11,6 +11,7 @@ from newel.auth.oauth2_discovery import with_end_points
 from newel.auth.settings import settings_of
 from newel.auth.token_endpoint import policy_of
 from newel.contexts.context import Context
+from newel.contexts.invocation_context import full_invocation
 from newel.contexts.stash_keys import CONFIGS, SECRETS
 from newel.questions.names import CREDENTIAL_CALL
 from newel.questions.question import new_request
@@ -95,7 +96,7 @@ async def tools_of(ctx: InvocationContext) -> dict[str, BaseTool]:
     tools: dict[str, BaseTool] = {}
     for entry in agent.tools:
         if isinstance(entry, BaseToolset):
-            found = await entry.get_tools_with_prefix(Context(ctx))
+            found = await entry.get_tools_with_prefix(Context(full_invocation(ctx)))
         else:
             found = agent.as_tools(entry, ctx)
         tools.update({tool.name: tool for tool in found})

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import Any
 
 from newel.auth.credential_service.expiry import UNTIL, is_over
 from newel.contexts.context import Context
+from newel.contexts.invocation_context import full_invocation
 from newel_kernel import InvocationContext, seam
 from newel_types import AuthConfig, AuthCredential
 
@@ -32,22 +32,22 @@ async def keep(ctx: InvocationContext, call_id: str, request: AuthConfig) -> Non
         _kept[_key(ctx, call_id)] = credential
         while len(_kept) > MOST:
             _kept.popitem(last=False)
-    if ctx.credential_service is not None:
+    if (service := full_invocation(ctx).credential_service) is not None:
         stored = _stored(ctx, call_id, request).model_copy(update={"exchanged_auth_credential": credential})
-        await ctx.credential_service.save_credential(stored, Context(ctx))
+        await service.save_credential(stored, Context(full_invocation(ctx)))
 
 
 async def take(ctx: InvocationContext, call_id: str, request: AuthConfig) -> AuthCredential | None:
     """The credential that was kept for the call `call_id`, once."""
     with _lock:
         known = _kept.pop(_key(ctx, call_id), None)
-    service: Any = ctx.credential_service
+    service = full_invocation(ctx).credential_service
     if service is not None:
         stored = _stored(ctx, call_id, request)
-        found = await service.load_credential(stored, Context(ctx))
+        found = await service.load_credential(stored, Context(full_invocation(ctx)))
         if found is not None:
             gone = stored.model_copy(update={"exchanged_auth_credential": None})
-            await service.save_credential(gone, Context(ctx))
+            await service.save_credential(gone, Context(full_invocation(ctx)))
             known = known or found
     return known if known is not None and not is_over(known) else None
 

@@ -10,6 +10,7 @@ from newel.auth.answers import TOOLSET
 from newel.auth.auth_handler import AuthHandler
 from newel.auth.credential_manager import CredentialManager
 from newel.contexts.context import Context
+from newel.contexts.invocation_context import full_invocation
 from newel.contexts.stash_keys import CREDENTIALS
 from newel_kernel import BaseToolset, Event, InvocationContext
 from newel_types import AuthConfig
@@ -26,7 +27,7 @@ async def resolve_toolsets(ctx: InvocationContext) -> Sequence[Event] | None:
         config = toolset.get_auth_config()
         if not config:
             continue
-        context, manager = Context(ctx), CredentialManager(config)
+        context, manager = Context(full_invocation(ctx)), CredentialManager(config)
         credential = await manager.get_auth_credential(context)
         if credential is not None:
             ctx.stash[CREDENTIALS][config.credential_key or ""] = credential

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from newel.contexts.readonly_context import ReadonlyContext
 from newel.contexts.stash_keys import CONFIGS, CONFIRMATIONS
 from newel_kernel import Context as KernelContext
-from newel_kernel import EventActions, FeatureUnavailableError, InvocationContext, ToolConfirmation
+from newel_kernel import Event, EventActions, FeatureUnavailableError, Json, ServiceMissingError, ToolConfirmation
+from newel_types import Part, coerce
 
 if TYPE_CHECKING:
-    from newel_kernel import CredentialService
+    from newel.contexts.invocation_context import InvocationContext
+    from newel.contexts.services import ArtifactService, CredentialService, MemoryService
     from newel_types import AuthConfig, AuthCredential, Blob
 
 __all__ = ["CallbackContext", "Context", "ToolContext"]
 
 
+S = TypeVar("S")
+
+
+class _Where(TypedDict):
+    app_name: str
+    user_id: str
+    session_id: str
+
+
 class Context(KernelContext, ReadonlyContext):
-    """The context of a callback or a tool call, which may also ask the user for a confirmation or a credential."""
+    """The context of a callback or a tool call: state, actions, artifacts, memory, and questions to the user."""
 
     __slots__ = ("tool_confirmation",)
+    _invocation_context: InvocationContext
 
     def __init__(
         self,
@@ -33,6 +46,10 @@ class Context(KernelContext, ReadonlyContext):
             tool_confirmation = invocation_context.stash[CONFIRMATIONS].get(function_call_id)
         #: What the user answered to this call's request for confirmation, where it runs again.
         self.tool_confirmation = tool_confirmation
+
+    def get_invocation_context(self) -> InvocationContext:
+        """The invocation behind this context."""
+        return self._invocation_context
 
     def request_confirmation(self, *, hint: str | None = None, payload: object = None) -> None:
         """Ask the user to confirm this tool call."""
@@ -59,13 +76,81 @@ class Context(KernelContext, ReadonlyContext):
 
     def send_audio(self, blob: Blob) -> None:
         """Say `blob` into the live session that this call is part of."""
-        queue = getattr(self._invocation_context, "live_request_queue", None)
+        queue = self._invocation_context.live_request_queue
         if queue is None:
             raise FeatureUnavailableError("send_audio() needs a live session: this invocation is none")
         queue.send_realtime(blob)
 
+    async def save_artifact(
+        self, filename: str, artifact: Part, custom_metadata: Mapping[str, object] | None = None
+    ) -> int:
+        """Store a new version of an artifact; its number is returned and noted in `actions.artifact_delta`."""
+        extra: Json = {} if custom_metadata is None else {"custom_metadata": custom_metadata}
+        version = await self._artifacts().save_artifact(
+            **self._where(), filename=filename, artifact=coerce(Part, artifact), **extra
+        )
+        self.actions.artifact_delta[filename] = version
+        return version
+
+    async def load_artifact(self, filename: str, version: int | None = None) -> Part | None:
+        """A version of an artifact (the latest where `version` is None), or None."""
+        return await self._artifacts().load_artifact(
+            **self._where(), filename=filename, version=version
+        )
+
+    async def list_artifacts(self) -> list[str]:
+        """The names of the session's artifacts, the user's included."""
+        return await self._artifacts().list_artifact_keys(**self._where())
+
+    async def get_artifact_version(self, filename: str, version: int | None = None) -> Any:
+        """A version of an artifact without its data, or None."""
+        return await self._artifacts().get_artifact_version(**self._where(), filename=filename, version=version)
+
+    async def search_memory(self, query: str) -> Any:
+        """What the memory service finds for `query`."""
+        session = self.session
+        return await self._memory().search_memory(
+            app_name=session.app_name, user_id=session.user_id, query=query
+        )
+
+    async def add_session_to_memory(self) -> None:
+        """Remember this session."""
+        await self._memory().add_session_to_memory(self.session)
+
+    async def add_events_to_memory(
+        self, *, events: Sequence[Event], custom_metadata: Mapping[str, object] | None = None
+    ) -> None:
+        """Remember some events of this session."""
+        await self._memory().add_events_to_memory(
+            app_name=self.session.app_name, user_id=self.user_id, session_id=self.session.id,
+            events=events, custom_metadata=custom_metadata,
+        )  # fmt: skip
+
+    async def add_memory(
+        self, *, memories: Sequence[object], custom_metadata: Mapping[str, object] | None = None
+    ) -> None:
+        """Remember given entries."""
+        await self._memory().add_memory(
+            app_name=self.session.app_name, user_id=self.user_id, memories=memories, custom_metadata=custom_metadata
+        )
+
+    def _artifacts(self) -> ArtifactService:
+        return self._needed("artifact", self._invocation_context.artifact_service)
+
+    def _memory(self) -> MemoryService:
+        return self._needed("memory", self._invocation_context.memory_service)
+
     def _credentials(self) -> CredentialService:
         return self._needed("credential", self._invocation_context.credential_service)
+
+    def _needed(self, kind: str, service: S | None) -> S:
+        if service is None:
+            raise ServiceMissingError(f"{kind} service is not initialized: pass Runner({kind}_service=...)")
+        return service
+
+    def _where(self) -> _Where:
+        session = self.session
+        return {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
 
     def _call_id(self) -> str:
         if not self.function_call_id:

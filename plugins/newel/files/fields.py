@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Union, get_args, get_origin
 
+import newel_compose
 from newel.code_executors.kinds import CodeExecutor
 from newel.files.compilation import Constant, Factory, Place, Reader
 from newel.files.graphs import read_edges
 from newel.files.names import list_of, read_agent, read_code
 from newel.files.tools import read_tool, read_tools, reader_of
 from newel.planners.kinds import Planner
-from newel_kernel import LIFECYCLE, BaseAgent, BaseLlm, BaseTool, BaseToolset, HookSignatureError, as_callbacks
+from newel_kernel import LIFECYCLE, BaseAgent, BaseLlm, BaseTool, BaseToolset, HookSignatureError
 from newel_types import Content, GenerateContentConfig
 
 
@@ -46,7 +47,7 @@ def _read_callback(place: Place) -> Factory:
             kind = type(callback).__name__
             raise place.error(f"a callback is a function, not {kind}; name a function of the app")
         try:
-            as_callbacks(hook, callback, "the agent")
+            newel_compose.as_callbacks(hook, callback, "the agent")
         except HookSignatureError as error:
             raise place.error(str(error)) from error
         return callback

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from newel.agents.base_agent import clone
 from newel.files.calls import apply
 from newel.files.compilation import SUFFIXES, Factory, Place, Plan, Reader, SourceFile
 from newel.files.document import problems
@@ -119,7 +120,7 @@ def read_agent_of_code(place: Place, name: str) -> Factory:
         if not isinstance(agent, BaseAgent):
             raise place.error(f"{name!r} is {describe(agent)}, not an agent; name an agent object")
         # A module outlives one reading of the file, and its agent can be adopted once.
-        agent = agent.clone() if agent.parent_agent is not None else agent
+        agent = clone(agent) if agent.parent_agent is not None else agent
         for one in agent.walk():
             place.claim(one.name)
         return agent

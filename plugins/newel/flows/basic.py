@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from newel.models.live import LIVE_CONFIG
 from newel_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
 from newel_types import deep_copy
 
@@ -31,12 +32,13 @@ def run(ctx: InvocationContext, request: LlmRequest) -> None:
     if agent.output_schema is not None and agent.mode != "task" and (
         not agent.tools or model.capabilities.output_schema_with_tools
     ):
-        request.set_output_schema(agent.output_schema)
+        request.config.response_schema = agent.output_schema
+        request.config.response_mime_type = "application/json"
     request.set_default_label("adk_agent_name", agent.name)
     for name in ctx.run_config.model_fields_set & _LIVE:
         value = getattr(ctx.run_config, name)
         if value is not None:
-            setattr(request.live_connect_config, name, deep_copy(value))
+            setattr(request.stash[LIVE_CONFIG], name, deep_copy(value))
 
 
 @hookimpl

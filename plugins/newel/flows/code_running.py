@@ -19,6 +19,7 @@ from newel.code_executors.bounded_output import bounded
 from newel.code_executors.code_execution_utils import CodeExecutionUtils, file_bytes
 from newel.code_executors.code_executor_context import CodeExecutorContext
 from newel.contexts.context import Context
+from newel.contexts.invocation_context import full_invocation
 from newel_kernel import Event, FeatureUnavailableError, InvocationContext, Key
 from newel_types import Content, Part
 
@@ -35,11 +36,11 @@ class Execution:
         self, ctx: InvocationContext, executor: BaseCodeExecutor, *, seconds: float | None, max_output: int
     ) -> None:
         own = executor.timeout_seconds
-        self._ctx = ctx
+        self._ctx = full_invocation(ctx)
         self._executor = executor
         self._seconds = seconds if own is None else own + _GRACE
         self._max_output = max_output
-        self._callback = Context(ctx)
+        self._callback = Context(self._ctx)
         #: What is remembered in the state; written with the event of the next result.
         self.context = CodeExecutorContext(self._callback.state, scratch=ctx.stash[_SCRATCH])
 

@@ -9,6 +9,7 @@ from newel.code_executors.base_code_executor import BaseCodeExecutor
 from newel.code_executors.built_in_code_executor import BuiltInCodeExecutor
 from newel.code_executors.code_execution_utils import CodeExecutionUtils
 from newel.contexts.context import Context
+from newel.contexts.invocation_context import full_invocation
 from newel.flows.code_files import explore, take_data_files
 from newel.flows.code_running import Execution
 from newel_kernel import ConfigurationError, Event, InvocationContext, LlmRequest, LlmResponse, seam
@@ -100,7 +101,7 @@ async def _save_images(ctx: InvocationContext, content: Content) -> Event:
 
     There is an event for every answer, though most save nothing: so it is recorded.
     """
-    context = Context(ctx)
+    context = Context(full_invocation(ctx))
     for index, part in enumerate(content.parts or ()):
         blob = part.inline_data
         if blob is None or blob.data is None or not (blob.mime_type or "").startswith("image/"):

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from newel.contexts.readonly_context import ReadonlyContext
 from newel.flows.templates import fill
+from newel.models.references import append_content
 from newel_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
 from newel_types import Content, UserContent, as_plain
 
@@ -42,7 +43,7 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
         request.append_instructions([await _resolved(shared, ctx)])
     static = agent.static_instruction
     if static is not None:
-        request.append_instructions(static_content(static))
+        append_content(request, static_content(static))
     instruction = agent.instruction
     if instruction:
         plain = isinstance(instruction, str) and "{" not in instruction

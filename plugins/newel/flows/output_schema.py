@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from newel.contexts.context import Context
+from newel.contexts.invocation_context import full_invocation
 from newel.tools.set_model_response_tool import SetModelResponseTool
 from newel_kernel import Event, InvocationContext, LlmRequest, RequestProcessor, ResultProcessor, hookimpl
 from newel_types import Content, Part
@@ -24,7 +25,7 @@ async def before(ctx: InvocationContext, request: LlmRequest) -> None:
     if not agent.tools or agent.model_for(ctx).capabilities.output_schema_with_tools:
         return
     tool = SetModelResponseTool(agent.output_schema)
-    await tool.process_llm_request(tool_context=Context(ctx), llm_request=request)
+    await tool.process_llm_request(tool_context=Context(full_invocation(ctx)), llm_request=request)
     request.append_instructions([_INSTRUCTION])
 
 

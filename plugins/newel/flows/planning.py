@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from newel.contexts.context import Context
+from newel.contexts.invocation_context import full_invocation
 from newel.contexts.readonly_context import ReadonlyContext
 from newel_kernel import (
     Event,
@@ -24,7 +25,7 @@ async def before(ctx: InvocationContext, request: LlmRequest) -> None:
     if configure is not None:
         configure(request)
         return
-    instruction = planner.build_planning_instruction(ReadonlyContext(ctx), request)
+    instruction = planner.build_planning_instruction(ReadonlyContext(full_invocation(ctx)), request)
     if instruction:
         request.append_instructions([instruction])
     for index, content in enumerate(list.copy(request.contents)):
@@ -38,7 +39,7 @@ async def after(ctx: InvocationContext, request: LlmRequest, response: LlmRespon
     planner: Any = ctx.agent.planner  # type: ignore[attr-defined]
     if hasattr(planner, "apply_thinking_config") or response.content is None or not response.content.parts:
         return None
-    context = Context(ctx)
+    context = Context(full_invocation(ctx))
     parts = planner.process_planning_response(context, response.content.parts)
     if parts:
         response.content.parts = parts

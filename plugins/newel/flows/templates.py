@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from newel.contexts.invocation_context import full_invocation
 from newel_kernel import InvocationContext, ReadonlyContext
 
 _PLACEHOLDER = re.compile(r"{+[^{}]*}+")
@@ -55,10 +56,11 @@ async def _value(placeholder: str, ctx: InvocationContext, literal_doubles: bool
 
 
 async def _artifact(filename: str, ctx: InvocationContext, optional: bool) -> str:
-    if ctx.artifact_service is None:
+    service = full_invocation(ctx).artifact_service
+    if service is None:
         raise ValueError("Artifact service is not initialized.")
     session = ctx.session
-    artifact: Any = await ctx.artifact_service.load_artifact(
+    artifact: Any = await service.load_artifact(
         app_name=session.app_name, user_id=session.user_id, session_id=session.id, filename=filename
     )
     if artifact is None:

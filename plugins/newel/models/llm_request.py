@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from newel.models.google.request_keys import CACHE_CONFIG, CACHE_METADATA, CACHEABLE_TOKENS, PREVIOUS_INTERACTION
-from newel_kernel import BaseTool, Key
+from newel.models.live import LIVE_CONFIG
+from newel.models.references import append_content
+from newel_kernel import BaseTool, Json, Key
 from newel_kernel import LlmRequest as KernelLlmRequest
+from newel_types import Content
 
 if TYPE_CHECKING:
     from newel.models.google.context_cache_config import ContextCacheConfig
-    from newel_types import CacheMetadata, Content, GenerateContentConfig, LiveConnectConfig
+    from newel_types import CacheMetadata, GenerateContentConfig, LiveConnectConfig
 
 __all__ = ["LlmRequest"]
 
@@ -52,7 +56,9 @@ class LlmRequest(KernelLlmRequest):
         cacheable_contents_token_count: int | None = None,
         previous_interaction_id: str | None = None,
     ) -> None:
-        super().__init__(model, contents, config, live_connect_config, tools_dict)
+        super().__init__(model, contents, config, tools_dict)
+        if live_connect_config is not None:
+            self.live_connect_config = live_connect_config
         if cache_config is not None:
             self.cache_config = cache_config
         if cache_metadata is not None:
@@ -61,3 +67,35 @@ class LlmRequest(KernelLlmRequest):
             self.cacheable_contents_token_count = cacheable_contents_token_count
         if previous_interaction_id is not None:
             self.previous_interaction_id = previous_interaction_id
+
+    @property
+    def live_connect_config(self) -> LiveConnectConfig:
+        """The configuration of a live connection, made when first touched."""
+        return self.stash[LIVE_CONFIG]
+
+    @live_connect_config.setter
+    def live_connect_config(self, value: LiveConnectConfig) -> None:
+        self.stash[LIVE_CONFIG] = value
+
+    @overload
+    def append_instructions(self, instructions: Sequence[str]) -> None: ...
+    @overload
+    def append_instructions(self, instructions: Content) -> list[Content]: ...
+    def append_instructions(self, instructions: Sequence[str] | Content) -> list[Content] | None:
+        """Add to the system instruction, a blank line between; of a Content see `references.append_content`."""
+        if isinstance(instructions, Content):
+            return append_content(self, instructions)
+        super().append_instructions(instructions)
+        return []
+
+    def set_output_schema(self, base_model: Any) -> None:
+        """Ask for JSON of the given schema (a pydantic class, a type or a schema)."""
+        self.config.response_schema = base_model
+        self.config.response_mime_type = "application/json"
+
+    def model_dump(self, *, mode: Literal["python", "json"] = "python", **options: Any) -> Json:
+        """A dict of the request without its tool objects."""
+        options.pop("exclude", None)
+        contents = [content.model_dump(mode=mode, **options) for content in list.copy(self.contents)]
+        config = self.config.model_dump(mode=mode, exclude={"response_schema"}, **options)
+        return {"model": self.model, "contents": contents, "config": config}

@@ -6,6 +6,7 @@ import logging
 from typing import Any
 from urllib.parse import urlsplit
 
+from newel.contexts.invocation_context import full_invocation
 from newel.plugins.base_plugin import BasePlugin
 from newel_kernel import BaseAgent, Context, InvocationContext, Key
 from newel_types import Blob, Content, FileData, Part
@@ -32,7 +33,7 @@ class SaveFilesAsArtifactsPlugin(BasePlugin):
         self, *, invocation_context: InvocationContext, user_message: Content
     ) -> Content | None:
         """Save the files and replace them in the message."""
-        if invocation_context.artifact_service is None:
+        if full_invocation(invocation_context).artifact_service is None:
             _log.warning("%s does nothing: the runner has no artifact service", self.name)
             return None
         parts: list[Part] = []
@@ -82,7 +83,7 @@ async def _reference(ctx: InvocationContext, filename: str, version: int, blob: 
 
 
 def _service(ctx: InvocationContext) -> Any:
-    return ctx.artifact_service
+    return full_invocation(ctx).artifact_service
 
 
 def _where(ctx: InvocationContext) -> dict[str, str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from newel.sessions.event_log import EventLog
+from newel.sessions.pairing import check_pairing
+from newel.sessions.scopes import merge_scopes, split_by_scope
 from newel.sessions.views import apply_commit, check_append, check_keys, fenced
 from newel_kernel import (
     AlreadyExistsError,
@@ -15,11 +17,8 @@ from newel_kernel import (
     Session,
     SessionNotFoundError,
     apply_delta,
-    check_pairing,
     freeze_event,
-    merge_scopes,
     seam,
-    split_by_scope,
 )
 from newel_types import deep_copy
 

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from newel.auth.stash_keys import ANSWERS
+from newel.contexts.base_runner import BaseRunner
+from newel.contexts.invocation_context import full_invocation
 from newel.tools.agent_calls import ENDED
-from newel_kernel import Context, Event, InvocationContext, Log, Runner, Session
+from newel_kernel import Context, Event, InvocationContext, Log, Session
 from newel_types import Content, FunctionCall, FunctionResponse, Part, deep_copy
 
 _SHARED = ("app:", "user:")
@@ -49,10 +51,10 @@ class Ended:
 class AgentCall:
     """One call of an AgentTool, in a resumable invocation."""
 
-    def __init__(self, runner: Runner, context: Context) -> None:
+    def __init__(self, runner: BaseRunner, context: Context) -> None:
         self._runner = runner
         self._context = context
-        self._ctx = context.get_invocation_context()
+        self._ctx = full_invocation(context.get_invocation_context())
         runner.session_service = self._ctx.session_service
         runner.resumability_config = self._ctx.resumability_config
         self._call_id = context.function_call_id or ""

@@ -13,11 +13,13 @@ from pydantic import BaseModel, ValidationError
 
 import newel_compose
 from newel.agents.llm_agent import validated
+from newel.contexts.base_runner import BaseRunner
+from newel.contexts.invocation_context import full_invocation
 from newel.sessions.kinds import SessionBackend
 from newel.tools.agent_call import AgentCall
 from newel.tools.forwarded_artifacts import ForwardedArtifacts
 from newel.tools.function_schema import without_titles
-from newel_kernel import BaseAgent, BaseTool, Chains, Context, Event, Runner
+from newel_kernel import BaseAgent, BaseTool, Chains, Context, Event
 from newel_types import Content, FunctionDeclaration, Part, deep_copy
 
 _log = logging.getLogger(__name__)
@@ -73,7 +75,7 @@ class AgentTool(BaseTool):
         self._running += 1
         message = Content(role="user", parts=[Part(text=text)])
         try:
-            if tool_context.get_invocation_context().is_resumable and tool_context.function_call_id:
+            if full_invocation(tool_context.get_invocation_context()).is_resumable and tool_context.function_call_id:
                 ended = await AgentCall(runner, tool_context).run(message, _shared_state(tool_context))
                 if ended is None or ended.error is not None:
                     return None if ended is None else {"error": ended.error}
@@ -101,10 +103,10 @@ class AgentTool(BaseTool):
             return "", f"Invoking `{self.name}()` failed: `request` must be a text that says what is wanted"
         return request, None
 
-    def _runner(self, context: Context) -> Runner:
-        ctx = context.get_invocation_context()
+    def _runner(self, context: Context) -> BaseRunner:
+        ctx = full_invocation(context.get_invocation_context())
         composition = ctx.composition if self.include_plugins else self._without_objects(ctx.composition)
-        runner = Runner(
+        runner = BaseRunner(
             agent=self.agent,
             app_name=ctx.app_name,
             composition=composition,
@@ -113,7 +115,6 @@ class AgentTool(BaseTool):
             memory_service=ctx.memory_service,
             credential_service=ctx.credential_service,
         )
-        runner.invocation_type = type(ctx)
         providers = getattr(ctx.app, "auth_provider_registry", None)
         if providers is not None:  # all that the agent gets of the app
             runner.app = SimpleNamespace(auth_provider_registry=providers)
@@ -142,7 +143,7 @@ class AgentTool(BaseTool):
         return text if schema is None or not text else validated(schema, text)
 
 
-async def _drive(runner: Runner, message: Content, context: Context) -> Event | None:
+async def _drive(runner: BaseRunner, message: Content, context: Context) -> Event | None:
     """Run to the end, in memory; what `_last_word` finds."""
     ctx = context.get_invocation_context()
     session = await runner.session_service.create_session(
@@ -180,7 +181,7 @@ def _last_word(events: Sequence[Event]) -> Event | None:
     return said or failed
 
 
-async def _close(runner: Runner) -> None:
+async def _close(runner: BaseRunner) -> None:
     """Close the agent's toolsets; the result stands also where one does not close."""
     try:
         await runner.close()

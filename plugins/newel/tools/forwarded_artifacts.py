@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from newel.artifacts.base_artifact_service import ArtifactVersion, BaseArtifactService
+from newel.contexts.context import full
 from newel_kernel import Context, FeatureUnavailableError
 from newel_types import Part
 
@@ -17,7 +18,7 @@ class ForwardedArtifacts(BaseArtifactService):
     """
 
     def __init__(self, context: Context) -> None:
-        self._context = context
+        self._context = full(context)
 
     async def save_artifact(
         self, *, app_name: str, user_id: str, filename: str, artifact: Part, session_id: str | None = None,
@@ -54,12 +55,13 @@ class ForwardedArtifacts(BaseArtifactService):
         version: int | None = None,
     ) -> ArtifactVersion | None:  # fmt: skip
         """What is known of a version."""
-        return await self._context.get_artifact_version(filename, version)  # type: ignore[no-any-return]
+        version_there: ArtifactVersion | None = await self._context.get_artifact_version(filename, version)
+        return version_there
 
     @property
     def _service(self) -> BaseArtifactService:
-        service = cast("BaseArtifactService | None", self._context.get_invocation_context().artifact_service)
-        if service is None:
+        service = self._context.get_invocation_context().artifact_service
+        if not isinstance(service, BaseArtifactService):
             raise FeatureUnavailableError("artifact service is not initialized: pass Runner(artifact_service=...)")
         return service
 

@@ -6,6 +6,7 @@ import json
 import logging
 from typing import Any
 
+from newel.contexts.context import ToolContext, full
 from newel_kernel import BaseTool, Context, Effect, LlmRequest
 from newel_types import Content, FunctionDeclaration, Part
 
@@ -53,12 +54,12 @@ class LoadArtifactsTool(BaseTool):
     async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:
         """Declare the tool, name the artifacts, and add the contents that the last call asked for."""
         await super().process_llm_request(tool_context=tool_context, llm_request=llm_request)
-        there_are = await tool_context.list_artifacts()
+        there_are = await full(tool_context).list_artifacts()
         if not there_are:
             return
         llm_request.append_instructions([_INSTRUCTION.format(names=json.dumps(there_are, ensure_ascii=False))])
         for name in _asked(llm_request):
-            artifact = await _load(tool_context, name)
+            artifact = await _load(full(tool_context), name)
             if artifact is None:
                 _log.warning("the artifact %r does not exist; the model asked for it", name)
                 continue
@@ -78,7 +79,7 @@ def _asked(request: LlmRequest) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-async def _load(context: Context, name: str) -> Part | None:
+async def _load(context: ToolContext, name: str) -> Part | None:
     """The session's artifact of that name, or the user's."""
     artifact = await context.load_artifact(name)
     if artifact is None and not name.startswith("user:"):

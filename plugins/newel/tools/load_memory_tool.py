@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, field_serializer
 
+from newel.contexts.context import full
 from newel.tools.function_tool import FunctionTool
 from newel_kernel import Context, Effect, LlmRequest, ToolContext
 
@@ -32,7 +33,7 @@ async def load_memory(query: str, tool_context: ToolContext) -> LoadMemoryRespon
     Args:
         query: what to search for.
     """
-    found = await tool_context.search_memory(query)
+    found = await full(tool_context).search_memory(query)
     return LoadMemoryResponse(memories=found.memories)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from newel.contexts.context import full
 from newel_kernel import BaseTool, Context, LlmRequest
 
 _log = logging.getLogger(__name__)
@@ -29,7 +30,7 @@ class PreloadMemoryTool(BaseTool):
         if not query:
             return
         try:
-            found = await tool_context.search_memory(query)
+            found = await full(tool_context).search_memory(query)
         except Exception:  # noqa: BLE001 - a memory service of a plugin; whatever it raises
             _log.warning("searching the memory failed; the agent goes on without", exc_info=True)
             return

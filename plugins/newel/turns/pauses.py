@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from newel.contexts.invocation_context import full_invocation
 from newel.turns.conversations import conversing_node
 from newel_kernel import InvocationContext, Log
 
@@ -14,7 +15,7 @@ def waits(ctx: InvocationContext) -> set[str]:
     found: set[str] = set()
     below = ctx.branch + "." if ctx.branch else ""
     scopes: set[str | None] = {ctx.isolation_scope}
-    for event in ctx.get_events(current_invocation=True) if ctx.is_resumable else ():
+    for event in ctx.get_events(current_invocation=True) if full_invocation(ctx).is_resumable else ():
         if event.author == "user":
             answered = {response.id for response in event.get_function_responses()}
             found = found - answered if answered else set()
@@ -26,12 +27,17 @@ def waits(ctx: InvocationContext) -> set[str]:
     return found
 
 
+def is_waiting(ctx: InvocationContext) -> bool:
+    """Whether the agent that runs waits for an answer."""
+    return full_invocation(ctx).is_resumable and bool(waits(ctx))
+
+
 def pauses(ctx: InvocationContext) -> bool:
     """Whether something in this agent's run waits: for an answer, or, a graph's node, for what the user says to it.
 
     Nothing does in an app that is not resumable.
     """
-    if not ctx.is_resumable:
+    if not full_invocation(ctx).is_resumable:
         return False
     if waits(ctx):
         return True

@@ -4,9 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from newel.contexts.invocation_context import InvocationContext, full_invocation
 from newel.turns.conversations import conversing_node
+from newel.turns.delegates import is_delegate
 from newel.turns.routing import choose_agent
-from newel_kernel import BaseAgent, ConfigurationError, Event, InvocationContext, Log, Turn
+from newel_kernel import BaseAgent, ConfigurationError, Event, Log, Turn
+from newel_kernel import InvocationContext as KernelInvocationContext
+
+
+def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | None) -> None:
+    """Make the context of a message that of the invocation to which it belongs, where that had begun before."""
+    ctx = full_invocation(context)
+    root = ctx.agent
+    if invocation_id is not None and not ctx.is_resumable:
+        raise ConfigurationError(
+            f"invocation_id: {invocation_id} is provided but the app is not resumable; "
+            f"use App(resumability_config=ResumabilityConfig(is_resumable=True))"
+        )
+    if is_delegate(root):
+        raise ConfigurationError(
+            f"the root agent {root.name!r} has a mode in which it works for another agent; "
+            f"give it mode='chat', or make it a sub-agent of one that chats"
+        )
+    if invocation_id is None:
+        invocation_id = continued(root, turn, ctx.is_resumable)
+    if invocation_id is None:
+        return
+    session, ctx.invocation_id = ctx.session, invocation_id
+    first = _first_agent(root, Log(session.events), invocation_id)
+    if first is None:
+        raise ConfigurationError(f"the session {session.id!r} has no invocation {invocation_id!r} to resume")
+    ctx.agent, ctx.resumed = first, True
+    restore(ctx, session.events)
+
+
+def answering(context: KernelInvocationContext) -> BaseAgent | None:
+    """The agent that answers: the one with which a resumed invocation began, unless it had ended, else the turn's."""
+    ctx = full_invocation(context)
+    if ctx.resumed:
+        return None if ctx.end_of_agents.get(ctx.agent.name) else ctx.agent
+    return choose_agent(ctx.agent, Log(ctx.session.events))
 
 
 def continued(root: BaseAgent, turn: Turn, resumable: bool) -> str | None:
@@ -26,16 +63,6 @@ def continued(root: BaseAgent, turn: Turn, resumable: bool) -> str | None:
     first = _first_agent(root, turn.log, event.invocation_id)
     own = (e for e in turn.log.events if e.invocation_id == event.invocation_id and first and e.author == first.name)
     return None if any(one.actions.end_of_agent for one in own) else event.invocation_id
-
-
-def resume(ctx: InvocationContext) -> None:
-    """Make the context of a new run that of the invocation whose id it has, and which began before."""
-    session = ctx.session
-    first = _first_agent(ctx.agent, Log(session.events), ctx.invocation_id)
-    if first is None:
-        raise ConfigurationError(f"the session {session.id!r} has no invocation {ctx.invocation_id!r} to resume")
-    ctx.agent, ctx.resumed = first, True
-    restore(ctx, session.events)
 
 
 def _first_agent(root: BaseAgent, log: Log, invocation_id: str) -> BaseAgent | None:

@@ -103,13 +103,13 @@ class Workflow(BaseAgent, BaseNode):
         step = self.graph.steps.get(key.rpartition("@")[0]) if self.graph is not None else None
         return event.output if step is None else step.node.recall_output(event, f"{path}/{key}")
 
-    def _enter(self, parent_context: InvocationContext, within: Operation | None = None) -> AsyncGenerator[Event, None]:
+    def enter(self, parent_context: InvocationContext, within: Operation | None = None) -> AsyncGenerator[Event, None]:
         """Without callbacks of its own the graph is no operation of an agent: plugins observe the agents in it."""
         if self.before_agent_callback is None and self.after_agent_callback is None:
             ctx = parent_context.for_agent(self)
             if not ctx.end_invocation:
                 return self._run_async_impl(ctx)
-        return super()._enter(parent_context, within)
+        return super().enter(parent_context, within)
 
     def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         return run_root(self, ctx)

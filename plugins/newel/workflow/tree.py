@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from newel.contexts.invocation_context import full_invocation
 from newel.workflow.checkpoint import Checkpoint
 from newel.workflow.journal import Journal, journal_of
 from newel.workflow.place import Place
@@ -16,7 +17,7 @@ class Tree:
     __slots__ = ("_cancellations", "checkpoint", "invocation", "invocation_id", "journal")
 
     def __init__(self, invocation: InvocationContext) -> None:
-        self.invocation = invocation
+        self.invocation = full_invocation(invocation)
         self.invocation_id = invocation.invocation_id
         self.journal: Journal | None = journal_of(invocation)
         self.checkpoint = Checkpoint()

@@ -11,8 +11,11 @@ import pytest
 from newel.auth import AuthConfig, AuthCredential, AuthProviderRegistry, BaseAuthProvider, CredentialManager, providers
 from newel.auth.auth_schemes import APIKey
 from newel.auth.kinds import AuthProvider
+from newel.contexts.context import Context
+from newel.contexts.invocation_context import InvocationContext
+from newel.contexts.run_config import RunConfig
 from newel_compose import compose
-from newel_kernel import BaseAgent, ConfigurationError, Context, InvocationContext, RunConfig, Session, hookimpl
+from newel_kernel import BaseAgent, ConfigurationError, Session, hookimpl
 
 KEY = AuthConfig(auth_scheme=APIKey(**{"in": "header", "name": "X-Key"}), credential_key="the-key")
 

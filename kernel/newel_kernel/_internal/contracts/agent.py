@@ -3,46 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from newel_kernel._internal.errors import ConfigurationError, FeatureUnavailableError
-from newel_kernel._internal.events import Event, EventActions
-from newel_kernel._internal.hooks import Callbacks, as_callbacks
-from newel_kernel._internal.lifecycle import around_agent, implemented
+from newel_kernel._internal.events import Event
+from newel_kernel._internal.hooks import Callbacks, run_round
 from newel_kernel._internal.observation import Operation, current_operation
 
 if TYPE_CHECKING:
     from newel_kernel._internal.invocation import InvocationContext
-
-
-class BaseAgentState(BaseModel):
-    """What an agent checkpoints so that an interrupted invocation can resume; subclass it per agent type."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class Handover(Event):
-    """An agent's request to the driver: run `target` now, then resume me.
-
-    Never persisted nor yielded to a caller. It keeps a chain of transfers flat: the agent that transferred
-    stays suspended, and the driver, not its frame, runs the next one.
-    """
-
-    __slots__ = ("context", "last", "operation", "target")
-
-    def __init__(self, target: BaseAgent, context: InvocationContext) -> None:
-        super().__init__(author=context.agent.name, invocation_id=context.invocation_id, partial=True)
-        self.target = target
-        self.context = context
-        #: The agent's run, of which the target's is a part.
-        self.operation = current_operation.get()
-        #: The last event that the target yielded, once it has run.
-        self.last: Event | None = None
 
 
 class BaseAgent(BaseModel):
@@ -54,10 +27,8 @@ class BaseAgent(BaseModel):
     description: str = ""
     parent_agent: BaseAgent | None = Field(default=None, init=False)
     sub_agents: list[BaseAgent] = Field(default_factory=list)
-    before_agent_callback: object = None
-    after_agent_callback: object = None
 
-    #: The loop's event-producing mode: an agent that may hand the conversation to others says so.
+    #: Whether it may hand the conversation to other agents of its tree.
     transfers: ClassVar[bool] = False
     #: What the kernel has made of the agent's fields (see preparation.Plan).
     plan: ClassVar[object] = None
@@ -120,84 +91,31 @@ class BaseAgent(BaseModel):
                 return found
         return None
 
-    def clone(self, update: Mapping[str, object] | None = None) -> Self:
-        """A copy of the agent and its subtree, without a parent; `update` sets fields."""
-        changes = dict(update or {})
-        if "parent_agent" in changes:
-            raise ConfigurationError("clone() cannot set parent_agent: pass the clone to its parent's sub_agents")
-        if unknown := changes.keys() - type(self).model_fields.keys():
-            raise ConfigurationError(f"clone() got unknown field(s) of {type(self).__name__}: {sorted(unknown)}")
-        copy = self.model_copy(update=changes)
-        for field, value in copy.__dict__.items():
-            if field not in changes and isinstance(value, list):
-                copy.__dict__[field] = list(value)
-        if "sub_agents" not in changes:
-            copy.sub_agents = [agent.clone() for agent in self.sub_agents]
-        copy.parent_agent = None
-        for cached in [name for name in copy.__dict__ if name not in type(self).model_fields]:
-            del copy.__dict__[cached]
-        copy.model_post_init(None)
-        return copy
-
-    @cached_property
-    def _bound(self) -> dict[str, tuple[object, Callbacks]]:
-        """The bound callbacks by hook, each with the field's value that they were made of."""
-        return {}
+    @property
+    def hooked(self) -> bool:
+        """Whether the agent has callbacks of its own around its run."""
+        return False
 
     def callbacks(self, hook: str) -> Callbacks:
-        """The agent's own callbacks for `hook`, bound by keyword; checked once per value of the field."""
-        value = getattr(self, hook)
-        if value is None:
-            return ()
-        known = self._bound.get(hook)
-        if known is None or known[0] is not value or len(known[1]) != (len(value) if isinstance(value, list) else 1):
-            known = (value, as_callbacks(hook, value, f"agent {self.name!r}"))
-            self._bound[hook] = known
-        return known[1]
+        """The agent's own callbacks for `hook`."""
+        return ()
 
     def run_async(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
         """Run the agent; its events, in order. Each is committed before the agent resumes."""
-        if not self.transfers or (not self.sub_agents and self.parent_agent is None):  # nothing will be handed over
-            return self._enter(parent_context)
-        return self._relay(parent_context)
+        return self.enter(parent_context)
 
-    async def _relay(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
-        """The agent's events, and those of the agents that it hands over to, without nesting: see `Handover`."""
-        running = [self._enter(parent_context)]
-        handovers: list[tuple[Handover, Event | None]] = []  # each with the latest event before it
-        latest: Event | None = None
-        try:
-            while running:
-                async for event in running[-1]:
-                    if event.__class__ is Handover:
-                        handovers.append((event, latest))
-                        running.append(event.target._enter(event.context, event.operation))
-                        break
-                    latest = event
-                    yield event
-                else:
-                    running.pop()
-                    if handovers:
-                        handover, before = handovers.pop()
-                        handover.last = latest if latest is not before else None
-        finally:
-            for generator in reversed(running):
-                await generator.aclose()
-
-    def _enter(self, parent_context: InvocationContext, within: Operation | None = None) -> AsyncGenerator[Event, None]:
-        """The agent in its context, between its callbacks where there are any."""
+    def enter(self, parent_context: InvocationContext, within: Operation | None = None) -> AsyncGenerator[Event, None]:
+        """The same for a driver: the run is a part of the operation `within`, else of the one that is current."""
         ctx = parent_context.for_agent(self)
-        hooked = ctx.composition.agents_hooked or self.before_agent_callback or self.after_agent_callback
+        hooked = ctx.composition.agents_hooked or self.hooked
         events = self._between_callbacks(ctx) if hooked or ctx.end_invocation else self._run_async_impl(ctx)
         parent = within or current_operation.get()
         return events if parent is None else parent.child("agent", self.name, ctx, self).stream(events)
 
     async def _between_callbacks(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         """The agent's events with what the callbacks answer before and after it (S0 §2.1)."""
-        if (found := implemented(ctx, "before_agent_callback")) is not None:
-            early = await around_agent(ctx, "before_agent_callback", found)
-            if early is not None:
-                yield early
+        if (early := await _around(ctx, "before_agent_callback")) is not None:
+            yield early
         if ctx.end_invocation:
             return
         async with aclosing(self._run_async_impl(ctx)) as events:
@@ -205,10 +123,8 @@ class BaseAgent(BaseModel):
                 yield event
         if ctx.end_invocation:
             return
-        if (found := implemented(ctx, "after_agent_callback")) is not None:
-            extra = await around_agent(ctx, "after_agent_callback", found)
-            if extra is not None:
-                yield extra
+        if (extra := await _around(ctx, "after_agent_callback")) is not None:
+            yield extra
 
     async def run_live(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
         """Run the agent over a live connection."""
@@ -219,16 +135,20 @@ class BaseAgent(BaseModel):
         """What the agent does; a subclass implements it as an async generator of events."""
         raise NotImplementedError(f"{type(self).__name__} does not implement _run_async_impl")
 
-    def _state_event(self, ctx: InvocationContext) -> Event:
-        """An event that stores the agent's checkpoint, or that it ended."""
-        actions = EventActions()
-        if ctx.end_of_agents.get(self.name):
-            actions.end_of_agent = True
-        elif self.name in ctx.agent_states:
-            actions.agent_state = ctx.agent_states[self.name]
-        return Event(invocation_id=ctx.invocation_id, author=self.name, branch=ctx.branch, actions=actions)
 
-    def _load_agent_state(self, ctx: InvocationContext, state_type: type[BaseAgentState]) -> Any:
-        """The agent's checkpoint of this invocation, or None."""
-        stored = ctx.agent_states.get(self.name)
-        return None if stored is None else state_type.model_validate(stored)
+async def _around(ctx: InvocationContext, hook: str) -> Event | None:
+    """before_agent or after_agent: an event where one answered or changed state, else None."""
+    round_ = ctx.round_of(hook)
+    if round_ is None:
+        return None
+    context = ctx.context_type(ctx)
+    content = await run_round(hook, round_, {"agent": ctx.agent, "callback_context": context})
+    actions = context.touched_actions
+    if content is None and (actions is None or not actions.state_delta):
+        return None
+    if content is not None and hook == "before_agent_callback":
+        ctx.end_invocation = True
+    return Event(
+        invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, content=content,
+        actions=actions,  # None: made when touched
+    )  # fmt: skip

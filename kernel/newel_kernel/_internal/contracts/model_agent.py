@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from newel_kernel._internal.contracts.model import BaseLlm
+    from newel_kernel._internal.contracts.request import LlmRequest
     from newel_kernel._internal.contracts.tool import BaseTool
     from newel_kernel._internal.invocation import InvocationContext
 
@@ -21,6 +22,9 @@ class ModelAgent(Protocol):
     @property
     def tools(self) -> Sequence[object]:
         """Tools, toolsets, and what `as_tools` makes tools of."""
+
+    def new_request(self) -> LlmRequest:
+        """An empty request, for the request chain to prepare."""
 
     def model_for(self, ctx: InvocationContext) -> BaseLlm:
         """The model that answers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from newel_kernel._internal.errors import DuplicateToolError
 from newel_kernel._internal.stash import Stash
@@ -12,7 +12,6 @@ from newel_types import Content, FunctionDeclaration, GenerateContentConfig, Par
 
 if TYPE_CHECKING:
     from newel_kernel._internal.contracts.tool import BaseTool
-    from newel_types import LiveConnectConfig
 
 
 class LlmRequest:
@@ -23,7 +22,7 @@ class LlmRequest:
     """
 
     __slots__ = (
-        "_config", "_declarations", "_instructions", "_labels", "_live", "_stash", "contents", "model", "tools_dict",
+        "_config", "_declarations", "_instructions", "_labels", "_stash", "contents", "model", "tools_dict",
     )  # fmt: skip
 
     def __init__(
@@ -31,7 +30,6 @@ class LlmRequest:
         model: str | None = None,
         contents: list[Content] | None = None,
         config: GenerateContentConfig | None = None,
-        live_connect_config: LiveConnectConfig | None = None,
         tools_dict: dict[str, BaseTool] | None = None,
     ) -> None:
         self.model = model
@@ -42,7 +40,6 @@ class LlmRequest:
         self._declarations: list[FunctionDeclaration] = []
         self._labels: dict[str, str] | None = None
         self.tools_dict: dict[str, BaseTool] = tools_dict if tools_dict is not None else {}
-        self._live = live_connect_config
         self._stash: Stash | None = None
 
     @property
@@ -72,19 +69,6 @@ class LlmRequest:
             self._stash = Stash()
         return self._stash
 
-    @property
-    def live_connect_config(self) -> LiveConnectConfig:
-        """The LiveConnectConfig of a live connection, made when first touched."""
-        if self._live is None:
-            from newel_types import LiveConnectConfig  # noqa: PLC0415 - only live connections need it
-
-            self._live = LiveConnectConfig()
-        return self._live
-
-    @live_connect_config.setter
-    def live_connect_config(self, value: LiveConnectConfig) -> None:
-        self._live = value
-
     def set_default_label(self, name: str, value: str) -> None:
         """Label the call, unless it has that label; a configuration that is set later has it too."""
         self._labels = {name: value, **(self._labels or {})}
@@ -95,47 +79,18 @@ class LlmRequest:
         else:
             self._config.labels.setdefault(name, value)
 
-    def append_instructions(self, instructions: Sequence[str] | Content) -> list[Content]:
-        """Add to the system instruction, a blank line between.
-
-        Of a Content, the text goes there; each part that is data becomes a user content to which the
-        instruction refers. Those contents are appended to `contents` and returned.
-        """
-        if not isinstance(instructions, Content):
-            if self._config is None:
-                self._instructions.extend(filter(None, instructions))
-                return []
-            for text in instructions:
-                self._append_text(text)
-            return []
-        texts: list[str] = []
-        references: list[Content] = []
-        for part in instructions.parts or ():
-            if part.text:
-                texts.append(part.text)
-            elif part.inline_data is not None or part.file_data is not None:
-                reference, described = _reference(part, len(references))
-                texts.append(f"[Reference to {described}: {reference}]")
-                words = Part(text=f"Referenced {described}: {reference}")
-                references.append(Content(role="user", parts=[words, part.model_copy(deep=True)]))
-        self._append_text("\n\n".join(texts))
-        self.contents.extend(references)
-        return references
-
-    def _append_text(self, text: str) -> None:
-        if not text:
-            return
-        config = self._config
-        if config is None:
-            self._instructions.append(text)
-            return
-        present = config.system_instruction
-        if not present:
-            config.system_instruction = text
-        elif isinstance(present, str):
-            config.system_instruction = f"{present}\n\n{text}"
-        else:
-            config.system_instruction = _with_text(present, text)
+    def append_instructions(self, instructions: Sequence[str]) -> None:
+        """Add texts to the system instruction, a blank line between."""
+        for text in filter(None, instructions):
+            config = self._config
+            if config is None:
+                self._instructions.append(text)
+            elif not (present := config.system_instruction):
+                config.system_instruction = text
+            elif isinstance(present, str):
+                config.system_instruction = f"{present}\n\n{text}"
+            else:
+                config.system_instruction = _with_text(present, text)
 
     def append_tools(self, tools: Sequence[BaseTool]) -> None:
         """Declare `tools` to the model and make them dispatchable; a second tool of one name is refused."""
@@ -170,11 +125,6 @@ class LlmRequest:
                 return
         present.append(_declaring(declarations))
 
-    def set_output_schema(self, base_model: Any) -> None:
-        """Ask for JSON of the given schema (a pydantic class, a type or a schema)."""
-        self.config.response_schema = base_model
-        self.config.response_mime_type = "application/json"
-
     def model_copy(self, *, update: Json | None = None, deep: bool = False) -> Self:
         """A copy with its own contents list and configuration."""
         config, tools = self.config.model_copy(deep=deep), self.tools_dict.copy()
@@ -184,19 +134,11 @@ class LlmRequest:
             if not deep
             else [c.model_copy(deep=True) for c in list.copy(self.contents)]
         )
-        new._live, new._labels = self._live, self._labels
+        new._labels = self._labels
         new._stash = None if self._stash is None else self._stash.copy()
         for name, value in (update or {}).items():
             setattr(new, name, value)
         return new
-
-    def model_dump(self, *, mode: Literal["python", "json"] = "python", **options: Any) -> Json:
-        """A dict of the request without its tool objects."""
-        options.pop("exclude", None)
-        contents = [content.model_dump(mode=mode, **options) for content in list.copy(self.contents)]
-        config = self.config.model_dump(mode=mode, exclude={"response_schema"}, **options)
-        return {"model": self.model, "contents": contents, "config": config}
-
 
 #: Copying an empty one costs half of making one; constructed, for nothing is built for it at import.
 _BLANK = GenerateContentConfig.model_construct()
@@ -207,14 +149,6 @@ def _declaring(declarations: list[FunctionDeclaration]) -> Tool:
     tool = _BLANK_TOOL.__copy__()
     tool.function_declarations = declarations
     return tool
-
-
-def _reference(part: Part, index: int) -> tuple[str, str]:
-    if part.inline_data is not None:
-        blob = part.inline_data
-        return f"inline_data_{index}", f"inline data {blob.display_name or ''} ({blob.mime_type})".replace("  ", " ")
-    file = part.file_data
-    return f"file_data_{index}", f"file data ({file.file_uri if file else ''})"
 
 
 def _with_text(present: object, text: str) -> Any:

@@ -5,17 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from newel_kernel._internal.errors import PairingError
 from newel_kernel._internal.events import Event, freeze_event
 from newel_kernel._internal.session import Session
 from newel_kernel._internal.state import apply_delta
 from newel_kernel._internal.values import Json
 from newel_types import deep_copy
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(slots=True, kw_only=True)
@@ -107,27 +102,3 @@ def trim_temp(event: Event) -> None:
     if actions is not None and actions.state_delta:
         for key in [key for key in actions.state_delta if key.startswith("temp:")]:
             del actions.state_delta[key]
-
-
-def check_pairing(events: Sequence[Event], event: Event) -> None:
-    """Raise PairingError where an agent's `event` holds a result of a call that the session does not have.
-
-    A provider refuses such a history for good, so it must not be written. A user's message may answer a
-    call of another session (an approval that arrives late, say); whoever receives it decides.
-    """
-    if event.content is None or event.author == "user":
-        return
-    responses = [p.function_response for p in event.content.parts or () if p.function_response is not None]
-    if not responses:
-        return
-    wanted = {response.id for response in responses}
-    wanted.discard(None)
-    if not wanted:
-        return
-    for past in reversed(events):
-        for part in (past.content.parts or ()) if past.content is not None else ():
-            if part.function_call is not None:
-                wanted.discard(part.function_call.id)
-        if not wanted:
-            return
-    raise PairingError(f"event {event.id} of {event.author!r} answers unknown call(s) {sorted(map(str, wanted))}")

@@ -13,7 +13,7 @@ from newel_kernel._internal.values import Json
 from newel_types import FunctionDeclaration
 
 if TYPE_CHECKING:
-    from newel_kernel._internal.context import Context, ReadonlyContext
+    from newel_kernel._internal.invocation import Context, ReadonlyContext
     from newel_types import AuthConfig
 
 

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 from newel_kernel._internal.hookspecs.markers import hookspec
 
 if TYPE_CHECKING:
-    from newel_kernel._internal.context import Context
     from newel_kernel._internal.contracts.agent import BaseAgent
     from newel_kernel._internal.contracts.request import LlmRequest
     from newel_kernel._internal.contracts.response import LlmResponse
     from newel_kernel._internal.contracts.tool import BaseTool
     from newel_kernel._internal.events import Event
-    from newel_kernel._internal.invocation import InvocationContext
+    from newel_kernel._internal.invocation import Context, InvocationContext
     from newel_types import Content
 
 

@@ -10,11 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from newel_kernel._internal.hookspecs.markers import Settings, hookspec
-from newel_kernel._internal.kinds import (
+from newel_kernel._internal.chains import (
     Epilogue,
-    Kind,
-    Observer,
     Prologue,
     RequestProcessor,
     ResponseProcessor,
@@ -23,6 +20,9 @@ from newel_kernel._internal.kinds import (
     ToolPreparation,
     TurnPolicy,
 )
+from newel_kernel._internal.hookspecs.markers import Settings, hookspec
+from newel_kernel._internal.kinds import Kind
+from newel_kernel._internal.observation import Observer
 
 
 @hookspec
@@ -179,16 +179,15 @@ def register_turn_policies(settings: Settings) -> Sequence[TurnPolicy]:
 
     The one that is named ``turns`` decides; a distribution that wants another plugin's names it under `replace`.
 
-    >>> class FirstChild(Turns):
-    ...     def agent(self, root, log):
-    ...         return root.sub_agents[0]
+    >>> def first_child(ctx):
+    ...     return ctx.agent.sub_agents[0]
     >>> class Plugin:
     ...     @hookimpl
     ...     def register_turn_policies(self):
-    ...         return [TurnPolicy(turns=FirstChild())]
+    ...         return [TurnPolicy(agent=first_child)]
     >>> composed = compose(Distribution(name="mine"), plugins=[Plugin()])
-    >>> type(composed.turns).__name__
-    'FirstChild'
+    >>> composed.turns.agent.__name__
+    'first_child'
     """
     return ()
 

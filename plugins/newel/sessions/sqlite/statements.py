@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from newel.sessions.event_log import EventLog
+from newel.sessions.pairing import check_pairing
+from newel.sessions.scopes import merge_scopes, split_by_scope
 from newel.sessions.sqlite.encoding import StoredEvent, decode_event, decode_value, encode_value
 from newel.sessions.sqlite.writer import Batch
 from newel.sessions.views import fenced
@@ -21,9 +23,6 @@ from newel_kernel import (
     SessionError,
     SessionNotFoundError,
     StaleSessionError,
-    check_pairing,
-    merge_scopes,
-    split_by_scope,
 )
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""The contracts of what a runner is given beside its sessions: services that contexts call, and the app."""
+"""Services: what contexts need of the stores that a runner is given beside its sessions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from newel_kernel._internal.contracts.agent import BaseAgent
-    from newel_kernel._internal.events import Event
-    from newel_kernel._internal.session import Session
+    from newel_kernel import Event, Session
     from newel_types import AuthConfig, AuthCredential, Part
 
 
@@ -34,7 +32,7 @@ class ArtifactService(Protocol):
         self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
         version: int | None = None,
     ) -> Any:  # fmt: skip
-        """What is known of a version without its data, or None."""
+        """A version without its data, or None."""
 
 
 class MemoryService(Protocol):
@@ -60,7 +58,7 @@ class MemoryService(Protocol):
 
 
 class CredentialService(Protocol):
-    """Keeps users' credentials; the kernel only passes it on."""
+    """Keeps users' credentials."""
 
     async def load_credential(self, auth_config: AuthConfig, callback_context: object) -> AuthCredential | None:
         """The credential saved for `auth_config`, or None."""
@@ -75,15 +73,3 @@ class ResumabilityConfig(Protocol):
     @property
     def is_resumable(self) -> bool:
         """Whether they do."""
-
-
-class Application(Protocol):
-    """What a runner needs of an app; what else it has is its plugins' matter."""
-
-    @property
-    def name(self) -> str:
-        """Under this name its sessions are kept."""
-
-    @property
-    def root_agent(self) -> BaseAgent:
-        """The agent that it runs."""

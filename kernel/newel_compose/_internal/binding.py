@@ -1,0 +1,55 @@
+"""Binding: a function as an implementation of a lifecycle hook, called by the hook's keywords."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from newel_kernel import LIFECYCLE, Bound, Callbacks, HookSignatureError
+
+
+def bind(function: Callable[..., Any], names: tuple[str, ...], hook: str, owner: str) -> Callable[..., Any]:
+    """`function` as a callable that takes exactly the keywords `names`.
+
+    A function that names them (or fewer of them) is called by keyword; one that names as many positional
+    parameters otherwise is called by position. Anything else cannot be called and is refused.
+    """
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return function
+    kinds = inspect.Parameter
+    if any(p.kind is kinds.VAR_KEYWORD for p in parameters):
+        return function
+    wanted = [p for p in parameters if p.kind is not kinds.VAR_POSITIONAL]
+    known = [p.name for p in wanted if p.name in names and p.kind is not kinds.POSITIONAL_ONLY]
+    if all(p.name in known or p.default is not kinds.empty for p in wanted):
+        taken = tuple(known)
+        if taken == names or set(taken) == set(names):
+            return function
+        if taken or not wanted:
+            return lambda **given: function(**{name: given[name] for name in taken})
+    positional = [p for p in wanted if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
+    required = [p for p in positional if p.default is kinds.empty]
+    keyword_only = [p for p in wanted if p.kind is kinds.KEYWORD_ONLY and p.default is kinds.empty]
+    if not keyword_only and len(required) <= len(names) <= len(positional):
+        return lambda **given: function(*(given[name] for name in names))
+    raise HookSignatureError(
+        f"{owner}: {hook} {_name(function)}{inspect.signature(function)} cannot be called; "
+        f"it must take ({', '.join(names)})"
+    )
+
+
+def as_callbacks(hook: str, value: Any, owner: str) -> Callbacks:
+    """An agent's callback field (one callable or a list of them) as a tuple."""
+    names = LIFECYCLE[hook].agent_keywords or ()
+    functions = value if isinstance(value, list) else [value]
+    for function in functions:
+        if not callable(function):
+            raise HookSignatureError(f"{owner}: {hook} must be a callable or a list of them, not {function!r}")
+    return tuple(Bound(hook, bind(f, names, hook, owner), f"{owner}, callback {_name(f)}") for f in functions)
+
+
+def _name(function: object) -> str:
+    return getattr(function, "__qualname__", None) or repr(function)

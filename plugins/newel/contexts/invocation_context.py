@@ -1,0 +1,110 @@
+"""What one invocation shares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from newel.contexts.call_ids import OURS
+from newel.contexts.context import Context
+from newel.contexts.stash_keys import CREDENTIALS
+from newel_kernel import InvocationContext as KernelInvocationContext
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from newel.contexts.run_config import RunConfig
+    from newel.contexts.services import ArtifactService, CredentialService, MemoryService
+    from newel_kernel import BaseAgent, BaseSessionService, Chains, Event, Json, Session
+    from newel_types import AuthCredential, Content
+
+__all__ = ["InvocationContext", "full_invocation"]
+
+
+class Resumability(Protocol):
+    """Whether an app's invocations pause and resume."""
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether they do."""
+
+
+class InvocationContext(KernelInvocationContext):
+    """One invocation as one agent sees it, with its services, its agents' checkpoints and its live session."""
+
+    context_type = Context
+    call_id_prefix = OURS
+    run_config: RunConfig
+
+    def __init__(
+        self,
+        session_service: BaseSessionService,
+        session: Session,
+        agent: BaseAgent,
+        composition: Chains,
+        run_config: RunConfig,
+        invocation_id: str | None = None,
+        user_content: Content | None = None,
+        artifact_service: ArtifactService | None = None,
+        memory_service: MemoryService | None = None,
+        credential_service: CredentialService | None = None,
+        branch: str | None = None,
+        app: object = None,
+        resumability_config: Resumability | None = None,
+        live_request_queue: Any = None,
+    ) -> None:
+        super().__init__(
+            session_service, session, agent, composition, run_config, invocation_id, user_content, branch, app
+        )
+        self.artifact_service = artifact_service
+        self.memory_service = memory_service
+        self.credential_service = credential_service
+        self.resumability_config = resumability_config
+        #: Agent -> its checkpoint, and whether it ended: what a resumed run goes on from.
+        self.agent_states: dict[str, Json] = {}
+        self.end_of_agents: dict[str, bool] = {}
+        #: Where what the user says in a live session comes in.
+        self.live_request_queue = live_request_queue
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether the app's invocations pause on long-running calls and resume."""
+        config = self.resumability_config
+        return config is not None and bool(config.is_resumable)
+
+    def set_agent_state(
+        self, agent_name: str, *, agent_state: BaseModel | None = None, end_of_agent: bool = False
+    ) -> None:
+        """Note an agent's checkpoint, or that it ended; with neither, both are forgotten."""
+        self.agent_states.pop(agent_name, None)
+        self.end_of_agents.pop(agent_name, None)
+        if end_of_agent:
+            self.end_of_agents[agent_name] = True
+        elif agent_state is not None:
+            self.agent_states[agent_name] = agent_state.model_dump(mode="json")
+            self.end_of_agents[agent_name] = False
+
+    def should_pause_invocation(self, event: Event) -> bool:
+        """Whether `event` asks for something that only the user or the outside can answer (S0 §10.2)."""
+        waiting = event.long_running_tool_ids
+        if not waiting or not self.is_resumable:
+            return False
+        return any(call.id in waiting for call in event.get_function_calls())
+
+    _get_events = KernelInvocationContext.get_events
+
+    @property
+    def credential_by_key(self) -> dict[str, AuthCredential]:
+        """The credentials that tools of this invocation use, by `credential_key`; never stored."""
+        return self.stash[CREDENTIALS]
+
+    @property
+    def context_cache_config(self) -> Any:
+        """How the app has requests cached, where it does."""
+        return getattr(self.app, "context_cache_config", None)
+
+
+def full_invocation(ctx: KernelInvocationContext) -> InvocationContext:
+    """`ctx`, which newel's own runner has made."""
+    if not isinstance(ctx, InvocationContext):
+        raise TypeError(f"this needs an invocation of newel.runners.Runner, and got a {type(ctx).__name__}")
+    return ctx

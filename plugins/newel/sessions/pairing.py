@@ -1,0 +1,31 @@
+"""Pairing: no result without its call, which every store checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from newel_kernel import Event, PairingError
+
+
+def check_pairing(events: Sequence[Event], event: Event) -> None:
+    """Raise PairingError where an agent's `event` holds a result of a call that the session does not have.
+
+    A provider refuses such a history for good, so it must not be written. A user's message may answer a
+    call of another session (an approval that arrives late, say); whoever receives it decides.
+    """
+    if event.content is None or event.author == "user":
+        return
+    responses = [p.function_response for p in event.content.parts or () if p.function_response is not None]
+    if not responses:
+        return
+    wanted = {response.id for response in responses}
+    wanted.discard(None)
+    if not wanted:
+        return
+    for past in reversed(events):
+        for part in (past.content.parts or ()) if past.content is not None else ():
+            if part.function_call is not None:
+                wanted.discard(part.function_call.id)
+        if not wanted:
+            return
+    raise PairingError(f"event {event.id} of {event.author!r} answers unknown call(s) {sorted(map(str, wanted))}")

@@ -1,0 +1,77 @@
+"""Transfers: an agent hands the conversation over to another one of its tree."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator
+
+from newel_kernel import BaseAgent, Event, InvocationContext, current_operation, did_you_mean
+
+
+class Handover(Event):
+    """An agent's request to its driver, `relay`: run `target` now, then resume me.
+
+    Never stored nor yielded to a caller. It keeps a chain of transfers flat: the agent that transferred stays
+    suspended, and the driver, not its frame, runs the next one. Then it stands for what the target said last (for
+    `results`, which asked for the transfer, where it said nothing).
+    """
+
+    __slots__ = ("context", "last", "operation", "target")
+
+    def __init__(self, target: BaseAgent, context: InvocationContext, results: Event | None = None) -> None:
+        super().__init__(author=context.agent.name, invocation_id=context.invocation_id, partial=True)
+        self.target = target
+        self.context = context
+        #: The agent's run, of which the target's is a part.
+        self.operation = current_operation.get()
+        self.last = results
+
+    def ends(self, last: Event | None) -> None:
+        """Take note that the target has run, and of the last event that it yielded."""
+        self.last = last or self.last
+        if self.last is not None:
+            self.partial = self.last.partial
+            self.actions.skip_summarization = self.last.actions.skip_summarization
+
+    def is_final_response(self) -> bool:
+        """Whether what the target said last ends its turn; False before it has run."""
+        return not self.partial and self.last is not None and self.last.is_final_response()
+
+
+def transfer(ctx: InvocationContext, results: Event) -> Iterator[Event]:
+    """What follows the committed `results` of tools, one of which named the agent to go on with.
+
+    ValueError names the agents that there are, where that is none of them.
+    """
+    name, root = results.actions.transfer_to_agent or "", ctx.agent.root_agent
+    target = root.find_agent(name)
+    if target is None:
+        names = [agent.name for agent in root.walk()]
+        raise ValueError(
+            f"Agent {name} not found in the agent tree. Available agents: {', '.join(names)}{did_you_mean(name, names)}"
+        )
+    if target is not ctx.agent:  # one that transfers to itself just goes on
+        yield Handover(target, ctx, results)
+
+
+async def relay(agent: BaseAgent, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
+    """The events of `agent`, and those of the agents that it hands over to, without nesting: see `Handover`."""
+    running = [agent.enter(parent_context)]
+    handovers: list[tuple[Handover, Event | None]] = []  # each with the latest event before it
+    latest: Event | None = None
+    try:
+        while running:
+            async for event in running[-1]:
+                if isinstance(event, Handover):
+                    handovers.append((event, latest))
+                    running.append(event.target.enter(event.context, event.operation))
+                    break
+                latest = event
+                yield event
+            else:
+                running.pop()
+                if handovers:
+                    handover, before = handovers.pop()
+                    handover.ends(latest if latest is not before else None)
+    finally:
+        for generator in reversed(running):
+            await generator.aclose()
