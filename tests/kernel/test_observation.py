@@ -87,11 +87,11 @@ def test_operations_hold_what_they_work_on() -> None:
     events = asyncio.run(turn(runner))
     ends = {one.operation.kind: one for one in notes.signals if one.phase == "stop"}
     assert ends["invocation"].operation.subject is runner
-    assert ends["invocation"].operation.given == "tea"
+    assert ends["invocation"].operation.input == "tea"
     assert ends["agent"].operation.subject is runner.agent
-    assert ends["model"].operation.given.contents
+    assert ends["model"].operation.input.contents
     assert ends["tool"].operation.subject.name == "brew"
-    assert ends["tool"].operation.given.id == events[0].get_function_calls()[0].id
+    assert ends["tool"].operation.input.id == events[0].get_function_calls()[0].id
     assert ends["tool"].outcome.get_function_responses()[0].response == {"result": "a pot"}
     assert ends["agent"].outcome is events[-1]
 

@@ -36,7 +36,7 @@ async def dispatch(ctx: InvocationContext, calls: Sequence[FunctionCall], tools:
         raise
     events = [event for event in results if event is not None]
     if len(events) > 1 and (parent := current_operation.get()) is not None:
-        with parent.child("merge", "(merged)", ctx, given=events).running() as outcome:
+        with parent.child("merge", "(merged)", ctx, input=events).running() as outcome:
             outcome.append(merge_results(events))
             return outcome[0]  # type: ignore[no-any-return]
     return merge_results(events) if events else None

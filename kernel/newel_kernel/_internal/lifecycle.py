@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from newel_kernel._internal.events import EventActions
-from newel_kernel._internal.hooks import LIFECYCLE, Round, first_answer, run_round
+from newel_kernel._internal.hooks import LIFECYCLE, first_answer, run_round
 from newel_kernel._internal.values import Json
 
 if TYPE_CHECKING:
-    from newel_kernel._internal.contracts.request import LlmRequest
     from newel_kernel._internal.contracts.response import LlmResponse
     from newel_kernel._internal.contracts.tool import BaseTool
     from newel_kernel._internal.invocation import Context, InvocationContext
+
 
 class Draft:
     """The actions that model hooks collect for the event of the model's response."""
@@ -39,28 +39,15 @@ async def ask(ctx: InvocationContext, hook: str, keywords: Mapping[str, object])
 
 
 async def model_round(
-    ctx: InvocationContext,
-    draft: Draft,
-    hook: str,
-    round_: Round,
-    keywords: Mapping[str, object],
+    ctx: InvocationContext, draft: Draft, hook: str, keywords: Mapping[str, object]
 ) -> LlmResponse | None:
     """One round of a model hook; state written in it rides on the event of the model's response."""
+    if (round_ := ctx.round_of(hook)) is None:
+        return None
     context = ctx.context_type(ctx, event_actions=draft.actions)
     answer = await run_round(hook, round_, {"callback_context": context, **keywords})
     draft.actions = context.touched_actions
     return answer  # type: ignore[no-any-return]
-
-
-async def on_model_error(
-    ctx: InvocationContext, request: LlmRequest, error: Exception, draft: Draft
-) -> LlmResponse | None:
-    """An answer in place of the model's failure, or None: then it is raised."""
-    round_ = ctx.round_of("on_model_error_callback")
-    if round_ is None:
-        return None
-    keywords = {"llm_request": request, "error": error}
-    return await model_round(ctx, draft, "on_model_error_callback", round_, keywords)
 
 
 async def tool_round(hook: str, tool: BaseTool, args: Json, context: Context, *last: object) -> Any:

@@ -69,24 +69,24 @@ class Log:
 
     def answers(self, call_id: str | None, since: int = 0) -> list[int]:
         """The positions of the user's events from `since` on that answer the call, oldest first: the first one wins."""
-        found = []
+        positions = []
         for position, event in self.backwards():
             if position < since:
                 break
             if event.author == "user" and any(one.id == call_id for one in event.get_function_responses()):
-                found.append(position)
-        return found[::-1]
+                positions.append(position)
+        return positions[::-1]
 
     def open_requests(self) -> list[tuple[Event, FunctionCall]]:
         """The calls that wait for the outside and that the user has not answered, the oldest first."""
-        found: dict[str, tuple[Event, FunctionCall]] = {}
+        requests: dict[str, tuple[Event, FunctionCall]] = {}
         for event in self.standing():
             if event.author == "user":
                 for response in event.get_function_responses():
-                    found.pop(response.id or "", None)
+                    requests.pop(response.id or "", None)
             elif waiting := event.long_running_tool_ids:
-                found.update((call.id, (event, call)) for call in event.get_function_calls() if call.id in waiting)
-        return list(found.values())
+                requests.update((call.id, (event, call)) for call in event.get_function_calls() if call.id in waiting)
+        return list(requests.values())
 
     def calls(
         self, author: str, scope: str | None, *, branch: str | None = _ANY, invocation_id: str = _ANY,
@@ -95,9 +95,8 @@ class Log:
         """The latest event of calls that `author` made in the isolation scope, and which of them have no result.
 
         It is looked for on the `branch`, in the invocation and among the events with the ids `own`, where these are
-        named. A long-running call has begun
-        with its event and counts as no call here, a result that only stands in for one which is to come as no result:
-        it is marked as ``provisional`` in its event's `custom_metadata`.
+        named. A long-running call has begun with its event and is not counted. A result that stands in for one which
+        is to come (its event's `custom_metadata` says ``provisional``) leaves its call open.
         """
         answered: set[str | None] = set()
         for position, event in self.backwards():

@@ -12,7 +12,7 @@ from newel_kernel._internal.contracts.response import LlmResponse
 from newel_kernel._internal.dispatch import Tools, dispatch
 from newel_kernel._internal.events import Event
 from newel_kernel._internal.invocation import OPEN_CALLS, InvocationContext
-from newel_kernel._internal.lifecycle import Draft, model_round, on_model_error
+from newel_kernel._internal.lifecycle import Draft, model_round
 from newel_kernel._internal.observation import current_operation
 from newel_kernel._internal.preparation import DONE, Plan, prepare
 from newel_kernel._internal.run_config import StreamingMode
@@ -51,11 +51,11 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
             responses = await _call_model(ctx, request, draft)
             try:  # what aclosing does, at a third of its cost
                 async for response in responses:
-                    said, calls = await _react(ctx, plan, request, _own(response), draft)
-                    for event in said:
+                    events, calls = await _react(ctx, plan, request, _own(response), draft)
+                    for event in events:
                         yield event
                         last = event
-                    for event in await run_tools(ctx, request.tools_dict, said[-1], calls) if calls else ():
+                    for event in await run_tools(ctx, request.tools_dict, events[-1], calls) if calls else ():
                         yield event
                         last = event
             finally:
@@ -90,10 +90,10 @@ async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft)
     """The model's responses, each after the hooks have seen it (S0 §5); without hooks the model's own generator."""
     agent = cast("ModelAgent", ctx.agent)
     hooked = ctx.composition.models_hooked or _callbacks(agent) != _NO_CALLBACKS
-    if hooked and (round_ := ctx.round_of("before_model_callback")) is not None:
+    if hooked and ctx.round_of("before_model_callback"):
         if request.config.tools:  # a tool's declaration is made once; what a hook does to it is for this request
             request.config.tools = deep_copy(request.config.tools)
-        early = await model_round(ctx, draft, "before_model_callback", round_, {"llm_request": request})
+        early = await model_round(ctx, draft, "before_model_callback", {"llm_request": request})
         if early is not None:
             return _only(early)
     model = agent.model_for(ctx)
@@ -136,14 +136,14 @@ async def _hooked(ctx: InvocationContext, request: LlmRequest, answers: Response
                 return
             except Exception as error:
                 failed = True
-                answer = await on_model_error(ctx, request, error, draft)
+                failure = {"llm_request": request, "error": error}
+                answer = await model_round(ctx, draft, "on_model_error_callback", failure)
                 if answer is None:
                     raise
                 response = answer
             response = _own(response)
-            if (round_ := ctx.round_of("after_model_callback")) is not None:
-                replaced = await model_round(ctx, draft, "after_model_callback", round_, {"llm_response": response})
-                response = response if replaced is None else replaced
+            replaced = await model_round(ctx, draft, "after_model_callback", {"llm_response": response})
+            response = response if replaced is None else replaced
             yield response
 
 
@@ -188,13 +188,13 @@ async def run_tools(
     """Dispatch `calls`; the event of their results among what the result chain adds, and a transfer, if asked."""
     results = await dispatch(ctx, calls, tools)
     opened = ctx.stash.get(OPEN_CALLS, None)
-    asked = [event for call in calls if (event := opened.pop(call.id, None))] if opened else []
+    questions = [event for call in calls if (event := opened.pop(call.id, None))] if opened else []
     if results is None:
-        return asked
+        return questions
     chain = [p for p in ctx.composition.result_chain if p.applies_to is None or p.applies_to(results)]
-    if not chain and not asked and results.touched_actions is None:
+    if not chain and not questions and results.touched_actions is None:
         return (results,)
-    before: list[Event] = asked
+    before: list[Event] = questions
     after: list[Event] = []
     for processor in chain:
         (after if processor.follows else before).extend(await processor.run(ctx, call_event, results) or ())

@@ -5,14 +5,14 @@ whatever else says so; plugins subscribe with `register_observers`. Where nobody
 and that is all a place looks at. A place is two lines, for a generator and for a coroutine function:
 
     if (parent := current_operation.get()) is not None:
-        events = parent.child("node", node.name, ctx, subject=node, given=node_input).stream(events)
+        events = parent.child("node", node.name, ctx, subject=node, input=node_input).stream(events)
 
     if (parent := current_operation.get()) is not None:
         return await parent.child("tool", name, ctx, tool, call).call(execute, ctx, call)
 
 `current_operation` is set while a step of an operation runs, from one await to its end in the same task, and never
 while a generator is suspended: whoever iterates keeps a context of their own, and each end comes where its start came.
-What is begun from elsewhere than its parent's steps is given its parent.
+What is begun from elsewhere than its parent's steps gets its parent by hand.
 """
 
 from __future__ import annotations
@@ -57,17 +57,17 @@ class Operation:
     invocation_id: str | None
     #: What runs: the runner, agent, model or tool (None: an unknown one).
     subject: Any = field(default=None, repr=False)
-    #: What it was given: the user's message, the LlmRequest, the FunctionCall or the events.
-    given: Any = field(default=None, repr=False)
+    #: What it works on: the user's message, the LlmRequest, the FunctionCall or the events.
+    input: Any = field(default=None, repr=False)
     parent: Operation | None = field(default_factory=lambda: current_operation.get(), repr=False)
     observers: tuple[Observer, ...] = field(default=(), repr=False)
     id: str = field(default_factory=lambda: seam.new_id())
 
     def child(
-        self, kind: str, name: str, ctx: Invocation, subject: object = None, given: object = None
+        self, kind: str, name: str, ctx: Invocation, subject: object = None, input: object = None
     ) -> Operation:
         """An operation within this one."""
-        return Operation(kind, name, ctx.session.id, ctx.invocation_id, subject, given, self, self.observers)
+        return Operation(kind, name, ctx.session.id, ctx.invocation_id, subject, input, self, self.observers)
 
     async def stream(
         self, items: AsyncGenerator[T, None], is_last: Callable[[T], bool] | None = None

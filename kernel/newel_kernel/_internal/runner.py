@@ -7,21 +7,22 @@ from contextlib import aclosing
 from typing import ClassVar, Protocol
 
 from newel_kernel._internal.chains import Chains
+from newel_kernel._internal.completion import epilogues, finish, toolsets
 from newel_kernel._internal.contracts.agent import BaseAgent
 from newel_kernel._internal.contracts.store import BaseSessionService
 from newel_kernel._internal.contracts.tool import Closing, close_toolset
-from newel_kernel._internal.ending import epilogues, finish, toolsets
 from newel_kernel._internal.errors import ConfigurationError, SessionNotFoundError
 from newel_kernel._internal.events import Event
 from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import ask
-from newel_kernel._internal.log import Log, Turn
+from newel_kernel._internal.log import Log
 from newel_kernel._internal.observation import Operation
 from newel_kernel._internal.reception import receive, received
 from newel_kernel._internal.run_config import RunConfig
 from newel_kernel._internal.session import Session
 from newel_kernel._internal.tree import check_tree
 from newel_kernel._internal.values import Json
+from newel_types import Content
 
 Events = AsyncGenerator[Event, None]
 #: What came in: the message, the state that comes with it, and whether its event is yielded too.
@@ -106,7 +107,8 @@ class Runner:
         config = config if config is not None else self.default_config.__copy__()
         session = await self._open(user_id, session_id, config)
         turn = Log(session.events).turn(received(new_message) if new_message is not None else None)
-        ctx = self._context(session, config, turn, invocation_id)
+        ctx = self.new_context(session, config, invocation_id, turn.content)
+        self.composition.turns.enter(ctx, turn, invocation_id)
         if new_message is not None:
             messages = await receive(ctx, turn, state_delta)
             for event in messages if yield_user_message else ():
@@ -171,18 +173,12 @@ class Runner:
         created = await self.session_service.create_session(**where)
         return await self.session_service.open(**{**where, "session_id": created.id}) or created
 
-    def _context(
-        self, session: Session, config: RunConfig, turn: Turn, invocation_id: str | None
+    def new_context(
+        self, session: Session, config: RunConfig, invocation_id: str | None, content: Content | None
     ) -> InvocationContext:
-        ctx = self.new_context(session, config, invocation_id)
-        ctx.user_content = turn.content
-        self.composition.turns.enter(ctx, turn, invocation_id)
-        return ctx
-
-    def new_context(self, session: Session, config: RunConfig, invocation_id: str | None) -> InvocationContext:
         """What an invocation shares; a subclass shares more."""
         return InvocationContext(
-            self.session_service, session, self.agent, self.composition, config, invocation_id, app=self.app
+            self.session_service, session, self.agent, self.composition, config, invocation_id, content, app=self.app
         )
 
     async def close(self, seconds: float = 10.0) -> None:

@@ -8,14 +8,14 @@ from newel_kernel._internal.errors import ConfigurationError
 
 def check_tree(root: BaseAgent) -> None:
     """Refuse two agents of one name in a tree: an event's author must name one."""
-    seen: dict[str, BaseAgent] = {}
+    agents: dict[str, BaseAgent] = {}
     for agent in root.walk():
-        if agent.name in seen and seen[agent.name] is not agent:
+        if agent.name in agents and agents[agent.name] is not agent:
             raise ConfigurationError(
                 f"two agents of the tree {root.name!r} are named {agent.name!r} "
-                f"(under {_parent(seen[agent.name])} and under {_parent(agent)}); rename one of them"
+                f"(under {_parent(agents[agent.name])} and under {_parent(agent)}); rename one of them"
             )
-        seen[agent.name] = agent
+        agents[agent.name] = agent
 
 
 def _parent(agent: BaseAgent) -> str:

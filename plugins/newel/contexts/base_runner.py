@@ -10,6 +10,7 @@ from newel.contexts.run_config import RunConfig
 from newel_kernel import BaseAgent, BaseSessionService, Chains, Session
 from newel_kernel import RunConfig as KernelRunConfig
 from newel_kernel import Runner as KernelRunner
+from newel_types import Content
 
 if TYPE_CHECKING:
     from newel.contexts.services import ArtifactService, CredentialService, MemoryService
@@ -48,13 +49,13 @@ class BaseRunner(KernelRunner):
         self.resumability_config: Resumability | None = getattr(app, "resumability_config", None)
 
     def new_context(
-        self, session: Session, config: KernelRunConfig, invocation_id: str | None
+        self, session: Session, config: KernelRunConfig, invocation_id: str | None, content: Content | None
     ) -> InvocationContext:
         """What an invocation shares."""
         if not isinstance(config, RunConfig):
             config = RunConfig(**dict(config))
         return InvocationContext(
             self.session_service, session, self.agent, self.composition, config, invocation_id,
-            None, self.artifact_service, self.memory_service, self.credential_service, None, self.app,
+            content, self.artifact_service, self.memory_service, self.credential_service, None, self.app,
             self.resumability_config,
         )  # fmt: skip

@@ -82,7 +82,7 @@ def _of_model(operation: Operation) -> Attributes:
         "gen_ai.request.model": operation.name,
         "gcp.vertex.agent.session_id": operation.session_id,
     }
-    config = operation.given.config
+    config = operation.input.config
     for field, name in _REQUESTED.items():
         if (value := getattr(config, field, None)) is not None:
             attributes[name] = value
@@ -98,7 +98,7 @@ def _of_tool(operation: Operation) -> Attributes:
         "gen_ai.tool.name": operation.name,
         "gen_ai.tool.description": getattr(tool, "description", None),
         "gen_ai.tool.type": type(tool).__name__ if tool is not None else None,
-        "gen_ai.tool.call.id": operation.given.id,
+        "gen_ai.tool.call.id": operation.input.id,
     }
 
 
@@ -167,11 +167,11 @@ def error_type(signal: Signal, error: BaseException | None) -> str | None:
 def input_content(operation: Operation, most: int) -> Attributes:
     """What went in; only where content is captured."""
     if operation.kind == "tool":
-        args = WITHHELD if operation.name == CREDENTIAL_CALL else without_secrets(operation.given.args or {}, most)
+        args = WITHHELD if operation.name == CREDENTIAL_CALL else without_secrets(operation.input.args or {}, most)
         return {"gen_ai.tool.call.arguments": as_json(args)}
     if operation.kind != "model":
         return {}
-    request = operation.given
+    request = operation.input
     attributes: Attributes = {"gen_ai.input.messages": as_json(as_messages(list.copy(request.contents), most))}
     instruction = request.config.system_instruction
     if instruction:

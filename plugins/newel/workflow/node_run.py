@@ -93,7 +93,7 @@ class NodeRun(Emitter):
         events = self._attempts(failure)
         if (parent := current_operation.get()) is not None:
             ctx = self.tree.invocation
-            return parent.child("node", self.node.name, ctx, subject=self.node, given=self.input).stream(events)
+            return parent.child("node", self.node.name, ctx, subject=self.node, input=self.input).stream(events)
         return events
 
     async def _attempts(self, failure: Exception | None) -> Events:

@@ -192,7 +192,7 @@ def test_a_node_of_a_graph_has_a_span_where_its_runner_says_so(play: Any, record
         async def _run_async_impl(self, ctx: Any) -> Any:
             parent = current_operation.get()
             assert parent is not None
-            assert await parent.child("node", "double", ctx, given=2).call(double, ctx, 2) == 4
+            assert await parent.child("node", "double", ctx, input=2).call(double, ctx, 2) == 4
             nested = self.sub_agents[0].run_async(ctx)
             async for event in parent.child("node", "ask", ctx).stream(nested):
                 yield event

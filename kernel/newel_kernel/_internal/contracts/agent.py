@@ -48,16 +48,16 @@ class BaseAgent(BaseModel):
 
     def model_post_init(self, context: object, /) -> None:
         """Adopt the sub-agents; an agent has one parent, and its children have different names."""
-        seen: set[str] = set()
+        names: set[str] = set()
         for agent in self.sub_agents:
             if agent.parent_agent is not None and agent.parent_agent is not self:
                 raise ConfigurationError(
                     f"agent {agent.name!r} already has the parent {agent.parent_agent.name!r}; "
                     f"it cannot be a sub-agent of {self.name!r} as well (use clone())"
                 )
-            if agent.name in seen:
+            if agent.name in names:
                 raise ConfigurationError(f"agent {self.name!r} has two sub-agents named {agent.name!r}")
-            seen.add(agent.name)
+            names.add(agent.name)
             agent.parent_agent = self
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -87,8 +87,8 @@ class BaseAgent(BaseModel):
     def find_sub_agent(self, name: str) -> BaseAgent | None:
         """The agent of that name below this one."""
         for agent in self.sub_agents:
-            if (found := agent.find_agent(name)) is not None:
-                return found
+            if (match := agent.find_agent(name)) is not None:
+                return match
         return None
 
     @property

@@ -61,7 +61,7 @@ def before_agent_callback(agent: BaseAgent, callback_context: Context) -> Conten
 
 @hookspec
 def before_model_callback(callback_context: Context, llm_request: LlmRequest) -> LlmResponse | None:
-    """Interceptor, before each model call; it may edit the request. An LlmResponse is used in the model's stead.
+    """Interceptor, before each model call; it may edit the request. An LlmResponse is used instead of the model's.
 
     >>> class Nudge(BasePlugin):
     ...     async def before_model_callback(self, *, callback_context, llm_request):
@@ -73,7 +73,7 @@ def before_model_callback(callback_context: Context, llm_request: LlmRequest) ->
 
 @hookspec
 def on_model_error_callback(callback_context: Context, llm_request: LlmRequest, error: Exception) -> LlmResponse | None:
-    """Interceptor, when the model call raised: an LlmResponse is used in the answer's stead, else it is raised.
+    """Interceptor, when the model call raised: an LlmResponse is used instead of an answer, else it is raised.
 
     >>> class Sorry(BasePlugin):
     ...     async def on_model_error_callback(self, *, callback_context, llm_request, error):

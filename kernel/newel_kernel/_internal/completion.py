@@ -1,4 +1,4 @@
-"""Ending: what follows an invocation, however it ended, and what a runner closes."""
+"""Completion: what follows an invocation, however it ended, and what a runner closes."""
 
 from __future__ import annotations
 
