@@ -403,7 +403,7 @@ def test_a_cancelled_task_goes_on_with_the_next_message(distribution: str) -> No
     async def main() -> None:
         talk = Talk(root, distribution=distribution)
         running = asyncio.ensure_future(talk.say("go"))
-        while not worker.model.requests:
+        while not (worker.model.requests or running.done()):
             await asyncio.sleep(0)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
