@@ -44,6 +44,10 @@ TABLE: tuple[Row, ...] = (
     _row("openai", ".*", caching=True, output_schema_with_tools=True, media={"image", "pdf", "audio"}),
     # OpenAI Responses
     _row("openai-responses", ".*", caching=True, output_schema_with_tools=True),
+    # Models of OpenAI that reason: ``minimal`` and ``xhigh`` are further efforts, ``off`` is the effort none.
+    _row(r"openai|openai-responses", r"(o\d|gpt-[5-9]|gpt-\d\d)(?!.*chat).*", thinking={"effort"}, sampling=()),
+    _row(r"openai|openai-responses", r"gpt-5(-(?!chat).*)?", thinking={"effort", "minimal"}),
+    _row(r"openai|openai-responses", r"gpt-(5\.\d|[6-9]|\d\d)(?!.*chat).*", thinking={"effort", "off", "xhigh"}),
 )  # fmt: skip
 
 

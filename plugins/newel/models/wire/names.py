@@ -47,6 +47,13 @@ class CallIds:
         #: Calls without a result: what goes out for them, by the session's id and by name.
         self._open: list[tuple[str | None, str | None, str]] = []
 
+    def copy(self) -> CallIds:
+        """One that can go on without changing this one."""
+        new = CallIds.__new__(CallIds)
+        new._most, new._legal = self._most, self._legal
+        new._used, new._open = self._used.copy(), self._open.copy()
+        return new
+
     def call(self, call_id: str | None, name: str | None) -> str:
         """The id that goes out for a call."""
         number = len(self._used)

@@ -1,0 +1,1 @@
+"""Chat Completions: the protocol of OpenAI, and of the servers that took it over."""

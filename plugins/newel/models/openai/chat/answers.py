@@ -1,0 +1,162 @@
+"""Answers: what Chat Completions says in a message or a delta, as the parts of an answer."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass, field
+
+from newel.models.openai.declarations import Declarations
+from newel.models.openai.profiles import Profile
+from newel.models.openai.reading import citation_metadata, citations_of, is_text, logprobs_of, objects, usage_of
+from newel.models.wire.answer import Answer
+from newel.models.wire.names import Names
+from newel_kernel import Json, LlmResponse
+from newel_types import Blob, Citation, FinishReason, GenerateContentResponseUsageMetadata, Part
+
+REASONS = {
+    "stop": FinishReason.STOP,
+    "tool_calls": FinishReason.STOP,
+    "function_call": FinishReason.STOP,
+    "length": FinishReason.MAX_TOKENS,
+    "content_filter": FinishReason.SAFETY,
+}
+_DATA_URL = re.compile(r"data:([^;,]+);base64,(.*)", re.S)
+
+
+@dataclass(slots=True)
+class Call:
+    """A call, as far as it has come."""
+
+    id: str | None = None
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+    extra: object = None
+
+
+@dataclass(slots=True)
+class Whole:
+    """All that one answer says."""
+
+    #: Text and thoughts in their order: whether it is a thought, and its pieces.
+    texts: list[tuple[bool, list[str]]] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    details: list[Json] = field(default_factory=list)
+    refusal: list[str] = field(default_factory=list)
+    images: list[Part] = field(default_factory=list)
+    tokens: list[Json] = field(default_factory=list)
+    citations: list[Citation] = field(default_factory=list)
+    #: Why it ended, in the service's word.
+    word: str | None = None
+    model: str | None = None
+    usage: GenerateContentResponseUsageMetadata | None = None
+
+    def add(self, text: str, thought: bool) -> None:
+        """Text that follows."""
+        if self.texts and self.texts[-1][0] is thought:
+            self.texts[-1][1].append(text)
+        else:
+            self.texts.append((thought, [text]))
+
+    def note(self, event: Json) -> None:
+        """What a chunk or a whole answer says beside its choices; later counts replace earlier ones."""
+        if is_text(event.get("model")):
+            self.model = event["model"]
+        usage = usage_of(event.get("usage"), "prompt_tokens", "completion_tokens")
+        if usage is not None:
+            self.usage = usage
+
+    def response(self, provider: str, names: Names, tools: Declarations) -> LlmResponse:
+        """The one response."""
+        answer = Answer(provider)
+        details = self.details or None
+        for thought, pieces in self.texts:
+            text = "".join(pieces)
+            if thought:
+                answer.thought(text, reasoning_details=details)
+                details = None
+            else:
+                answer.text(text)
+        if details:
+            answer.thought("", reasoning_details=details)
+        for call in self.calls:
+            self._call(answer, call, names, tools)
+        answer.parts.extend(self.images)
+        if self.refusal:
+            answer.refusal = "".join(self.refusal)
+        response = answer.response(self.word, REASONS, usage=self.usage, model_version=self.model)
+        if self.tokens:
+            response.logprobs_result, response.avg_logprobs = logprobs_of(self.tokens)
+        response.citation_metadata = citation_metadata(self.citations)
+        return response
+
+    def _call(self, answer: Answer, call: Call, names: Names, tools: Declarations) -> None:
+        arguments = "".join(call.arguments)
+        if call.extra is None:
+            answer.call(call.id, names.back(call.name), arguments)
+        else:
+            answer.call(call.id, names.back(call.name), arguments, extra_content=call.extra)
+        made = answer.parts[-1].function_call
+        if made is not None and made.args:
+            made.args = tools.arguments(call.name, made.args)
+
+
+def texts_of(message: Json, profile: Profile) -> list[tuple[str, bool]]:
+    """The text of a message or a delta: each with whether it is a thought."""
+    made: list[tuple[str, bool]] = []
+    for name in profile.reasoning_fields:
+        if is_text(message.get(name)):
+            made.append((message[name], True))
+            break
+    content = message.get("content")
+    if is_text(content):
+        made.append((content, False))
+    for part in objects(content):  # some services answer with a list
+        if is_text(part.get("text")):
+            made.append((part["text"], False))
+        inner = part.get("thinking")
+        made.extend((one["text"], True) for one in objects(inner) if is_text(one.get("text")))
+    return made
+
+
+def images_of(message: Json) -> list[Part]:
+    """Images that a model made, as OpenRouter sends them."""
+    made: list[Part] = []
+    for one in objects(message.get("images")):
+        inner = one.get("image_url")
+        url = inner.get("url") if isinstance(inner, dict) else None
+        match = _DATA_URL.fullmatch(url) if isinstance(url, str) else None
+        if match is None:
+            continue
+        try:
+            data = base64.b64decode(match[2], validate=True)
+        except (ValueError, binascii.Error):
+            continue
+        made.append(Part(inline_data=Blob(mime_type=match[1], data=data)))
+    return made
+
+
+def tokens_of(choice: Json) -> list[Json]:
+    """The log probabilities that a choice brings."""
+    given = choice.get("logprobs")
+    return objects(given.get("content")) if isinstance(given, dict) else []
+
+
+def cited(message: Json) -> list[Citation]:
+    """The sources that a message names."""
+    return citations_of(objects(message.get("annotations")))
+
+
+def merge_details(details: list[Json], pieces: list[Json]) -> None:
+    """Add OpenRouter's pieces of reasoning to those before; pieces of one index are one."""
+    for piece in pieces:
+        index = piece.get("index")
+        found = next((one for one in details if index is not None and one.get("index") == index), None)
+        if found is None:
+            details.append(dict(piece))
+            continue
+        for name, value in piece.items():
+            before = found.get(name)
+            joined = name in ("text", "summary", "data") and isinstance(before, str) and isinstance(value, str)
+            found[name] = before + value if joined else value

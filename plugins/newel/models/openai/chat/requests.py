@@ -1,0 +1,136 @@
+"""Requests: the body of a Chat Completions request for an LlmRequest."""
+
+from __future__ import annotations
+
+from newel.models.openai.declarations import Choice, Declarations
+from newel.models.openai.history import as_json
+from newel.models.openai.parameters import (
+    OutputFormat,
+    instructions,
+    sampling,
+    say_unsayable,
+    service_tier,
+)
+from newel.models.openai.profiles import Profile
+from newel.models.openai.thinking import Say, effort
+from newel_kernel import Json, ModelCapabilities
+from newel_types import GenerateContentConfig
+
+_SAYABLE = ("stop_sequences", "presence_penalty", "frequency_penalty", "seed", "response_logprobs", "logprobs")
+_PENALTIES = ("presence_penalty", "frequency_penalty")
+_MOST_STOPS = 4
+#: The user's words of a conversation that nobody has begun.
+_BEGIN = "Do now what your instructions ask for."
+_IN_JSON = "Answer in JSON."
+
+
+def body(
+    config: GenerateContentConfig, model: str, messages: list[Json], tools: Declarations, format: OutputFormat | None,
+    profile: Profile, capable: ModelCapabilities, say: Say,
+) -> Json:  # fmt: skip
+    """The body, without what only streams have. `messages` may be changed."""
+    made: Json = {"model": model, "messages": messages or [{"role": "user", "content": _BEGIN}]}
+    made |= _tools(config, tools, profile, capable, say)
+    words = instructions(config, say)
+    if format is not None:
+        shape, more = _format(format, capable)
+        made["response_format"] = shape
+        words = "\n\n".join(filter(None, (words, more if "json" not in words.lower() or format.schema else "")))
+    if words:
+        role = profile.instruction_role or ("developer" if capable.thinking else "system")
+        made["messages"] = [{"role": role, "content": words}, *made["messages"]]
+    if config.max_output_tokens is not None:
+        made[profile.max_tokens_field] = config.max_output_tokens
+    made |= sampling(config, capable, say)
+    made |= _more_sampling(config, profile, capable, say)
+    made |= _thinking(config, profile, capable, say)
+    made |= service_tier(config)
+    if config.store is not None:
+        made["store"] = config.store
+    say_unsayable(config, (*_SAYABLE, *(("top_k",) if profile.top_k else ())), say)
+    return {**made, **profile.extra_body, **_extra(config)}
+
+
+def _extra(config: GenerateContentConfig) -> Json:
+    return (config.http_options.extra_body if config.http_options is not None else None) or {}
+
+
+def _tools(
+    config: GenerateContentConfig, tools: Declarations, profile: Profile, capable: ModelCapabilities, say: Say
+) -> Json:
+    if not tools.tools:
+        return {}
+    choice = tools.choice(config, capable.forced_tools, say)
+    listed = tools.tools
+    if choice is not None and choice.names and not profile.allowed_tools and len(choice.names) > 1:
+        listed = [tool for tool in listed if tool.name in choice.names]
+        choice = Choice(choice.mode)
+    made: Json = {"tools": []}
+    for tool in listed:
+        function: Json = {"name": tool.name, "description": tool.description}
+        if tool.parameters is not None:
+            function["parameters"] = tool.parameters
+        if tool.strict:
+            function["strict"] = True
+        made["tools"].append({"type": "function", "function": function})
+    if choice is not None:
+        made["tool_choice"] = _choice(choice)
+    if not (profile.parallel_tools and capable.parallel_tools):
+        made["parallel_tool_calls"] = False
+    return made
+
+
+def _choice(choice: Choice) -> object:
+    named = [{"type": "function", "function": {"name": name}} for name in choice.names]
+    if not named:
+        return choice.mode
+    if len(named) == 1 and choice.mode == "required":
+        return named[0]
+    return {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": named}}
+
+
+def _format(format: OutputFormat, capable: ModelCapabilities) -> tuple[Json, str]:
+    """The response format, and what the instructions must say besides."""
+    if format.schema is None:
+        return {"type": "json_object"}, _IN_JSON
+    if not capable.output_schema:
+        return {"type": "json_object"}, f"{_IN_JSON} It must fit this JSON schema: {as_json(format.schema)}"
+    schema = {"name": format.name, "schema": format.schema, "strict": format.strict}
+    return {"type": "json_schema", "json_schema": schema}, ""
+
+
+def _more_sampling(config: GenerateContentConfig, profile: Profile, capable: ModelCapabilities, say: Say) -> Json:
+    """Stops, penalties, seed and log probabilities, which models that reason do not take, the seed excepted."""
+    made: Json = {}
+    wanted: Json = {name: getattr(config, name) for name in _PENALTIES}
+    stops = config.stop_sequences or []
+    if len(stops) > _MOST_STOPS:
+        say("stop_sequences", f"at most {_MOST_STOPS} stop sequences go out; the rest is left out")
+    wanted["stop_sequences"] = stops[:_MOST_STOPS] or None
+    wanted["response_logprobs"] = config.response_logprobs or (True if config.logprobs is not None else None)
+    wanted["logprobs"] = config.logprobs
+    spelt = {"stop_sequences": "stop", "response_logprobs": "logprobs", "logprobs": "top_logprobs"}
+    for name, value in wanted.items():
+        if value is None:
+            continue
+        if capable.sampling:
+            made[spelt.get(name, name)] = value
+        else:
+            say(name, f"this model takes no {name}; it is left out")
+    if config.seed is not None:
+        made["seed"] = config.seed
+    if profile.top_k and config.top_k is not None:
+        made["top_k"] = int(config.top_k)
+    return made
+
+
+def _thinking(config: GenerateContentConfig, profile: Profile, capable: ModelCapabilities, say: Say) -> Json:
+    if profile.thinking_field == "enable_thinking":
+        thinking = config.thinking_config
+        if thinking is None or (thinking.thinking_budget is None and thinking.thinking_level is None):
+            return {}
+        return {"chat_template_kwargs": {"enable_thinking": thinking.thinking_budget != 0}}
+    word = effort(config, capable, say)
+    if word is None:
+        return {}
+    return {"reasoning": {"effort": word}} if profile.thinking_field == "reasoning" else {"reasoning_effort": word}

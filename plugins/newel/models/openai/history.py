@@ -1,0 +1,158 @@
+"""History: a conversation in OpenAI's words, where every call has its one result before anybody speaks again."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Self
+
+from pydantic_core import to_json
+
+from newel.models.openai.media import Medium, medium_of
+from newel.models.openai.thinking import Say
+from newel.models.wire.names import CallIds, Names
+from newel_kernel import Json
+from newel_types import Content, FunctionCall, FunctionResponse, Part
+
+_NO_RESULT = "There is no result: the call was interrupted before it was answered."
+
+
+class History(ABC):
+    """The messages or items of a conversation. What is said while a call waits for its result comes after it."""
+
+    def __init__(self, names: Names, say: Say, id_length: int) -> None:
+        self._names = names
+        self._say = say
+        self._messages: list[Json] = []
+        self._ids = CallIds(id_length)
+        self._open = 0
+        #: The parts of the user's messages that wait for results.
+        self._waiting: list[list[Json]] = []
+
+    def copy(self) -> Self:
+        """One that can grow without changing this one."""
+        new = self.__class__.__new__(self.__class__)
+        new.__dict__.update(self.__dict__)
+        new._messages = self._messages.copy()
+        new._ids = self._ids.copy()
+        new._waiting = self._waiting.copy()
+        return new
+
+    def add(self, content: Content) -> None:
+        """Convert one more content."""
+        parts = content.parts or ()
+        if content.role == "model":
+            self._settle()
+            self._messages.extend(self.said(parts))
+            return
+        spoken: list[Json] = []
+        for part in parts:
+            response = part.function_response
+            if response is None:
+                spoken.extend(self._heard(part))
+                continue
+            call_id = self._ids.result(response.id, response.name)
+            if call_id is None:
+                spoken.append(self.text(f"Result of {response.name}: {result_text(response)}"))
+                continue
+            self._open -= 1
+            message, beside = self.result(call_id, response)
+            self._messages.append(message)
+            if beside:
+                self._waiting.append(beside)
+        if spoken:
+            self._waiting.append(spoken)
+        if not self._open:
+            self._speak()
+
+    def whole(self) -> list[Json]:
+        """The messages of the conversation as it is to be sent; nothing can be added any more."""
+        self._settle()
+        return self._messages
+
+    @abstractmethod
+    def said(self, parts: Sequence[Part]) -> list[Json]:
+        """What the model said, called and thought."""
+
+    @abstractmethod
+    def result(self, call_id: str, response: FunctionResponse) -> tuple[Json, list[Json]]:
+        """A result, and what of it can only stand in a message of the user."""
+
+    @abstractmethod
+    def no_result(self, call_id: str, text: str) -> Json:
+        """What stands for a result that there is not."""
+
+    @abstractmethod
+    def user(self, parts: list[Json]) -> Json:
+        """A message of the user."""
+
+    @abstractmethod
+    def text(self, text: str) -> Json:
+        """A text in a message of the user."""
+
+    @abstractmethod
+    def medium(self, medium: Medium) -> Json | None:
+        """A medium in a message of the user; None where it cannot be sent."""
+
+    def call_id(self, call: FunctionCall) -> str:
+        """The id that goes out for a call, which waits for its result from now on."""
+        self._open += 1
+        return self._ids.call(call.id, call.name)
+
+    def name(self, call: FunctionCall) -> str:
+        """The name that goes out for a call's tool."""
+        return self._names.out(call.name or "")
+
+    def shown(self, medium: Medium) -> Json:
+        """A medium in a message of the user, or the words that stand for it."""
+        made = self.medium(medium)
+        if made is not None:
+            return made
+        kind = medium.mime if medium.data is not None else f"{medium.mime} by its URL"
+        self._say(medium.kind, f"{kind} cannot be sent to this model and is left out")
+        return self.text(medium.left_out)
+
+    def _heard(self, part: Part) -> list[Json]:
+        if part.text is not None:
+            return [self.text(part.text)] if part.text.strip() and not part.thought else []
+        medium = medium_of(part)
+        if medium is not None:
+            return [self.shown(medium)]
+        words = code_text(part)
+        return [self.text(words)] if words else []
+
+    def _settle(self) -> None:
+        """Answer the calls that nobody answered, and let the user speak."""
+        if self._open:
+            self._messages.extend(self.no_result(call_id, _NO_RESULT) for call_id, _ in self._ids.unanswered())
+            self._open = 0
+        self._speak()
+
+    def _speak(self) -> None:
+        self._messages.extend(self.user(parts) for parts in self._waiting)
+        self._waiting = []
+
+
+def as_json(value: object) -> str:
+    """`value` as JSON, whatever it is."""
+    return to_json(value, inf_nan_mode="constants", serialize_unknown=True).decode()
+
+
+def result_text(response: FunctionResponse) -> str:
+    """A result with every key that it has."""
+    return as_json(response.response or {})
+
+
+def code_text(part: Part) -> str | None:
+    """Code that another model ran itself, and what it gave, as text."""
+    if part.executable_code is not None and part.executable_code.code:
+        language = (part.executable_code.language.value if part.executable_code.language else "").lower()
+        return f"```{language}\n{part.executable_code.code}\n```"
+    if part.code_execution_result is not None and part.code_execution_result.output:
+        return f"Output:\n```\n{part.code_execution_result.output}\n```"
+    return None
+
+
+def result_media(response: FunctionResponse) -> list[Medium]:
+    """The media of a result."""
+    return [medium for part in response.parts or () if (medium := medium_of(part)) is not None]

@@ -1,0 +1,107 @@
+"""OpenAIModel: what the models of both protocols of OpenAI share."""
+
+from __future__ import annotations
+
+import os
+
+from pydantic import Field, PrivateAttr, SecretStr
+
+from newel.models.capabilities import capabilities_of
+from newel.models.openai.client import Call, Endpoint, Sender, check_sdk
+from newel.models.openai.profiles import ENDPOINTS, OPENAI, Profile
+from newel.models.openai.thinking import Say
+from newel.models.remote import RemoteLlm
+from newel.models.wire.names import Names
+from newel.models.wire.service import Service
+from newel_kernel import Json, LlmRequest, ModelCapabilities, ModelError
+
+DEFAULT_MODEL = "gpt-5-mini"
+
+
+class OpenAIModel(RemoteLlm):
+    """A model behind an endpoint that speaks OpenAI's protocol."""
+
+    model: str = DEFAULT_MODEL
+    #: The endpoint: OpenAI's own, one that is known by name (``ollama``), or any name with a `base_url`.
+    endpoint: str = "openai"
+    #: Where the endpoint is, if not where its profile says.
+    base_url: str | None = None
+    #: The key, if not that of the environment.
+    api_key: SecretStr | None = Field(default=None, repr=False)
+    #: What the endpoint does otherwise; None: what is known of its name.
+    profile: Profile | None = None
+
+    _sender: Sender = PrivateAttr(default_factory=Sender)
+    _tool_names: Names = PrivateAttr(default_factory=Names)
+
+    @property
+    def provider(self) -> str:  # type: ignore[override]
+        """The endpoint's name."""
+        return self.endpoint
+
+    @property
+    def settled_profile(self) -> Profile:
+        """The profile that counts."""
+        if self.profile is not None:
+            return self.profile
+        return OPENAI if self._is_own else ENDPOINTS.get(self.endpoint, Profile())
+
+    @property
+    def provider_name(self) -> str:  # type: ignore[override]
+        """The name for traces."""
+        return "openai" if self._is_own else self.endpoint
+
+    @property
+    def capabilities(self) -> ModelCapabilities:  # type: ignore[override]
+        """What the table says of the model, changed by the profile and by `capability_overrides`."""
+        return self._capable(self.model.removeprefix(f"{self.provider}:"))
+
+    def capabilities_for(self, request: LlmRequest) -> ModelCapabilities:
+        """Those of the model that a request names."""
+        return self._capable(self.model_name(request))
+
+    def check(self) -> None:
+        """Raise a ModelError where the SDK, the key or the address is missing."""
+        check_sdk(self.model)
+        self._endpoint()
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop; they also close when the loop ends."""
+        await self._sender.aclose()
+
+    @property
+    def _is_own(self) -> bool:
+        return self.endpoint in ("openai", "openai-responses")
+
+    def _capable(self, model: str) -> ModelCapabilities:
+        return capabilities_of(
+            self.provider, model, {**self.settled_profile.capabilities, **self.capability_overrides}
+        )
+
+    def _endpoint(self) -> Endpoint:
+        profile = self.settled_profile
+        key = self.api_key.get_secret_value() if self.api_key is not None else profile.key(self.model)
+        base_url = self.base_url or profile.base_url
+        if base_url is None and self._is_own:
+            base_url = os.environ.get("OPENAI_BASE_URL") or None
+        elif base_url is None:
+            known = ", ".join(ENDPOINTS)
+            raise ModelError(f"the endpoint {self.endpoint!r} needs a base_url; those of {known} are known")
+        return Endpoint(base_url, key or self.endpoint, profile.headers, self._is_own)
+
+    def _service(self, request: LlmRequest, endpoint: Endpoint) -> Service:
+        return Service(self.provider, self.model_name(request), (endpoint.key,))
+
+    def _say(self, request: LlmRequest) -> Say:
+        """Says something once for the model of `request`, and keeps nothing else of it."""
+        named = LlmRequest(model=request.model)
+
+        def say(setting: str, text: str) -> None:
+            self.say_once(named, setting, text)
+
+        return say
+
+    def _call(self, path: str, body: Json, request: LlmRequest, service: Service) -> Call:
+        options = request.config.http_options
+        headers = options.headers if options is not None and options.headers else {}
+        return Call(path, body, service, self.limits_for(request), headers)

@@ -1,0 +1,113 @@
+"""Parameters: settings of a request that both protocols have, or that neither has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from newel.models.json_schemas import Schema, json_schema
+from newel.models.openai.strict import inlined, relaxed_schema
+from newel.models.openai.thinking import Say
+from newel.models.openai.wrapping import wrapped
+from newel_kernel import Json, ModelCapabilities
+from newel_types import GenerateContentConfig, Part, ServiceTier
+
+JSON_TYPE = "application/json"
+#: Settings that are sent in some form, that are the runtime's own, or that label a bill elsewhere.
+_HANDLED = frozenset(
+    ("http_options", "should_return_http_response", "system_instruction", "temperature", "top_p", "max_output_tokens",
+     "response_mime_type", "response_schema", "response_json_schema", "tools", "tool_config", "labels",
+     "automatic_function_calling", "thinking_config", "service_tier", "store", "response_modalities",
+     "media_resolution")
+)  # fmt: skip
+_SAMPLING = ("temperature", "top_p")
+_TIERS = {ServiceTier.FLEX: "flex", ServiceTier.STANDARD: "default", ServiceTier.PRIORITY: "priority"}
+_NAME = "answer"
+
+
+def instructions(config: GenerateContentConfig, say: Say) -> str:
+    """The system instruction, whatever form it has."""
+    texts: list[str] = []
+    _collect(config.system_instruction, texts, say)
+    return "\n\n".join(text for text in texts if text.strip())
+
+
+def _collect(value: object, texts: list[str], say: Say) -> None:
+    if value is None:
+        return
+    if isinstance(value, str):
+        texts.append(value)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            _collect(one, texts, say)
+    elif isinstance(value, Part):
+        if value.text:
+            texts.append(value.text)
+        else:
+            say("system_instruction", "a system instruction holds text only; what else it has is left out")
+    elif isinstance(value, dict):
+        _collect(value.get("parts") if "parts" in value else Part.model_validate(value), texts, say)
+    else:
+        _collect(getattr(value, "parts", None), texts, say)
+
+
+def sampling(config: GenerateContentConfig, capable: ModelCapabilities, say: Say) -> Json:
+    """Temperature and top_p, where they have an effect."""
+    made: Json = {}
+    for name in _SAMPLING:
+        value = getattr(config, name)
+        if value is None:
+            continue
+        if name in capable.sampling:
+            made[name] = value
+        else:
+            say(name, f"this model takes no {name}; it is left out")
+    return made
+
+
+def service_tier(config: GenerateContentConfig) -> Json:
+    """The service tier."""
+    tier = _TIERS.get(config.service_tier) if config.service_tier is not None else None
+    return {"service_tier": tier} if tier else {}
+
+
+def say_unsayable(config: GenerateContentConfig, said: Iterable[str], say: Say) -> None:
+    """Name the settings of a request that nothing stands for. `said`: further ones that the protocol has."""
+    handled = _HANDLED | frozenset(said)
+    for name in sorted(config.model_fields_set - handled):
+        if getattr(config, name) not in (None, [], {}):
+            say(name, f"the protocol has no {name}; it is left out")
+    odd = [modality for modality in config.response_modalities or () if str(modality).upper() != "TEXT"]
+    if odd:
+        say("response_modalities", f"answers are text; {', '.join(odd)} is left out")
+
+
+class OutputFormat:
+    """The JSON that an answer is to be. `schema` None: any object."""
+
+    def __init__(self, schema: Schema | None, *, strict: bool, name: str, wrapped: bool) -> None:
+        self.schema = schema
+        self.strict = strict
+        self.name = name
+        #: The answer is no object, and comes within one.
+        self.wrapped = wrapped
+
+
+def output_format(config: GenerateContentConfig, say: Say, *, strict: bool) -> OutputFormat | None:
+    """The structured output that a request asks for."""
+    given = config.response_json_schema if config.response_json_schema is not None else config.response_schema
+    if given is None:
+        if config.response_mime_type == JSON_TYPE:
+            return OutputFormat(None, strict=False, name=_NAME, wrapped=False)
+        if config.response_mime_type not in (None, "text/plain"):
+            say("response_mime_type", f"answers are text or JSON; {config.response_mime_type!r} is left out")
+        return None
+    schema = json_schema(given)
+    schema = inlined(schema)
+    is_object = schema.get("type") == "object"
+    outer = schema if is_object else wrapped(schema)
+    closed, moved = relaxed_schema(outer) if strict else (None, frozenset())
+    if moved:
+        say("response_schema", f"strict schemas have no {', '.join(sorted(moved))}; descriptions say it")
+    title = schema.get("title")
+    name = title if isinstance(title, str) and title.isascii() and title.isidentifier() and len(title) <= 64 else _NAME
+    return OutputFormat(closed or outer, strict=closed is not None, name=name, wrapped=not is_object)

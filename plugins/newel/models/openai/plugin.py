@@ -1,0 +1,63 @@
+"""The plugin of OpenAI's models: ``gpt-5-mini``, ``openai:NAME``, and ``openai-responses:NAME``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from pydantic import BaseModel
+
+from newel.models import openai
+from newel.models.kinds import ModelProvider
+from newel_kernel import BaseLlm, hookimpl
+
+_DEFAULT = "gpt-5-mini"
+_PATTERNS = (r"gpt-.*", r"o\d.*", r"chatgpt-.*", r"codex-.*")
+_CHAT, _RESPONSES = "openai", "openai-responses"
+
+
+class Settings(BaseModel, extra="forbid"):
+    """Settings of OpenAI. The key is none of them: it comes from OPENAI_API_KEY."""
+
+    #: The model of agents that name none, and of an address without a name.
+    default_model: str = _DEFAULT
+    base_url: str | None = None
+    #: Let the service keep the answers of ``openai-responses:``, so that a turn sends what is new only.
+    store: bool = False
+
+
+@hookimpl
+def register_settings() -> type[BaseModel]:
+    """The settings."""
+    return Settings
+
+
+@hookimpl
+def register_model_providers(settings: Mapping[str, Settings]) -> list[ModelProvider]:
+    """The schemes ``openai`` and ``openai-responses``; the SDK loads at the first call."""
+    chosen = settings["openai"]
+
+    def chat(address: str) -> BaseLlm:
+        name = address.removeprefix(f"{_CHAT}:") or chosen.default_model
+        model = openai.OpenAILlm(model=name, base_url=chosen.base_url)
+        model.check()
+        return model
+
+    def responses(address: str) -> BaseLlm:
+        name = address.removeprefix(f"{_RESPONSES}:") or chosen.default_model
+        model = openai.OpenAIResponsesLlm(model=name, base_url=chosen.base_url, store=chosen.store)
+        model.check()
+        return model
+
+    def default() -> str | None:
+        return f"{_CHAT}:{chosen.default_model}" if os.environ.get("OPENAI_API_KEY", "").strip() else None
+
+    return [
+        ModelProvider(
+            name=_CHAT, create=chat, patterns=_PATTERNS, default=default,
+            description="OpenAI through Chat Completions, with the openai SDK",
+        ),
+        ModelProvider(
+            name=_RESPONSES, create=responses, description="OpenAI through the Responses API, with the openai SDK"
+        ),
+    ]  # fmt: skip

@@ -1,0 +1,146 @@
+"""Items: a conversation as the Responses API has it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from newel.models.openai.history import History, as_json, code_text, result_media, result_text
+from newel.models.openai.media import Medium, medium_of
+from newel.models.openai.thinking import Say
+from newel.models.wire.names import Names
+from newel.models.wire.signatures import kept_for, signature_of
+from newel_kernel import Json
+from newel_types import Content, FunctionResponse, Part
+
+ID_LENGTH = 64
+#: What `Part.part_metadata` keeps of a thought: the id of its item, and its summaries where there are several.
+ITEM, SUMMARIES = "item", "summaries"
+#: What it keeps of an answer that the service stored: its id, its model, and what came before it.
+RESPONSE, MODEL, BEFORE = "response", "model", "before"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An answer that the service keeps with all that came before it, and how many items that is here."""
+
+    response: str
+    count: int
+
+
+class Items(History):
+    """The items of a conversation. With `stored`, it notes from which answer of `model` the service can go on."""
+
+    def __init__(
+        self, provider: str, model: str, media: frozenset[str], names: Names, say: Say, *, stored: bool = False
+    ) -> None:
+        super().__init__(names, say, ID_LENGTH)
+        self._provider = provider
+        self._model = model
+        self._media = media
+        self._hash = hashlib.sha256() if stored else None
+        self._hashed = 0
+        self.stored: Stored | None = None
+
+    def copy(self) -> Self:
+        """One that can grow without changing this one."""
+        new = super().copy()
+        new._hash = self._hash.copy() if self._hash is not None else None
+        return new
+
+    def add(self, content: Content) -> None:
+        """Convert one more content."""
+        last = content.parts[-1] if content.parts and content.role == "model" and self._hash is not None else None
+        response = kept_for(last, self._provider, RESPONSE) if last is not None else None
+        if last is None or response is None or kept_for(last, self._provider, MODEL) != self._model:
+            super().add(content)
+            return
+        self._settle()
+        same = kept_for(last, self._provider, BEFORE) == self.digest
+        super().add(content)
+        self.stored = Stored(response, len(self._messages)) if same else None
+
+    @property
+    def digest(self) -> str:
+        """What tells this conversation from another one; only where answers are stored."""
+        if self._hash is None:
+            return ""
+        for item in self._messages[self._hashed :]:
+            self._hash.update(as_json(item).encode())
+        self._hashed = len(self._messages)
+        return self._hash.copy().hexdigest()[:16]
+
+    def said(self, parts: Sequence[Part]) -> list[Json]:
+        """Messages, calls and thoughts in their order. A thought goes right before what it led to, or not at all."""
+        items: list[Json] = []
+        for part in parts:
+            if part.function_call is not None:
+                call = part.function_call
+                items.append(
+                    {"type": "function_call", "call_id": self.call_id(call), "name": self.name(call),
+                     "arguments": as_json(call.args or {})}
+                )  # fmt: skip
+            elif part.thought:
+                items.extend(self._thought(part))
+            elif part.text is not None:
+                if part.text.strip():
+                    items.append(_message(part.text))
+            elif words := code_text(part):
+                items.append(_message(words))
+            elif (medium := medium_of(part)) is not None:
+                self._say(f"model {medium.kind}", f"{medium.mime} of the model cannot be sent back and is left out")
+        while items and items[-1]["type"] == "reasoning":
+            items.pop()
+        return items
+
+    def result(self, call_id: str, response: FunctionResponse) -> tuple[Json, list[Json]]:
+        """An output, media included."""
+        text = result_text(response)
+        media = [self.shown(medium) for medium in result_media(response)]
+        output = [self.text(text), *media] if media else text
+        return {"type": "function_call_output", "call_id": call_id, "output": output}, []
+
+    def no_result(self, call_id: str, text: str) -> Json:
+        """An error as the output."""
+        return {"type": "function_call_output", "call_id": call_id, "output": as_json({"error": text})}
+
+    def user(self, parts: list[Json]) -> Json:
+        """A message of the user."""
+        return {"type": "message", "role": "user", "content": parts}
+
+    def text(self, text: str) -> Json:
+        """A text."""
+        return {"type": "input_text", "text": text}
+
+    def medium(self, medium: Medium) -> Json | None:
+        """An image, a file, or the text of a text file."""
+        if words := medium.text:
+            return self.text(words)
+        if medium.file_id is not None:
+            kind = "input_image" if medium.kind == "image" else "input_file"
+            return {"type": kind, "file_id": medium.file_id}
+        if medium.is_image and "image" in self._media:
+            return {"type": "input_image", "detail": "auto", "image_url": medium.uri or medium.data_url}
+        if medium.data is None:
+            is_file = medium.kind in ("pdf", "text") and "pdf" in self._media and medium.on_web
+            return {"type": "input_file", "file_url": medium.uri} if is_file else None
+        if medium.kind == "pdf" and "pdf" in self._media:
+            return {"type": "input_file", "filename": medium.file_name, "file_data": medium.data_url}
+        return None
+
+    def _thought(self, part: Part) -> list[Json]:
+        """The item of a thought; none where it is not this service's, or nothing proves it."""
+        item = kept_for(part, self._provider, ITEM)
+        encrypted = signature_of(part, self._provider)
+        if not isinstance(item, str) or encrypted is None:
+            return []
+        summaries = kept_for(part, self._provider, SUMMARIES) or ([part.text] if part.text else [])
+        summary = [{"type": "summary_text", "text": text} for text in summaries]
+        return [{"type": "reasoning", "id": item, "summary": summary, "encrypted_content": encrypted.decode()}]
+
+
+def _message(text: str) -> Json:
+    content = [{"type": "output_text", "text": text, "annotations": []}]
+    return {"type": "message", "role": "assistant", "content": content}

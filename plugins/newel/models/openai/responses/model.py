@@ -1,0 +1,133 @@
+"""OpenAIResponsesLlm: models of OpenAI through the Responses API."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from pydantic import PrivateAttr
+
+from newel.models.openai.client import Call, Endpoint
+from newel.models.openai.declarations import Declarations
+from newel.models.openai.model import OpenAIModel
+from newel.models.openai.parameters import output_format
+from newel.models.openai.reading import parsed
+from newel.models.openai.responses.answers import Reader
+from newel.models.openai.responses.items import BEFORE, MODEL, RESPONSE, Items
+from newel.models.openai.responses.requests import body
+from newel.models.openai.responses.stream import Assembly
+from newel.models.openai.thinking import Say
+from newel.models.remote import Responses
+from newel.models.wire.conversions import Conversions
+from newel.models.wire.service import Service
+from newel.models.wire.signatures import OWNER
+from newel_kernel import LlmRequest, LlmResponse, ModelCapabilities, ModelError
+
+_PATH = "/responses"
+#: With these the service says that it has no such response any more.
+_LOST = ("400", "404")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What goes out: the whole conversation, and where the service keeps it, only what is new."""
+
+    whole: Call
+    continued: Call | None
+    tools: Declarations
+    wrapped: bool
+    #: Notes on an answer what continues it; None where the service keeps nothing.
+    mark: Mark | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What tells that the service has a conversation: its model, and all that came before the answer."""
+
+    provider: str
+    model: str
+    before: str
+
+    def put(self, response: LlmResponse, response_id: object) -> None:
+        """Note it on the answer's last part, which stays with the session."""
+        parts = response.content.parts if response.content is not None else None
+        if parts and isinstance(response_id, str) and response_id:
+            kept = {RESPONSE: response_id, MODEL: self.model, BEFORE: self.before}
+            parts[-1].part_metadata = {**(parts[-1].part_metadata or {}), OWNER: self.provider, **kept}
+
+
+class OpenAIResponsesLlm(OpenAIModel):
+    """A model behind the Responses API. Nothing is kept at the service, unless `store` asks for it.
+
+    With `store`, a request names the answer that it follows and sends what is new. Where the service has lost it, or
+    the conversation before it is another one by now, the whole conversation goes.
+    """
+
+    endpoint: str = "openai-responses"
+    store: bool = False
+
+    _conversions: Conversions[Items] = PrivateAttr(default_factory=Conversions)
+
+    async def _answers(self, request: LlmRequest, stream: bool) -> Responses:
+        endpoint = self._endpoint()
+        service = self._service(request, endpoint)
+        with service.translated():
+            turn = self._turn(request, service, stream)
+            if turn.continued is not None:
+                began = False
+                try:
+                    async with aclosing(self._sent(endpoint, turn, turn.continued, stream)) as responses:
+                        async for response in responses:
+                            began = True
+                            yield response
+                    return
+                except ModelError as error:
+                    if began or error.code not in _LOST or "previous" not in str(error).lower():
+                        raise
+            async with aclosing(self._sent(endpoint, turn, turn.whole, stream)) as responses:
+                async for response in responses:
+                    yield response
+
+    async def _sent(self, endpoint: Endpoint, turn: Turn, call: Call, stream: bool) -> Responses:
+        """One request and its answer."""
+        reader = Reader(call.service, self._tool_names, turn.tools, wrapped=turn.wrapped)
+        if stream:
+            assembly = Assembly(call.service, wrapped=turn.wrapped)
+            async with self._sender.streamed(endpoint, call) as events:
+                async for event in events:
+                    shown = assembly.feed(event)
+                    if shown is not None:
+                        yield shown
+            value = assembly.close()
+        else:
+            value = parsed(await self._sender.whole(endpoint, call), call.service)
+        response = reader.response(value)
+        if turn.mark is not None:
+            turn.mark.put(response, value.get("id"))
+        yield response
+
+    def _turn(self, request: LlmRequest, service: Service, stream: bool) -> Turn:
+        profile, capable, say = self.settled_profile, self.capabilities_for(request), self._say(request)
+        config = request.config
+        store = self.store if config.store is None else config.store
+        tools = Declarations(config, self._tool_names, say, strict=profile.strict_schemas)
+        shape = output_format(config, say, strict=profile.strict_schemas)
+        items = self._items(request, service.model, capable, say, store)
+        listed = items.whole()
+        made = body(config, service.model, listed, tools, shape, capable, say, store=store)
+        if stream:
+            made["stream"] = True
+        made |= profile.extra_body
+        continued = None
+        if store and items.stored is not None and listed[items.stored.count :]:
+            new = {"input": listed[items.stored.count :], "previous_response_id": items.stored.response}
+            continued = self._call(_PATH, {**made, **new}, request, service)
+        mark = Mark(self.provider, service.model, items.digest) if store else None
+        wrapped = shape is not None and shape.wrapped
+        return Turn(self._call(_PATH, made, request, service), continued, tools, wrapped, mark)
+
+    def _items(self, request: LlmRequest, model: str, capable: ModelCapabilities, say: Say, store: bool) -> Items:
+        def make() -> Items:
+            return Items(self.provider, model, capable.media, self._tool_names, say, stored=store)
+
+        return self._conversions.of(request.contents, make, (capable.media, store, model))

@@ -1,0 +1,107 @@
+"""Requests: the body of a Responses request for an LlmRequest."""
+
+from __future__ import annotations
+
+from newel.models.openai.declarations import Choice, Declarations
+from newel.models.openai.history import as_json
+from newel.models.openai.parameters import OutputFormat, instructions, sampling, say_unsayable, service_tier
+from newel.models.openai.thinking import Say, effort
+from newel_kernel import Json, ModelCapabilities
+from newel_types import GenerateContentConfig
+
+_SAYABLE = ("response_logprobs", "logprobs")
+_LEAST_OUTPUT = 16
+#: The user's words of a conversation that nobody has begun.
+_BEGIN: Json = {"type": "message", "role": "user", "content": "Do now what your instructions ask for."}
+_IN_JSON = "Answer in JSON."
+_ENCRYPTED = "reasoning.encrypted_content"
+
+
+def body(
+    config: GenerateContentConfig, model: str, items: list[Json], tools: Declarations, format: OutputFormat | None,
+    capable: ModelCapabilities, say: Say, *, store: bool,
+) -> Json:  # fmt: skip
+    """The body, without what only streams have."""
+    made: Json = {"model": model, "input": items or [_BEGIN], "store": store}
+    words = instructions(config, say)
+    if format is not None:
+        made["text"] = {"format": _format(format, capable)}
+        if format.schema is None and "json" not in words.lower():
+            words = "\n\n".join(filter(None, (words, _IN_JSON)))
+        elif format.schema is not None and not capable.output_schema:
+            words = "\n\n".join(filter(None, (words, f"{_IN_JSON} It must fit this schema: {as_json(format.schema)}")))
+    if words:
+        made["instructions"] = words
+    made |= _tools(config, tools, capable, say)
+    if config.max_output_tokens is not None:
+        made["max_output_tokens"] = max(config.max_output_tokens, _LEAST_OUTPUT)
+        if config.max_output_tokens < _LEAST_OUTPUT:
+            say("max_output_tokens", f"answers have room for at least {_LEAST_OUTPUT} tokens")
+    made |= sampling(config, capable, say)
+    made |= _thinking(config, capable, say)
+    include = _include(config, made, capable, say, store=store)
+    if include:
+        made["include"] = include
+    made |= service_tier(config)
+    say_unsayable(config, _SAYABLE, say)
+    extra = (config.http_options.extra_body if config.http_options is not None else None) or {}
+    return {**made, **extra}
+
+
+def _format(format: OutputFormat, capable: ModelCapabilities) -> Json:
+    if format.schema is None or not capable.output_schema:
+        return {"type": "json_object"}
+    return {"type": "json_schema", "name": format.name, "schema": format.schema, "strict": format.strict}
+
+
+def _tools(config: GenerateContentConfig, tools: Declarations, capable: ModelCapabilities, say: Say) -> Json:
+    if not tools.tools:
+        return {}
+    listed: list[Json] = []
+    for tool in tools.tools:
+        made: Json = {"type": "function", "name": tool.name, "description": tool.description, "strict": tool.strict}
+        made["parameters"] = tool.parameters
+        listed.append(made)
+    out: Json = {"tools": listed}
+    choice = tools.choice(config, capable.forced_tools, say)
+    if choice is not None:
+        out["tool_choice"] = _choice(choice)
+    if not capable.parallel_tools:
+        out["parallel_tool_calls"] = False
+    return out
+
+
+def _choice(choice: Choice) -> object:
+    named = [{"type": "function", "name": name} for name in choice.names]
+    if not named:
+        return choice.mode
+    if len(named) == 1 and choice.mode == "required":
+        return named[0]
+    return {"type": "allowed_tools", "mode": choice.mode, "tools": named}
+
+
+def _thinking(config: GenerateContentConfig, capable: ModelCapabilities, say: Say) -> Json:
+    made: Json = {}
+    if word := effort(config, capable, say):
+        made["effort"] = word
+    if config.thinking_config is not None and config.thinking_config.include_thoughts:
+        if capable.thinking:
+            made["summary"] = "auto"
+        else:
+            say("include_thoughts", "this model does not think; there are no thoughts to include")
+    return {"reasoning": made} if made else {}
+
+
+def _include(
+    config: GenerateContentConfig, body: Json, capable: ModelCapabilities, say: Say, *, store: bool
+) -> list[str]:
+    """What an answer holds besides: thoughts that only this service can read, where it does not keep them itself."""
+    include = [_ENCRYPTED] if capable.thinking and not store else []
+    if config.response_logprobs or config.logprobs is not None:
+        if capable.sampling:
+            include.append("message.output_text.logprobs")
+            if config.logprobs is not None:
+                body["top_logprobs"] = config.logprobs
+        else:
+            say("logprobs", "this model gives no log probabilities")
+    return include

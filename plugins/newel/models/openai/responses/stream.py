@@ -1,0 +1,128 @@
+"""Stream: the events of a streamed response, as they come and as the response that they make up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from newel.models.openai.reading import check, failure, is_text
+from newel.models.openai.wrapping import Unwrapping
+from newel.models.wire.service import Service
+from newel_kernel import Json, LlmResponse
+from newel_types import Content, Part
+
+_ENDS = frozenset(("response.completed", "response.incomplete", "response.failed"))
+_THOUGHTS = frozenset(("response.reasoning_summary_text.delta", "response.reasoning_text.delta"))
+
+
+@dataclass(slots=True)
+class _Item:
+    """An item of the output, as far as it has come."""
+
+    item: Json
+    text: list[str] = field(default_factory=list)
+    arguments: list[str] = field(default_factory=list)
+    done: bool = False
+
+    def settled(self) -> Json:
+        """The item; what the service never completed is put together of its pieces."""
+        if self.done:
+            return self.item
+        made = dict(self.item)
+        if made.get("type") == "function_call":
+            made["arguments"] = "".join(self.arguments)
+        elif made.get("type") == "message" and self.text:
+            made["content"] = [{"type": "output_text", "text": "".join(self.text)}]
+        elif made.get("type") == "reasoning" and self.text:
+            made["summary"] = [{"type": "summary_text", "text": "".join(self.text)}]
+        return made
+
+
+class Assembly:
+    """Puts one response together."""
+
+    def __init__(self, service: Service, *, wrapped: bool = False) -> None:
+        self._service = service
+        self._unwrapping = Unwrapping() if wrapped else None
+        self._items: dict[int, _Item] = {}
+        self._end: Json | None = None
+        self._model: str | None = None
+
+    def feed(self, event: Json) -> LlmResponse | None:
+        """Take an event; what it shows, or None. A failure that it reports is raised; unknown ones are passed over."""
+        kind = event.get("type")
+        if kind == "response.output_text.delta":
+            return self._text(event)
+        if kind in _THOUGHTS:
+            return self._thought(event)
+        if kind == "error":
+            raise failure(event.get("error") or event, self._service)
+        check(event, self._service)
+        if kind in ("response.output_item.added", "response.output_item.done"):
+            self._item(event, done=kind.endswith("done"))
+        elif kind in ("response.function_call_arguments.delta", "response.function_call_arguments.done"):
+            self._arguments(event)
+        elif kind == "response.reasoning_summary_part.added" and event.get("summary_index"):
+            return self._thought({**event, "delta": "\n\n"})
+        elif isinstance(event.get("response"), dict):
+            self._note(event["response"], ends=kind in _ENDS)
+        return None
+
+    def close(self) -> Json:
+        """The whole response, as an answer that is not streamed has it. One that never ended is raised as an error."""
+        if self._end is None:
+            raise self._service.cut_short("the stream ended before the response was completed")
+        if self._end.get("output"):
+            return self._end
+        return {**self._end, "output": [self._items[index].settled() for index in sorted(self._items)]}
+
+    def _note(self, response: Json, *, ends: bool) -> None:
+        if is_text(response.get("model")):
+            self._model = response["model"]
+        if ends:
+            self._end = response
+
+    def _item(self, event: Json, *, done: bool) -> None:
+        item = event.get("item")
+        if not isinstance(item, dict):
+            return
+        index = _index(event, len(self._items))
+        known = self._items.get(index)
+        if known is None:
+            self._items[index] = _Item(item, done=done)
+        elif done:
+            known.item, known.done = item, True
+
+    def _arguments(self, event: Json) -> None:
+        known = self._items.get(_index(event, -1))
+        if known is None:
+            return
+        if isinstance(event.get("arguments"), str):  # all of them, whatever the pieces were
+            known.arguments = [event["arguments"]]
+        elif isinstance(event.get("delta"), str):
+            known.arguments.append(event["delta"])
+
+    def _text(self, event: Json) -> LlmResponse | None:
+        delta = event.get("delta")
+        if not is_text(delta):
+            return None
+        known = self._items.get(_index(event, -1))
+        if known is not None:
+            known.text.append(delta)
+        text = self._unwrapping.feed(delta) if self._unwrapping is not None else delta
+        return LlmResponse(Content([Part(text=text)], "model"), True, self._model) if text else None
+
+    def _thought(self, event: Json) -> LlmResponse | None:
+        delta = event.get("delta")
+        if not is_text(delta):
+            return None
+        known = self._items.get(_index(event, -1))
+        if known is not None:
+            known.text.append(delta)
+        return LlmResponse(Content([Part(text=delta, thought=True)], "model"), True, self._model)
+
+
+def _index(event: Json, default: int) -> int:
+    index = event.get("output_index")
+    return index if isinstance(index, int) else default
+
+
