@@ -35,11 +35,28 @@ TABLE: tuple[Row, ...] = (
     _row("gemini", r"(.*/)?gemini-([2-9]|\d\d).*", code_execution=True),
     _row("gemini", r"(.*/)?gemini-2\.5-flash.*", thinking={"budget", "off"}),
     _row("gemini", r"(.*/)?gemini-([3-9]|\d\d).*", thinking={"budget", "effort"}, result_media={"image", "pdf"}),
-    # Anthropic
+    # Anthropic. A name that no row knows is that of a newer model, unless it is no Claude at all.
     _row(
-        "anthropic", ".*", caching=True, sampling={"temperature", "top_p", "top_k"}, output_schema_with_tools=True,
+        "anthropic", ".*", caching=True, sampling={"temperature", "top_p", "top_k"}, output_schema=False,
         thinking={"budget", "off"},
     ),
+    _row(
+        "anthropic", r"(.*/)?claude-.*", sampling=(), output_schema=True, output_schema_with_tools=True,
+        thinking={"adaptive", "display", "effort", "off", "xhigh"},
+    ),
+    _row(
+        "anthropic", r"(.*/)?claude-(\d.*|instant.*|\w+-4(-[01])?([-@]\d{8}|-latest|))", output_schema=False,
+        output_schema_with_tools=False, thinking={"budget", "off"}, sampling={"temperature", "top_p", "top_k"},
+    ),
+    _row("anthropic", r"(.*/)?claude-([12][.-].*|instant.*|3-(opus|sonnet|haiku|5).*)", thinking=()),
+    _row("anthropic", r"(.*/)?claude-([12][.-].*|instant.*|3-(opus|sonnet|haiku).*)", media={"image"}),
+    _row(
+        "anthropic", r"(.*/)?claude-\w+-4-[56]([-@].*)?", thinking={"budget", "off"},
+        sampling={"either", "temperature", "top_k", "top_p"},
+    ),
+    _row("anthropic", r"(.*/)?claude-opus-4-1([-@].*)?", sampling={"either", "temperature", "top_k", "top_p"}),
+    _row("anthropic", r"(.*/)?claude-opus-4-5([-@].*)?", thinking={"budget", "effort", "off"}),
+    _row("anthropic", r"(.*/)?claude-\w+-4-6([-@].*)?", thinking={"adaptive", "budget", "effort", "off"}),
     # OpenAI Chat Completions
     _row("openai", ".*", caching=True, output_schema_with_tools=True, media={"image", "pdf", "audio"}),
     # OpenAI Responses

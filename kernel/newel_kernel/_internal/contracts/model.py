@@ -29,9 +29,10 @@ class ModelCapabilities:
     #: Media in messages and in tool results: ``image``, ``pdf``, ``audio``, ``video``.
     media: frozenset[str] = frozenset({"image", "pdf"})
     result_media: frozenset[str] = frozenset({"image", "pdf"})
-    #: How thinking is configured: ``budget``, ``effort``, ``off``; empty: not at all.
+    #: How thinking is configured: ``budget``, ``effort`` (``xhigh`` too), ``adaptive`` (as much as the model holds
+    #: right), ``off``; ``display``: thoughts are shown only if that is asked for. Empty: not at all.
     thinking: frozenset[str] = frozenset()
-    #: Sampling settings that have an effect: ``temperature``, ``top_p``, ``top_k``.
+    #: Sampling settings that have an effect: ``temperature``, ``top_p``, ``top_k``; ``either``: one of the first two.
     sampling: frozenset[str] = frozenset({"temperature", "top_p"})
     #: System messages; requests whose start the service can cache.
     system: bool = True

@@ -1,0 +1,137 @@
+"""Blocks: the parts of a content as blocks of a message."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from newel.models.anthropic.media import Say, by_uri, inline, kind_of, text_block
+from newel.models.wire.signatures import kept_for, signature_of
+from newel_kernel import Json
+from newel_types import CodeExecutionResult, ExecutableCode, FunctionResponse, FunctionResponsePart, Part
+
+PROVIDER = "anthropic"
+#: What `Part.part_metadata` keeps for this provider: that a thought is opaque, and a block that newel has no part for.
+REDACTED = "redacted"
+BLOCK = "block"
+
+THINKING = ("thinking", "redacted_thinking")
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """The kinds of media that a model takes in messages and in results of tools."""
+
+    in_messages: frozenset[str]
+    in_results: frozenset[str]
+
+
+def assistant_blocks(part: Part, say: Say) -> Iterator[Json]:
+    """What the model said, but for its calls. A thought goes back to whom it came from, as it came, or not at all."""
+    if part.thought:
+        if (block := _thinking(part)) is not None:
+            yield block
+    elif part.text is not None:
+        if part.text.strip():
+            yield text_block(part.text)
+    elif part.executable_code is not None or part.code_execution_result is not None:
+        yield from _code(part.executable_code, part.code_execution_result)
+    elif part.inline_data is not None or part.file_data is not None:
+        yield from _of_model(part, say)
+
+
+def user_blocks(part: Part, media: Media, say: Say) -> Iterator[Json]:
+    """What the user said, but for results of tools."""
+    if part.thought:
+        return
+    block: Json | None = None
+    if part.text is not None:
+        block = text_block(part.text)
+    elif (blob := part.inline_data) is not None:
+        block = inline(blob.data, blob.mime_type, blob.display_name, media.in_messages, say)
+    elif (file := part.file_data) is not None:
+        block = by_uri(file.file_uri, file.mime_type, file.display_name, media.in_messages, say)
+    if block is not None and (block["type"] != "text" or block["text"].strip()):
+        yield block
+    yield from _code(part.executable_code, part.code_execution_result)
+
+
+def result_blocks(response: FunctionResponse, call_id: str, media: Media, say: Say) -> tuple[Json, list[Json]]:
+    """The tool_result of a response with its media, and the blocks that may not stand in it.
+
+    A result is an error where its only key is ``error`` or MCP says so; the service lets such a one hold text only.
+    """
+    content = response.response or {}
+    failed = set(content) == {"error"} or content.get("isError") is True
+    texts = [text_block(result_text(content))]
+    others = [medium for part in response.parts or () if (medium := _medium(part, media, say)) is not None]
+    block: Json = {"type": "tool_result", "tool_use_id": call_id}
+    if failed:
+        return {**block, "content": texts, "is_error": True}, others
+    return {**block, "content": [*texts, *others]}, []
+
+
+def orphan_blocks(response: FunctionResponse, media: Media, say: Say) -> list[Json]:
+    """A result whose call is not in the request, or that has a result already: told as text."""
+    block, others = result_blocks(response, "", media, say)
+    told = [text_block(f"[result of {response.name}]"), *block["content"], *others]
+    return told
+
+
+def unanswered(call_id: str) -> Json:
+    """The result of a call that has none."""
+    text = text_block("The call has no result: it was not run, or its result was lost.")
+    return {"type": "tool_result", "tool_use_id": call_id, "content": [text], "is_error": True}
+
+
+def result_text(content: Json) -> str:
+    """A tool's answer as text: what stands alone under ``result`` or ``error`` as such, else the whole object."""
+    if len(content) == 1:
+        ((name, value),) = content.items()
+        if name in ("result", "error"):
+            return value if isinstance(value, str) and value.strip() else _dumped(value)
+    return _dumped(content)
+
+
+def _dumped(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _thinking(part: Part) -> Json | None:
+    block: Json | None = kept_for(part, PROVIDER, BLOCK)
+    if block is not None:
+        return dict(block)
+    signature = signature_of(part, PROVIDER)
+    if signature is None:  # another provider's, or cut before its signature came
+        return None
+    text = signature.decode("utf-8", "replace")
+    if kept_for(part, PROVIDER, REDACTED):
+        return {"type": "redacted_thinking", "data": text}
+    return {"type": "thinking", "thinking": part.text or "", "signature": text}
+
+
+def _code(code: ExecutableCode | None, result: CodeExecutionResult | None) -> Iterator[Json]:
+    if code is not None and code.code and code.code.strip():
+        yield text_block(f"```python\n{code.code}\n```")
+    if result is not None and (result.output or "").strip():
+        yield text_block(f"```\n{result.output}\n```")
+
+
+def _of_model(part: Part, say: Say) -> Iterator[Json]:
+    """Media of the model's own: its messages hold text only."""
+    blob = part.inline_data
+    if blob is not None and kind_of(blob.mime_type or "") == "text" and blob.data and blob.data.strip():
+        yield text_block(blob.data.decode("utf-8", "replace"))
+        return
+    mime = (part.inline_data or part.file_data).mime_type  # type: ignore[union-attr]
+    say("media of the model", f"{mime} in a message of the model cannot be sent; it is left out")
+
+
+def _medium(part: FunctionResponsePart, media: Media, say: Say) -> Json | None:
+    block: Json | None = None
+    if (blob := part.inline_data) is not None:
+        block = inline(blob.data, blob.mime_type, blob.display_name, media.in_results, say)
+    elif (file := part.file_data) is not None:
+        block = by_uri(file.file_uri, file.mime_type, file.display_name, media.in_results, say)
+    return block if block is not None and (block["type"] != "text" or block["text"]) else None

@@ -1,0 +1,153 @@
+"""AnthropicLlm and Claude: Claude models of Anthropic's API and of Vertex AI."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+from typing import ClassVar
+
+from pydantic import PrivateAttr, SecretStr
+
+from newel.models.anthropic import client
+from newel.models.anthropic.client import Call, Made, Sdk
+from newel.models.anthropic.messages import Messages
+from newel.models.anthropic.reading import Reading
+from newel.models.anthropic.requests import MOST_UNSTREAMED, Outgoing, outgoing
+from newel.models.anthropic.streaming import Assembly
+from newel.models.remote import RemoteLlm
+from newel.models.wire.clients import Clients
+from newel.models.wire.conversions import Conversions
+from newel_kernel import LlmRequest, LlmResponse
+from newel_types import Content
+
+Responses = AsyncGenerator[LlmResponse, None]
+
+DEFAULT_MODEL = "claude-sonnet-4-5"
+PATTERNS = (r"claude-.*",)
+#: The names of Claude models as resources of Vertex AI.
+VERTEX_PATTERN = r"projects/(?P<project>[^/]+)/locations/(?P<region>[^/]+)/publishers/anthropic/models/(?P<model>.+)"
+#: How many tokens a second an answer has at least; it sends nothing before it is whole.
+_TOKENS_PER_SECOND = 35
+#: How often an answer may be paused for the service's own tools.
+_MOST_PAUSES = 10
+
+
+class AnthropicLlm(RemoteLlm):
+    """A Claude model of Anthropic's API. The key comes from ANTHROPIC_API_KEY and is asked for at the first call."""
+
+    provider: ClassVar[str] = "anthropic"
+    provider_name: ClassVar[str] = "anthropic"
+
+    model: str = DEFAULT_MODEL
+    #: The most tokens of an answer where the request says none.
+    max_tokens: int = 8192
+    #: Where the API is, if not where ANTHROPIC_BASE_URL says or at Anthropic.
+    base_url: str | None = None
+    #: Instead of the environment's.
+    api_key: SecretStr | None = None
+
+    _clients: Clients[Sdk] = PrivateAttr(default_factory=Clients)
+    _conversions: Conversions[Messages] = PrivateAttr(default_factory=Conversions)
+
+    @classmethod
+    def supported_models(cls) -> list[str]:
+        """Patterns of the names of Claude models."""
+        return list(PATTERNS)
+
+    def check(self) -> None:
+        """Raise a ModelError where the SDK or the key is missing."""
+        client.check(self.model)
+        if self.api_key is None:
+            client.check_key(self.model)
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop; they also close when the loop ends."""
+        await self._clients.aclose()
+
+    async def _answers(self, request: LlmRequest, stream: bool) -> Responses:
+        connection = await self._clients.client(self._connect)
+        sent = outgoing(
+            request, self.model_name(request), self.capabilities_for(request), self._conversions,
+            lambda setting, text: self.say_once(request, setting, text), self.max_tokens,
+        )  # fmt: skip
+        options, limits = request.config.http_options, self.limits_for(request)
+        whole = not stream and sent.body["max_tokens"] <= MOST_UNSTREAMED
+        if whole and not (options is not None and options.timeout):
+            limits = replace(limits, idle=limits.idle + sent.body["max_tokens"] / _TOKENS_PER_SECOND)
+        service = replace(connection.service, model=self.model_name(request))
+        extra = (options.extra_body if options is not None else None) or {}
+        headers = (options.headers if options is not None else None) or {}
+        call = Call(connection, service, {**sent.body, **extra}, limits, headers)
+        async with aclosing(_answered(call, sent, whole)) as responses:
+            async for response in responses:
+                if stream or not response.partial:
+                    yield response
+
+    def _connect(self) -> Made:
+        key = self.api_key.get_secret_value() if self.api_key is not None else None
+        return client.direct(self.model, key, self.base_url, self.limits, self.provider)
+
+
+class Claude(AnthropicLlm):
+    """A Claude model of Vertex AI, with Google's default credentials."""
+
+    provider_name: ClassVar[str] = "gcp.vertex_ai"
+
+    model: str = "claude-sonnet-4-5@20250929"
+    #: Instead of GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION, or of what the model's resource name says.
+    project: str | None = None
+    region: str | None = None
+    #: Instead of the default credentials.
+    access_token: SecretStr | None = None
+
+    def check(self) -> None:
+        """Raise a ModelError where the SDK is missing."""
+        client.check(self.model)
+
+    def model_name(self, request: LlmRequest) -> str:
+        """The name without what stands before it in a resource name."""
+        name = super().model_name(request)
+        match = re.fullmatch(VERTEX_PATTERN, name)
+        return match["model"] if match else name
+
+    def _connect(self) -> Made:
+        match = re.fullmatch(VERTEX_PATTERN, self.model)
+        project = self.project or (match["project"] if match else None)
+        region = self.region or (match["region"] if match else None)
+        token = self.access_token.get_secret_value() if self.access_token is not None else None
+        return client.vertex(self.model, project, region, token, self.base_url, self.limits)
+
+
+async def _answered(call: Call, sent: Outgoing, whole: bool) -> Responses:
+    """The responses to a request; one that is paused for the service's own tools is asked to go on."""
+    reading = Reading(sent, call.service)
+    for _ in range(_MOST_PAUSES):
+        if whole:
+            reading.message(await call.whole())
+        else:
+            async with aclosing(_streamed(call, reading, sent)) as partials:
+                async for partial in partials:
+                    yield partial
+        if not reading.is_paused:
+            break
+        history = sent.messages.copy()
+        history.add(Content(role="model", parts=list(reading.answer.parts)))
+        call = replace(call, body={**call.body, "messages": history.paused()})
+        reading.resume()
+    yield reading.response()
+
+
+async def _streamed(call: Call, reading: Reading, sent: Outgoing) -> Responses:
+    assembly = Assembly(reading, call.service, shows_text=not sent.output.wrapped and sent.output.tool is None)
+    empty = True
+    async with aclosing(call.events()) as events:
+        async for event in events:
+            empty = False
+            partial = assembly.take(event)
+            if partial is not None:
+                yield partial
+    if assembly.is_done:
+        return
+    raise call.service.malformed("no events") if empty else call.service.cut_short()

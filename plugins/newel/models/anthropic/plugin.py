@@ -1,0 +1,55 @@
+"""The plugin of Claude models: ``claude-sonnet-4-5``, ``anthropic:NAME``, and resource names of Vertex AI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from newel.models import anthropic
+from newel.models.kinds import ModelProvider
+from newel_kernel import BaseLlm, hookimpl
+
+PATTERNS = (r"claude-.*", r"projects/.+/publishers/anthropic/models/.+")
+
+
+class Settings(BaseModel, extra="forbid"):
+    """Settings of Claude. The key is none of them: it comes from the environment."""
+
+    base_url: str | None = None
+    #: The most tokens of an answer where the request says none.
+    max_tokens: int = Field(default=8192, gt=0)
+    #: Reach models through Vertex AI; resource names of Vertex AI always are.
+    vertexai: bool = False
+    #: By model: what it can do otherwise than newel's table says.
+    capabilities: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+
+@hookimpl
+def register_settings() -> type[BaseModel]:
+    """The settings."""
+    return Settings
+
+
+@hookimpl
+def register_model_providers(settings: Mapping[str, Settings]) -> list[ModelProvider]:
+    """The scheme ``anthropic`` and the names of Claude models; the SDK loads at the first call."""
+    chosen = settings["anthropic"]
+
+    def create(address: str) -> BaseLlm:
+        name = address.removeprefix("anthropic:")
+        kind = anthropic.Claude if chosen.vertexai or name.startswith("projects/") else anthropic.AnthropicLlm
+        given: dict[str, Any] = {"model": name} if name else {}
+        model = kind(
+            **given, base_url=chosen.base_url, max_tokens=chosen.max_tokens,
+            capability_overrides=chosen.capabilities.get(name, {}),
+        )  # fmt: skip
+        model.check()
+        return model
+
+    return [
+        ModelProvider(
+            name="anthropic", create=create, patterns=PATTERNS, description="Claude, through the anthropic SDK"
+        )
+    ]

@@ -1,0 +1,159 @@
+"""Requests: the body of a message for an LlmRequest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from newel.models.anthropic.blocks import Media
+from newel.models.anthropic.cache_marks import mark
+from newel.models.anthropic.media import Say, text_block
+from newel.models.anthropic.messages import Messages
+from newel.models.anthropic.output import TOOL, Output, output_of
+from newel.models.anthropic.thinking import Thinking, for_history, thinking_of
+from newel.models.anthropic.tools import Tools, tools_of
+from newel.models.wire.conversions import Conversions
+from newel.models.wire.names import Names
+from newel_kernel import Json, LlmRequest, ModelCapabilities
+from newel_types import Content, GenerateContentConfig
+
+#: A maximum beyond which a whole answer may take so long that a connection without a byte is cut (the SDK's measure).
+MOST_UNSTREAMED = 8192
+#: What is read here, and what has no meaning beyond Gemini's SDK or is for the runtime itself.
+_READ = frozenset(
+    ("http_options", "should_return_http_response", "system_instruction", "temperature", "top_p", "top_k",
+     "max_output_tokens", "stop_sequences", "response_mime_type", "response_schema", "response_json_schema", "tools",
+     "tool_config", "labels", "automatic_function_calling", "thinking_config")
+)  # fmt: skip
+#: Settings that say nothing where they have this value.
+_IDLE = {"candidate_count": 1, "response_logprobs": False, "response_modalities": ["TEXT"], "audio_timestamp": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A request's body, and what is needed to read its answer."""
+
+    body: Json
+    tools: Tools
+    output: Output
+    messages: Messages
+
+
+def outgoing(
+    request: LlmRequest,
+    model: str,
+    capable: ModelCapabilities,
+    conversions: Conversions[Messages],
+    say: Say,
+    max_tokens: int,
+) -> Outgoing:
+    """The body of `request`, which stays as it is. `max_tokens` holds where it says no maximum."""
+    config = request.config
+    _say_unknown(config, say)
+    media = Media(capable.media, capable.result_media)
+    history = conversions.of(request.contents, lambda: Messages(media, say), model)
+    messages = history.finish()
+    tools = tools_of(config, Names(64), say)
+    output = output_of(config, capable, say)
+    thinking = for_history(thinking_of(config, capable, say), messages, say)
+    if output.tool is not None:
+        tools.declared.append(output.tool)
+        tools.choice = {"type": "any"} if len(tools.declared) > 1 else {"type": "tool", "name": TOOL}
+    tools.cover(history.called)
+    if thinking.on and tools.choice is not None and tools.choice["type"] in ("any", "tool"):
+        say("tool_choice", "a model that thinks cannot be made to call a tool; it is free to")
+        tools.choice = None
+    body: Json = {
+        "model": model,
+        "max_tokens": _max_tokens(config, thinking, max_tokens, say),
+        "messages": messages,
+        **_system(config, output),
+        **({"tools": tools.declared} if tools.declared else {}),
+        **({"tool_choice": tools.choice} if tools.choice else {}),
+        **({"thinking": thinking.config} if thinking.config else {}),
+        **_output_config(output, thinking),
+        **_sampling(config, capable, thinking, say),
+        **_stops(config, say),
+    }
+    mark(body, request)
+    return Outgoing(body, tools, output, history)
+
+
+def _say_unknown(config: GenerateContentConfig, say: Say) -> None:
+    for name in sorted(config.model_fields_set - _READ):
+        value = getattr(config, name)
+        if value is not None and value != [] and value != _IDLE.get(name):
+            say(name, f"the protocol has no {name}; it is left out")
+
+
+def _system(config: GenerateContentConfig, output: Output) -> Json:
+    texts = [text for text in (*_texts(config.system_instruction), *output.instructions) if text.strip()]
+    return {"system": [text_block(text) for text in texts]} if texts else {}
+
+
+def _texts(instruction: object) -> list[str]:
+    """The texts of an instruction: a string, a part, a content, or a list of them."""
+    if isinstance(instruction, str):
+        return [instruction]
+    if isinstance(instruction, list):
+        return [text for one in instruction for text in _texts(one)]
+    if isinstance(instruction, Content):
+        return _texts(instruction.parts)
+    text = getattr(instruction, "text", None)
+    return [text] if isinstance(text, str) else []
+
+
+def _max_tokens(config: GenerateContentConfig, thinking: Thinking, default: int, say: Say) -> int:
+    """The maximum; a budget for thoughts has to be below it."""
+    wanted = config.max_output_tokens
+    if wanted is None:
+        return default + thinking.room
+    budget = (thinking.config or {}).get("budget_tokens", 0)
+    if wanted <= budget:
+        say("max_output_tokens", "max_output_tokens has to be above the thinking budget; it is that much more")
+        return wanted + int(budget)
+    return wanted
+
+
+def _output_config(output: Output, thinking: Thinking) -> Json:
+    config: Json = {}
+    if output.format is not None:
+        config["format"] = output.format
+    if thinking.effort is not None:
+        config["effort"] = thinking.effort
+    return {"output_config": config} if config else {}
+
+
+def _sampling(config: GenerateContentConfig, capable: ModelCapabilities, thinking: Thinking, say: Say) -> Json:
+    """Temperature, top_p and top_k, as far as the model takes them, and takes them together."""
+    values: Json = {}
+    for name in ("temperature", "top_p", "top_k"):
+        value = getattr(config, name)
+        if value is None:
+            continue
+        if name not in capable.sampling:
+            say(name, f"the model takes no {name}; it is left out")
+        elif thinking.on and not _beside_thoughts(name, value):
+            say(name, f"a model that thinks does not take this {name}; it is left out")
+        else:
+            values[name] = value
+    if "temperature" in values and "top_p" in values and "either" in capable.sampling:
+        say("top_p", "the model takes temperature or top_p; top_p is left out")
+        del values["top_p"]
+    if values.get("temperature", 0) > 1:
+        say("temperature", "the model's highest temperature is 1; a higher one became 1")
+        values["temperature"] = 1.0
+    if "top_k" in values:
+        values["top_k"] = int(values["top_k"])
+    return values
+
+
+def _beside_thoughts(name: str, value: float) -> bool:
+    return {"temperature": value == 1, "top_p": 0.95 <= value <= 1}.get(name, False)
+
+
+def _stops(config: GenerateContentConfig, say: Say) -> Json:
+    wanted = config.stop_sequences or []
+    kept = [stop for stop in wanted if stop.strip()]
+    if len(kept) < len(wanted):
+        say("stop_sequences", "the service refuses stop sequences of white space; they are left out")
+    return {"stop_sequences": kept} if kept else {}

@@ -1,0 +1,99 @@
+"""Thinking: how much the model thinks, in the words that it has for that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from newel.models.anthropic.blocks import THINKING
+from newel.models.anthropic.media import Say
+from newel_kernel import Json, ModelCapabilities
+from newel_types import GenerateContentConfig
+
+#: The least budget that the service takes.
+_LEAST = 1024
+_DEFAULT_BUDGET = 8192
+_BUDGETS = {"MINIMAL": _LEAST, "LOW": 2048, "MEDIUM": _DEFAULT_BUDGET, "HIGH": 16384, "XHIGH": 24576}
+_EFFORTS = {"MINIMAL": "low", "LOW": "low", "MEDIUM": "medium", "HIGH": "high", "XHIGH": "xhigh"}
+#: What an adaptive model may think where the request says no maximum.
+_ADAPTIVE_ROOM = 16384
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """The request's `thinking`, its effort, and how many tokens it takes of the answer's."""
+
+    config: Json | None = None
+    effort: str | None = None
+    room: int = 0
+
+    @property
+    def on(self) -> bool:
+        """Whether the model thinks."""
+        return self.config is not None and self.config["type"] != "disabled"
+
+
+OFF = Thinking()
+
+
+def thinking_of(config: GenerateContentConfig, capable: ModelCapabilities, say: Say) -> Thinking:
+    """What the request says about thinking."""
+    wanted = config.thinking_config
+    if wanted is None:
+        return OFF
+    words = capable.thinking
+    level = str(getattr(wanted.thinking_level, "value", wanted.thinking_level) or "")
+    budget = wanted.thinking_budget
+    if budget is None and level not in _EFFORTS and not wanted.include_thoughts:
+        return OFF
+    if not words:
+        say("thinking_config", "the model does not think; thinking_config is left out")
+        return OFF
+    if budget == 0:
+        return _off(words, say)
+    display: Json = {"display": "summarized"} if wanted.include_thoughts and "display" in words else {}
+    if level in _EFFORTS and "effort" in words:
+        return _by_effort(level, words, display, say)
+    if "budget" in words and (budget is None or budget > 0 or "adaptive" not in words):
+        tokens = _BUDGETS.get(level, _DEFAULT_BUDGET) if budget is None or budget < 0 else max(budget, _LEAST)
+        if budget is None and not level and "adaptive" in words:
+            return Thinking({"type": "adaptive", **display}, None, _ADAPTIVE_ROOM)
+        return Thinking({"type": "enabled", "budget_tokens": tokens, **display}, None, tokens)
+    if budget is not None and budget > 0:
+        say("thinking_budget", "the model decides itself how much it thinks; thinking_budget became an effort")
+        return Thinking({"type": "adaptive", **display}, _effort_of(budget), _ADAPTIVE_ROOM)
+    return Thinking({"type": "adaptive", **display}, None, _ADAPTIVE_ROOM)
+
+
+def _by_effort(level: str, words: frozenset[str], display: Json, say: Say) -> Thinking:
+    effort = _EFFORTS[level]
+    if effort == "xhigh" and "xhigh" not in words:
+        say("thinking_level", "the model's highest effort is high; XHIGH became high")
+        effort = "high"
+    if level == "MINIMAL":
+        say("thinking_level", "the model's lowest effort is low; MINIMAL became low")
+    if "adaptive" in words:
+        return Thinking({"type": "adaptive", **display}, effort, _ADAPTIVE_ROOM)
+    budget = _BUDGETS[level]
+    return Thinking({"type": "enabled", "budget_tokens": budget, **display}, effort, budget)
+
+
+def _off(words: frozenset[str], say: Say) -> Thinking:
+    if "off" in words:
+        return Thinking({"type": "disabled"})
+    say("thinking_budget", "the model cannot think not at all; it thinks as little as it can")
+    return Thinking({"type": "adaptive"}, "low" if "effort" in words else None)
+
+
+def _effort_of(budget: int) -> str:
+    return "low" if budget <= 4096 else "medium" if budget <= 16384 else "high"
+
+
+def for_history(thinking: Thinking, messages: list[Json], say: Say) -> Thinking:
+    """`thinking`, or none in the middle of a step that began without: the service refuses to begin there."""
+    if thinking.config is None or thinking.config["type"] != "enabled" or len(messages) < 2:
+        return thinking
+    waits = any(block["type"] == "tool_result" for block in messages[-1]["content"])
+    if not waits or messages[-2]["content"][0]["type"] in THINKING:
+        return thinking
+    say("thinking in a step", "the step was begun without thinking of this model; it is ended without thinking, too")
+    return OFF
