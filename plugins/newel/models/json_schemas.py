@@ -99,6 +99,7 @@ def _normal(schema: Mapping[str, Any]) -> Schema:
         else:
             made[key] = value
     _order(made)
+    _bounds(made)
     if "example" in made:
         made.setdefault("examples", [made.pop("example")])
     return nullable(made) if made.pop("nullable", None) is True else made
@@ -122,6 +123,15 @@ def _reference(ref: str) -> str:
     for spelt in ("#/defs/", "#/definitions/"):
         ref = ref.replace(spelt, "#/$defs/", 1) if ref.startswith(spelt) else ref
     return ref
+
+
+def _bounds(schema: Schema) -> None:
+    """Bounds as numbers: older drafts say with a boolean whether a bound itself fits."""
+    for key, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if isinstance(is_exclusive := schema.get(key), bool):
+            del schema[key]
+            if is_exclusive and bound in schema:
+                schema[key] = schema.pop(bound)
 
 
 def _order(schema: Schema) -> None:

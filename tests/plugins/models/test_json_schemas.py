@@ -83,3 +83,9 @@ def test_null_fits_a_nullable_schema_and_nothing_else_changes(schema: Schema) ->
         assert before.is_valid(value) == after.is_valid(value)
     assert nullable(nullable(schema)) == nullable(schema)
     assert nullable(schema).get("description") == schema.get("description")
+
+
+def test_exclusive_bounds_of_older_drafts_are_numbers() -> None:
+    schema = {"type": "number", "minimum": 1, "exclusiveMinimum": True, "maximum": 2, "exclusiveMaximum": False}
+    assert json_schema(schema) == {"type": "number", "exclusiveMinimum": 1, "maximum": 2}
+    assert json_schema({"exclusiveMaximum": True}) == {}

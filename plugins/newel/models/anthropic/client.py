@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from newel.models.wire.clients import Client, http_client
-from newel.models.wire.limits import Limits
-from newel.models.wire.service import Service
+from newel.models.wire.limits import Limits, offline_reason
+from newel.models.wire.service import UNREACHABLE, Service
 from newel_kernel import Json, ModelError
 
 HTTP = "httpx2"
@@ -95,6 +95,8 @@ def vertex(
     if token is None and find_spec("google.auth") is None:
         raise ModelError(f"the model {model!r} needs google-auth:\npip install 'newel[anthropic,auth]'")
     service = Service("anthropic", model, tuple(filter(None, (token,))))
+    if token is None and (reason := offline_reason("googleapis.com")):  # the credentials are fetched by another client
+        raise service.failed("OFFLINE", reason)
     http = http_client(HTTP, service, limits)
     client = sdk.AsyncAnthropicVertex(
         project_id=project, region=region, access_token=token, base_url=base_url, http_client=http,
@@ -128,16 +130,24 @@ class Call:
         decoder = import_module("anthropic").AsyncStream
         body = {**self.body, "stream": True}
         async with self._sent(body) as response, aclosing(decoder.raw_events(response)) as events:
-            while True:
-                with self.service.translated():
-                    event = await anext(events, None)
-                if event is None:
-                    return
-                if event.data:
-                    yield self._parsed(event.data)
-                if event.event == _END:
+            while (event := await self._next(events)) is not None:
+                if not event.data:
+                    continue
+                parsed = self._parsed(event.data)
+                yield parsed
+                if isinstance(parsed, dict) and parsed.get("type") == _END:
                     await _drain(events)
                     return
+
+    async def _next(self, events: AsyncGenerator[Any, None]) -> Any:
+        """The next event, None at the end. A connection that breaks within an answer has been reached."""
+        try:
+            with self.service.translated():
+                return await anext(events, None)
+        except ModelError as error:
+            if error.code == UNREACHABLE:
+                raise self.service.cut_short("the connection broke within the answer") from error.__cause__
+            raise
 
     def _parsed(self, data: str) -> Any:
         try:
@@ -150,7 +160,7 @@ class Call:
         """The HTTP response to `body`, unread; it is closed on leaving."""
         sdk, http = import_module("anthropic"), import_module(HTTP)
         options = {"timeout": self.limits.timeout(HTTP), "headers": dict(self.headers), "max_retries": 0}
-        with self.service.translated():
+        with self.service.translated(), _credentials(self.service):
             response = await self.client.sdk.post(
                 "/v1/messages", cast_to=http.Response, body=body, options=options, stream=True,
                 stream_cls=sdk.AsyncStream[object],
@@ -159,6 +169,22 @@ class Call:
             yield response
         finally:
             await response.aclose()
+
+
+@contextmanager
+def _credentials(service: Service) -> Iterator[None]:
+    """Say what to do where the SDK, or Google's library beneath it, finds no credentials: they do so at a request."""
+    try:
+        yield
+    except Exception as error:
+        name, place = type(error).__name__, type(error).__module__
+        if not place.startswith("google.auth") and "Credentials" not in name:
+            raise
+        remedy = "run 'gcloud auth application-default login'" if place.startswith("google.auth") else f"set {_KEY}"
+        raise ModelError(
+            f"{service.provider} ({service.model}) has no credentials ({name}); {remedy}", code="NO_CREDENTIALS",
+            provider=service.provider, model=service.model, remedy=remedy,
+        ) from error  # fmt: skip
 
 
 async def _drain(events: AsyncGenerator[Any, None]) -> None:

@@ -18,7 +18,7 @@ Say: TypeAlias = Callable[[str, str], None]
 _IMAGES = ((b"\x89PNG", "image/png"), (b"\xff\xd8", "image/jpeg"), (b"GIF8", "image/gif"), (b"RIFF", "image/webp"))
 _TEXTS = frozenset(
     ("application/json", "application/xml", "application/yaml", "application/x-yaml", "application/javascript",
-     "application/csv", "application/sql", "application/toml")
+     "application/csv", "application/sql", "application/toml", "image/svg+xml")
 )  # fmt: skip
 #: Ids of Anthropic's own files.
 _FILE_ID = re.compile(r"file_[A-Za-z0-9]+")

@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 from pydantic import PrivateAttr, SecretStr
@@ -68,15 +69,14 @@ class AnthropicLlm(RemoteLlm):
 
     async def _answers(self, request: LlmRequest, stream: bool) -> Responses:
         connection = await self._clients.client(self._connect)
-        sent = outgoing(
-            request, self.model_name(request), self.capabilities_for(request), self._conversions,
-            lambda setting, text: self.say_once(request, setting, text), self.max_tokens,
-        )  # fmt: skip
+        name = self.model_name(request)
+        say = partial(self.say_once, LlmRequest(model=name))  # kept with the history, so without this request
+        sent = outgoing(request, name, self.capabilities_for(request), self._conversions, say, self.max_tokens)
         options, limits = request.config.http_options, self.limits_for(request)
         whole = not stream and sent.body["max_tokens"] <= MOST_UNSTREAMED
         if whole and not (options is not None and options.timeout):
             limits = replace(limits, idle=limits.idle + sent.body["max_tokens"] / _TOKENS_PER_SECOND)
-        service = replace(connection.service, model=self.model_name(request))
+        service = replace(connection.service, model=name)
         extra = (options.extra_body if options is not None else None) or {}
         headers = (options.headers if options is not None else None) or {}
         call = Call(connection, service, {**sent.body, **extra}, limits, headers)
@@ -140,7 +140,7 @@ async def _answered(call: Call, sent: Outgoing, whole: bool) -> Responses:
 
 
 async def _streamed(call: Call, reading: Reading, sent: Outgoing) -> Responses:
-    assembly = Assembly(reading, call.service, shows_text=not sent.output.wrapped and sent.output.tool is None)
+    assembly = Assembly(reading, call.service, output=sent.output)
     empty = True
     async with aclosing(call.events()) as events:
         async for event in events:

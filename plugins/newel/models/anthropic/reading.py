@@ -133,6 +133,8 @@ class Reading:
         except MalformedArgumentsError:
             args = None
         if name == TOOL and self._output.tool is not None:
+            for part in self.answer.parts:  # words beside the answer are none of it
+                part.thought = part.thought or part.text is not None or None
             self.answer.text(_str(arguments) if args is None else self._output.of_call(args), new=True)
         elif args is None:
             self.answer.call(block.get("id"), self._tools.names.back(name), _str(arguments))

@@ -52,12 +52,13 @@ def outgoing(
     media = Media(capable.media, capable.result_media)
     history = conversions.of(request.contents, lambda: Messages(media, say), model)
     messages = history.finish()
-    tools = tools_of(config, Names(64), say)
+    tools = tools_of(config, Names(), say)
     output = output_of(config, capable, say)
     thinking = for_history(thinking_of(config, capable, say), messages, say)
     if output.tool is not None:
         tools.declared.append(output.tool)
-        tools.choice = {"type": "any"} if len(tools.declared) > 1 else {"type": "tool", "name": TOOL}
+        is_free = len(tools.declared) > 1 and tools.choice != {"type": "none"}
+        tools.choice = {"type": "any"} if is_free else {"type": "tool", "name": TOOL}
     tools.cover(history.called)
     if thinking.on and tools.choice is not None and tools.choice["type"] in ("any", "tool"):
         say("tool_choice", "a model that thinks cannot be made to call a tool; it is free to")

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from newel.models.anthropic.output import Output
 from newel.models.anthropic.reading import Reading
 from newel.models.wire.service import Service
 from newel_kernel import Json, LlmResponse
@@ -36,10 +37,10 @@ class _Block:
 class Assembly:
     """Puts a streamed message together. Unknown events, blocks and deltas are passed over."""
 
-    def __init__(self, reading: Reading, service: Service, *, shows_text: bool) -> None:
-        self._reading, self._service = reading, service
-        #: False where the text is wrapped: it is shown when it is whole.
-        self._shows_text = shows_text
+    def __init__(self, reading: Reading, service: Service, output: Output) -> None:
+        self._reading, self._service, self._output = reading, service, output
+        #: Otherwise it is shown when it is whole: it is wrapped, or comes as the arguments of a call.
+        self._shows_text = not output.wrapped and output.tool is None
         self._blocks: dict[object, _Block] = {}
         self.is_done = False
 
@@ -99,7 +100,7 @@ class Assembly:
                 raise self._service.malformed("the input of a server's tool is no JSON") from error
         before = len(self._reading.answer.parts)
         self._reading.block(whole, arguments or None)
-        if self._shows_text and whole.get("type") == "text":
+        if whole.get("type") == "text" and (self._shows_text or self._output.tool is not None):
             return None
         texts = [part.text for part in self._reading.answer.parts[before:] if part.text and not part.thought]
         return _partial("".join(texts), thought=None) if texts else None

@@ -12,7 +12,7 @@ from newel_types import GenerateContentConfig
 #: The least budget that the service takes.
 _LEAST = 1024
 _DEFAULT_BUDGET = 8192
-_BUDGETS = {"MINIMAL": _LEAST, "LOW": 2048, "MEDIUM": _DEFAULT_BUDGET, "HIGH": 16384, "XHIGH": 24576}
+_BUDGETS = {"MINIMAL": _LEAST, "LOW": 2048, "MEDIUM": _DEFAULT_BUDGET, "HIGH": 16384, "XHIGH": 22528}
 _EFFORTS = {"MINIMAL": "low", "LOW": "low", "MEDIUM": "medium", "HIGH": "high", "XHIGH": "xhigh"}
 #: What an adaptive model may think where the request says no maximum.
 _ADAPTIVE_ROOM = 16384

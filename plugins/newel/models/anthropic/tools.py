@@ -26,14 +26,19 @@ class Tools:
     #: By tool as it is spelt: its parameters as they are spelt -> their names.
     _parameters: dict[str, dict[str, str]] = field(default_factory=dict)
 
-    def declare(self, declaration: FunctionDeclaration) -> None:
+    def declare(self, declaration: FunctionDeclaration, say: Say) -> None:
         """Add a tool; one of a name that is there already is not declared twice."""
         name = self.names.out(declaration.name or "")
         if any(tool["name"] == name for tool in self.declared):
             return
-        schema, spelt = input_schema(declaration.parameters_json_schema or declaration.parameters)
+        given = declaration.parameters_json_schema
+        wanted = json_schema(given if given is not None else declaration.parameters)
+        schema, spelt = input_schema(wanted)
         if spelt:
             self._parameters[name] = spelt
+        if any(key in wanted for key in _COMBINED):
+            told = "has alternatives of parameters, which cannot be declared; all parameters of all of them are"
+            say(f"parameters of {declaration.name}", f"the tool {declaration.name} {told}")
         described = {"description": declaration.description} if declaration.description else {}
         self.declared.append({"name": name, **described, "input_schema": schema})
 
@@ -61,7 +66,7 @@ def tools_of(config: GenerateContentConfig, names: Names, say: Say) -> Tools:
             say("tools", f"a tool of the type {type(tool).__name__} cannot be declared; it is left out")
             continue
         for declaration in tool.function_declarations or ():
-            tools.declare(declaration)
+            tools.declare(declaration, say)
         for name in sorted(tool.model_fields_set - {"function_declarations"}):
             if getattr(tool, name) is not None:
                 say(f"tools.{name}", f"the built-in tool {name} is one of Gemini's; it is left out")
@@ -85,9 +90,8 @@ def _choice(calling: FunctionCallingConfig, tools: Tools, say: Say) -> Json | No
     return {"type": "any"}
 
 
-def input_schema(value: object) -> tuple[Schema, dict[str, str]]:
+def input_schema(schema: Schema) -> tuple[Schema, dict[str, str]]:
     """The schema of a tool's parameters: an object without alternatives at its top; and its renamed parameters."""
-    schema = json_schema(value)
     if isinstance(schema.get("$ref"), str):
         schema = {**referred(schema, schema), **{key: schema[key] for key in ("$defs",) if key in schema}}
     if any(key in schema for key in _COMBINED):

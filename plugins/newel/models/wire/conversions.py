@@ -35,6 +35,9 @@ class Conversions(Generic[C]):
     def __deepcopy__(self, memo: object) -> Conversions[C]:
         return Conversions(self._most)
 
+    def __reduce__(self) -> tuple[type[Conversions[C]], tuple[int]]:
+        return Conversions, (self._most,)
+
     def of(self, contents: Sequence[Content], make: Callable[[], C], key: Hashable = None) -> C:
         """The conversion of `contents`, the caller's own. `make` begins one; `key` is what it depends on besides."""
         listed = contents.frozen() if isinstance(contents, SharedContents) else list(contents)

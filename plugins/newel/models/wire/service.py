@@ -12,6 +12,8 @@ from typing import Protocol, runtime_checkable
 from newel.models.wire.secrets import mask, without_secrets
 from newel_kernel import ModelError, NewelError, seam
 
+#: The code of an error before an answer came.
+UNREACHABLE = "CONNECTION_ERROR"
 #: Statuses after which the same request may succeed.
 RETRYABLE = frozenset((429, 500, 502, 503, 504, 529))
 #: What to do, by status.
@@ -62,7 +64,7 @@ class Service:
     def unreachable(self, reason: str) -> ModelError:
         """No connection, or one that broke before an answer came."""
         return self._error(
-            f"{self._who} could not be reached: {mask(reason, self.secrets)[:_MOST]}", "CONNECTION_ERROR",
+            f"{self._who} could not be reached: {mask(reason, self.secrets)[:_MOST]}", UNREACHABLE,
             remedy="check the network, the proxy and the base URL", retryable=True,
         )  # fmt: skip
 
@@ -192,4 +194,5 @@ def _is_connection(error: BaseException) -> bool:
 
 def _words(chain: list[BaseException]) -> str:
     """What the innermost exception that says anything says."""
-    return next((_line(text) for one in reversed(chain) if (text := str(one))), type(chain[0]).__name__)
+    said = (_line(text) for one in reversed(chain) if isinstance(one, Exception) and (text := str(one)))
+    return next(said, type(chain[0]).__name__)

@@ -81,12 +81,15 @@ def test_the_error_says_what_the_service_asks_for(claude: Caller, key: str) -> N
     error, _ = _failure(claude, key, "429", False, retry_after=1.5, message=f"too many with {key}")
     assert error.retry_after == 1.5
     assert "too many with [api key]" in str(error)
+    broken, _ = _failure(claude, key, "stream_cut", True)
+    assert broken.code == "INCOMPLETE_STREAM"
     overloaded, _ = _failure(claude, key, "stream_error", True, message="Overloaded")
     assert overloaded.code == "overloaded_error"
 
 
 def test_no_request_is_redirected(claude: Caller, key: str) -> None:
-    _failure(claude, key, "redirect", False)
+    error, _ = _failure(claude, key, "redirect", False)
+    assert not error.retryable
     assert [request.path for request in claude.server.log] == ["/anthropic/v1/messages"]
 
 
@@ -234,6 +237,22 @@ def test_vertex_ai_needs_a_project(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
 
     with pytest.raises(ModelError, match="GOOGLE_CLOUD_PROJECT"):
+        asyncio.run(ask())
+
+
+def test_vertex_ai_without_credentials_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, value in (("NO_GCE_CHECK", "true"), ("CLOUDSDK_CONFIG", str(tmp_path)), ("HOME", str(tmp_path))):
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
+
+    async def ask() -> None:
+        async for _ in Claude(model=VERTEX).generate_content_async(_request()):
+            pass
+
+    with pytest.raises(ModelError, match="gcloud auth application-default login"):
+        asyncio.run(ask())
+    monkeypatch.setenv("NEWEL_OFFLINE", "1")
+    with pytest.raises(ModelError, match="NEWEL_OFFLINE"):
         asyncio.run(ask())
 
 

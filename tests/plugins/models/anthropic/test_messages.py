@@ -202,7 +202,7 @@ def test_images_documents_and_texts(claude: Caller, caplog: pytest.LogCaptureFix
     body = claude.sent(
         user(
             "see", _blob("image/jpg; q=1", JPEG), _blob("image/png", JPEG), _blob("application/pdf", PDF),
-            _blob("text/csv", b"a,b", display_name="t.csv"), _blob("application/json", b"{}"),
+            _blob("text/csv", b"a,b", display_name="t.csv"), _blob("image/svg+xml", b"<svg/>"),
             Part(file_data=FileData(file_uri="https://example.com/a.pdf", mime_type="application/pdf")),
             Part(file_data=FileData(file_uri="https://example.com/a.webp")),
             Part(file_data=FileData(file_uri="file_011CN", mime_type="image/png")),

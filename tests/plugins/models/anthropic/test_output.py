@@ -32,7 +32,7 @@ def _format(body: Json) -> Any:
 
 def _text(response: LlmResponse) -> str:
     assert response.content is not None
-    return "".join(part.text or "" for part in response.content.parts or ())
+    return "".join(part.text or "" for part in response.content.parts or () if not part.thought)
 
 
 def test_output_format_is_native_where_the_model_has_it(claude: Caller) -> None:
@@ -88,20 +88,24 @@ def test_a_list_or_scalar_is_wrapped_and_unwrapped(claude: Caller, stream: bool)
 def test_else_a_tool_must_be_called(claude: Caller, name: str, schema: Any, stream: bool) -> None:
     value: Any = [{"name": "Rome"}] if schema == list[City] else {"name": "Rome"}
     args = {"result": value} if schema == list[City] else value
-    answer = Answer(parts=({"call": {"id": "a", "name": "final_answer", "args": args}},), stop="tool")
+    words = {"text": "Here you are:"}
+    answer = Answer(parts=(words, {"call": {"id": "a", "name": "final_answer", "args": args}}), stop="tool")
     final = claude.answered(answer, stream=stream, name=name, response_schema=schema)
     body = claude.server.bodies[-1]
     assert body["tool_choice"] == {"type": "tool", "name": "final_answer"}
     assert "output_config" not in body
     assert json.loads(_text(final)) == value
     assert final.content is not None
-    assert final.content.parts[0].function_call is None  # type: ignore[index]
+    assert not any(part.function_call for part in final.content.parts or ())
 
 
 def test_the_tool_stands_beside_others(claude: Caller) -> None:
     body = claude.sent(user("Hi"), name=OLD, response_schema=City, tools=tools("f"))
     assert [tool["name"] for tool in body["tools"]] == ["f", "final_answer"]
     assert body["tool_choice"] == {"type": "any"}
+    none = {"function_calling_config": {"mode": "NONE"}}
+    body = claude.sent(user("Hi"), name=OLD, response_schema=City, tools=tools("f"), tool_config=none)
+    assert body["tool_choice"] == {"type": "tool", "name": "final_answer"}
     thinks = claude.sent(
         user("Hi"), name="claude-sonnet-4-0", response_schema=City, thinking_config={"thinking_budget": 2048}
     )

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
 
 from newel import types
 from newel.agents.context_cache_config import ContextCacheConfig
+from newel.models.anthropic.requests import outgoing
+from newel.models.anthropic_llm import AnthropicLlm
 from newel.models.google.request_keys import CACHE_CONFIG, CACHEABLE_TOKENS
+from newel.testing.wire import Answer
 from newel.testing.wire.anthropic import signature
 from newel.testing.wire.caller import Caller, call, model, result, tools, user
-from newel_kernel import Json
+from newel_kernel import Json, LlmRequest
+from newel_types import SharedContents, freeze
 
 OLD, SONNET_45, OPUS_46, OPUS_5 = "claude-3-haiku-20240307", "claude-sonnet-4-5", "claude-opus-4-6", "claude-opus-5"
 
@@ -118,8 +123,6 @@ def test_temperature_and_top_p_not_together(claude: Caller, caplog: pytest.LogCa
 
 
 def test_what_the_protocol_has_no_words_for_is_said_once(claude: Caller, caplog: pytest.LogCaptureFixture) -> None:
-    from newel.models.anthropic_llm import AnthropicLlm
-
     llm = AnthropicLlm(model=SONNET_45)
     for _ in range(2):
         claude.sent(
@@ -135,8 +138,6 @@ def test_what_the_protocol_has_no_words_for_is_said_once(claude: Caller, caplog:
 
 
 def test_tool_names_are_legal_and_come_back(claude: Caller) -> None:
-    from newel.testing.wire import Answer
-
     dotted, long = "files.read:now", "a" * 70
     history = [user("Hi"), model(call(dotted, {}, "a")), user(result(dotted, {"result": "x"}, "a"))]
     body = claude.sent(*history, tools=tools(dotted, long, "ok"), tool_config=_choice("ANY", dotted))
@@ -192,9 +193,7 @@ def test_nullable_and_any_of_survive(claude: Caller) -> None:
     }  # fmt: skip
 
 
-def test_parameters_are_one_object_with_legal_names(claude: Caller) -> None:
-    from newel.testing.wire import Answer
-
+def test_parameters_are_one_object_with_legal_names(claude: Caller, caplog: pytest.LogCaptureFixture) -> None:
     odd: Json = {"type": "object", "properties": {"$filter": {"type": "string"}, "top": {}}, "required": ["$filter"]}
     either: Json = {
         "anyOf": [
@@ -205,6 +204,7 @@ def test_parameters_are_one_object_with_legal_names(claude: Caller) -> None:
     }
     declared = tools(odd=odd, either=either, reference={"$ref": "#/$defs/C", "$defs": either["$defs"]})
     sent = {tool["name"]: tool["input_schema"] for tool in claude.sent(user("Hi"), tools=declared)["tools"]}
+    assert ["either" in record.getMessage() for record in caplog.records] == [True]
     (spelling,) = sent["odd"]["required"]
     assert list(sent["odd"]["properties"]) == [spelling, "top"]
     assert sent["either"]["required"] == ["b"]
@@ -215,6 +215,25 @@ def test_parameters_are_one_object_with_legal_names(claude: Caller) -> None:
         final = claude.answered(answer, stream=stream, tools=declared)
         assert final.content is not None
         assert final.content.parts[0].function_call.args == {"$filter": "x", "top": 1}  # type: ignore[index,union-attr]
+
+
+def test_what_was_converted_is_kept(claude: Caller) -> None:
+    llm = AnthropicLlm(model=SONNET_45)
+
+    def messages(contents: list[types.Content]) -> list[Json]:
+        request = LlmRequest(model=SONNET_45, contents=SharedContents(contents))
+        kept: list[Json] = outgoing(
+            request, SONNET_45, llm.capabilities, llm._conversions, lambda setting, text: None, 1
+        ).body["messages"]
+        return kept
+
+    history = [freeze(user("Hi")), freeze(model(call("f", {}, "a"))), freeze(user(result("f", {"result": 1}, "a")))]
+    first = messages(history)
+    history += [freeze(model("Done.")), freeze(user("And?"))]
+    second = messages(history)
+    assert [one is other for one, other in zip(first, second, strict=False)] == [True, True, False]
+    assert messages(history)[2] is second[2]
+    pickle.loads(pickle.dumps(llm))
 
 
 def _marks(body: Json) -> list[tuple[str, str]]:
