@@ -11,8 +11,8 @@ from newel_types import lazy_exports
 #: Module of the inside -> its names that are public.
 _NAMES = {
     "chains": (
-        "Chains Epilogue Prologue RequestProcessor ResponseProcessor ResultProcessor ToolPolicy ToolPreparation "
-        "TurnPolicy"
+        "Chains Epilogue Prologue RequestProcessor ResponseProcessor ResultProcessor ToolCall ToolPolicy "
+        "ToolPreparation TurnPolicy"
     ),
     "contracts.agent": "BaseAgent",
     "contracts.model": "BaseLlm BaseLlmConnection ModelCapabilities",

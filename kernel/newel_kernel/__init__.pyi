@@ -9,6 +9,7 @@ from newel_kernel._internal.chains import Prologue as Prologue
 from newel_kernel._internal.chains import RequestProcessor as RequestProcessor
 from newel_kernel._internal.chains import ResponseProcessor as ResponseProcessor
 from newel_kernel._internal.chains import ResultProcessor as ResultProcessor
+from newel_kernel._internal.chains import ToolCall as ToolCall
 from newel_kernel._internal.chains import ToolPolicy as ToolPolicy
 from newel_kernel._internal.chains import ToolPreparation as ToolPreparation
 from newel_kernel._internal.chains import TurnPolicy as TurnPolicy

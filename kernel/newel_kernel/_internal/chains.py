@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from pydantic import BaseModel
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     Events = Awaitable[Sequence[Event] | None]
     RequestStep = Callable[[InvocationContext, LlmRequest], Events | None]
-    ToolCall = Callable[[BaseTool, Json, Context], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +71,18 @@ class ResultProcessor(Stage):
     applies_to: Callable[[Event], bool] | None = None
 
 
+class ToolCall(Protocol):
+    """Runs a tool."""
+
+    def __call__(self, tool: BaseTool, args: Json, context: Context, /) -> Awaitable[Any]:
+        """What to await for the tool's result."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPolicy(Stage):
     """Wraps every tool call: `wrap` gets the next inner call and returns one that stands around it.
 
-    The first policy of the chain is the outermost. A call takes (tool, args, context) and gives the result.
+    The first policy of the chain is the outermost.
     """
 
     wrap: Callable[[ToolCall], ToolCall]

@@ -162,7 +162,7 @@ class InvocationContext:
     call_id_prefix: ClassVar[str] = "call-"
 
     #: Where the conversation of an isolated run begins, and with what; None: with the session.
-    opening: Any = None
+    opening: object = None
     #: Where tools leave events that are to be committed while they run; None: the agent has no such tools.
     meeting: Meeting | None = None
     #: Whether the invocation had begun before this run of it.

@@ -51,6 +51,11 @@ def as_opening(node_input: object) -> Content:
     return Content(role="user", parts=[Part(text=text)])
 
 
+def opening_of(ctx: InvocationContext) -> Opening | None:
+    """How the isolated run began in which the agent is at work; None: it is in the session's own conversation."""
+    return ctx.opening if isinstance(ctx.opening, Opening) else None
+
+
 def mode_of(ctx: InvocationContext) -> str:
     """How the agent converses: 'chat', 'task' or 'single_turn'.
 
@@ -59,4 +64,5 @@ def mode_of(ctx: InvocationContext) -> str:
     mode: str | None = getattr(ctx.agent, "mode", None)
     if mode is not None:
         return mode
-    return "single_turn" if ctx.opening is not None and ctx.opening.agent == ctx.agent.name else "chat"
+    opening = opening_of(ctx)
+    return "single_turn" if opening is not None and opening.agent == ctx.agent.name else "chat"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -19,7 +18,7 @@ from newel.auth.stash_keys import ANSWERS, FAILURES, STORED, UNEXCHANGED
 from newel.auth.token_endpoint import policy_of
 from newel.contexts.stash_keys import CREDENTIALS
 from newel.questions.names import CREDENTIAL_CALL
-from newel_kernel import Event, FeatureUnavailableError, InvocationContext, Log
+from newel_kernel import Event, FeatureUnavailableError, InvocationContext, Json, Log
 from newel_types import (
     APIKey,
     AuthConfig,
@@ -55,7 +54,7 @@ def _sealed(ctx: InvocationContext, part: Part, asked: Mapping[str, AuthToolArgu
     if response is None or (response.name != CREDENTIAL_CALL and response.id not in asked):
         return part
     request = asked.get(response.id or "")
-    shown: dict[str, Any] = {}
+    shown: Json = {}
     if request is not None:
         shown["credentialKey"] = request.auth_config.credential_key
         answer = None
@@ -68,7 +67,7 @@ def _sealed(ctx: InvocationContext, part: Part, asked: Mapping[str, AuthToolArgu
     return Part(function_response=FunctionResponse(id=response.id, name=CREDENTIAL_CALL, response=shown))
 
 
-def read(value: Any, request: AuthConfig, call_id: str | None) -> AuthCredential | None:
+def read(value: object, request: AuthConfig, call_id: str | None) -> AuthCredential | None:
     """The credential of an answer: an AuthConfig with it, the AuthCredential itself, or ``{"result": "the text"}``."""
     if isinstance(value, Mapping) and isinstance(value.get("result"), str) and len(value) == 1:
         return _plain(value["result"], request)
@@ -96,7 +95,7 @@ def _plain(text: str, request: AuthConfig) -> AuthCredential:
     return AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=OAuth2Auth(access_token=text))
 
 
-def _is_sealed(value: Any) -> bool:
+def _is_sealed(value: object) -> bool:
     """Whether an answer is one as it is stored: who handed it on had lost what it held, and is to be asked again."""
     if not isinstance(value, Mapping) or "credentialKey" not in value:
         return False

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from secrets import token_urlsafe
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from newel.auth.errors import AuthConfigError
 from newel.auth.token_endpoint import DEFAULT_POLICY, client_of
+from newel_kernel import Json
 from newel_types import (
     AuthConfig,
     AuthCredential,
@@ -138,7 +138,7 @@ def _consent(scheme: AuthScheme) -> tuple[str, list[str]]:
     raise AuthConfigError(f"the {type(scheme).__name__} scheme names no URL at which the user could consent")
 
 
-def _parameters(oauth2: OAuth2Auth) -> dict[str, Any]:
+def _parameters(oauth2: OAuth2Auth) -> Json:
     wanted = {
         "access_type": "offline",
         "prompt": oauth2.prompt or "consent",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
@@ -82,7 +81,7 @@ def _lacks_end_points(scheme: ExtendedOAuth2) -> bool:
     return any(not value for _, _, value in _end_points(scheme))
 
 
-def _end_points(scheme: ExtendedOAuth2) -> list[tuple[Any, str, str]]:
+def _end_points(scheme: ExtendedOAuth2) -> list[tuple[BaseModel, str, str]]:
     """(flow, field, value) of every end point of the flows that are declared."""
     flows = [flow for _, flow in scheme.flows if isinstance(flow, BaseModel)]
     return [(f, name, getattr(f, name)) for f in flows for name in ("authorizationUrl", "tokenUrl") if hasattr(f, name)]

@@ -65,7 +65,7 @@ class Secrets:
             return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
         return value
 
-    def mask_event(self, event: Event, state: MutableMapping[str, Any]) -> None:
+    def mask_event(self, event: Event, state: MutableMapping[str, object]) -> None:
         """Mask what code has put onto an event that nobody has seen yet, and into the `state` it was written to."""
         for name in _OF_EVENTS:
             value = getattr(event, name)
@@ -74,7 +74,7 @@ class Secrets:
                 setattr(event, name, masked)
         self.mask_writes(event, state)
 
-    def mask_writes(self, event: Event, state: MutableMapping[str, Any]) -> None:
+    def mask_writes(self, event: Event, state: MutableMapping[str, object]) -> None:
         """Mask what an event writes, and wrote already, to the `state`."""
         actions = event.touched_actions
         for key, value in list(actions.state_delta.items()) if actions is not None else ():
@@ -140,7 +140,7 @@ def remember(context: Context, credential: AuthCredential) -> None:
     _ = context.actions  # marks the result of the call as one to look through
 
 
-async def guarded(context: Context, result: Awaitable[Any]) -> Any:
+async def guarded(context: Context, result: Awaitable[object]) -> object:
     """What a tool that got a credential returns or raises, with the secrets of the invocation masked."""
     secrets = context.get_invocation_context().stash.get(SECRETS, None)
     if secrets is None:

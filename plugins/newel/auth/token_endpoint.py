@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Protocol
 from urllib.parse import urlencode, urlsplit
 
 from newel.auth.errors import AuthConfigError, CredentialExchangeError
 from newel.auth.settings import DEFAULT, Settings
 from newel.net import FetchError, Policy, UrlRefusedError, fetch_blocking
-from newel_kernel import FeatureUnavailableError, seam
+from newel_kernel import FeatureUnavailableError, Json, seam
 from newel_types import AuthScheme, OAuth2, OAuth2Auth, OAuthGrantType, OpenIdConnectWithConfig
 
 #: What RFC 6749 and its extensions have for error codes; anything else a server sends is not repeated.
@@ -36,7 +36,7 @@ class _Answer:
         self.status_code = status
         self._body = body
 
-    def json(self) -> Any:
+    def json(self) -> object:
         """The body; without what a server says of an error besides its code, which may quote the request."""
         answer = json.loads(self._body)
         if isinstance(answer, dict):
@@ -48,6 +48,33 @@ class _Answer:
             raise FetchError(f"status {self.status_code}")
 
 
+class _Signature(Protocol):
+    """What Authlib has of how a client proves who it is."""
+
+    def prepare(
+        self, method: str, uri: str, headers: dict[str, str], body: str
+    ) -> tuple[str, dict[str, str], str]:
+        """The address, the headers and the body with the proof in them."""
+
+
+class TokenClient(Protocol):
+    """Authlib's client, which has no annotations of its own."""
+
+    def create_authorization_url(
+        self, url: str, state: str | None = None, code_verifier: str | None = None, **options: object
+    ) -> tuple[str, str]:
+        """The URL at which the user consents, and the state in it."""
+
+    def fetch_token(self, url: str, *, grant_type: str, **fields: object) -> Json:
+        """What the token end point answers."""
+
+    def refresh_token(self, url: str, refresh_token: str | None = None) -> Json:
+        """What it answers to a refresh token."""
+
+    def register_client_auth_method(self, auth: object) -> None:
+        """Let the client prove who it is in one more way."""
+
+
 class _Session:
     """The one method of an HTTP session that Authlib's client calls to get tokens."""
 
@@ -55,7 +82,8 @@ class _Session:
         self._policy = policy
 
     def post(
-        self, url: str, *, data: Mapping[str, str], headers: Mapping[str, str], auth: Any = None, **_: Any
+        self, url: str, *, data: Mapping[str, str], headers: Mapping[str, str], auth: _Signature | None = None,
+        **_: object,
     ) -> _Answer:
         body, sent = urlencode(data), dict(headers)
         if auth is not None:
@@ -101,7 +129,7 @@ def token_url(scheme: AuthScheme) -> str:
     raise AuthConfigError(f"the {type(scheme).__name__} scheme names no token end point")
 
 
-def client_of(oauth2: OAuth2Auth, policy: Policy, url: str = "", **options: Any) -> Any:
+def client_of(oauth2: OAuth2Auth, policy: Policy, url: str = "", **options: object) -> TokenClient:
     """Authlib's client for a credential; one without a secret is a public client."""
     try:
         from authlib.oauth2.client import OAuth2Client  # noqa: PLC0415 - an optional library
@@ -109,7 +137,7 @@ def client_of(oauth2: OAuth2Auth, policy: Policy, url: str = "", **options: Any)
     except ImportError as error:
         raise FeatureUnavailableError("OAuth2 and OpenID Connect need Authlib: pip install 'newel[auth]'") from error
     method = oauth2.token_endpoint_auth_method if oauth2.client_secret else "none"
-    client = OAuth2Client(
+    client: TokenClient = OAuth2Client(
         _Session(policy), client_id=oauth2.client_id, client_secret=oauth2.client_secret,
         token_endpoint_auth_method=method, redirect_uri=oauth2.redirect_uri, leeway=LEEWAY, **options,
     )  # fmt: skip
@@ -118,7 +146,9 @@ def client_of(oauth2: OAuth2Auth, policy: Policy, url: str = "", **options: Any)
     return client
 
 
-def request_token(url: str, call: Any, error_type: type[CredentialExchangeError] = CredentialExchangeError) -> Any:
+def request_token(
+    url: str, call: Callable[[], Json], error_type: type[CredentialExchangeError] = CredentialExchangeError
+) -> Json:
     """What `call` gets from the token end point; its failure as an error without the request and the answer in it.
 
     The failure itself is not chained: the answer of a server, and what a library says of it, may hold a secret.
@@ -146,7 +176,7 @@ def _reason(error: FetchError) -> str:
     return type(error.__cause__).__name__ if error.__cause__ is not None else "no answer in time, or a redirect"
 
 
-def with_tokens(oauth2: OAuth2Auth, tokens: Mapping[str, Any]) -> OAuth2Auth:
+def with_tokens(oauth2: OAuth2Auth, tokens: Json) -> OAuth2Auth:
     """The credential with new tokens; what was needed once to get them is gone, a refresh token is kept."""
     lasts = tokens.get("expires_in")
     expires_at = tokens.get("expires_at")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import cast
 
 from newel.auth import asking
 from newel.auth.answers import TOOLSET
@@ -12,7 +12,7 @@ from newel.auth.credential_manager import CredentialManager
 from newel.contexts.context import Context
 from newel.contexts.invocation_context import full_invocation
 from newel.contexts.stash_keys import CREDENTIALS
-from newel_kernel import BaseToolset, Event, InvocationContext
+from newel_kernel import BaseToolset, Event, InvocationContext, ModelAgent
 from newel_types import AuthConfig
 
 
@@ -21,7 +21,7 @@ async def resolve_toolsets(ctx: InvocationContext) -> Sequence[Event] | None:
 
     Where one is missing the invocation ends with the request for it: there are no tools to show to the model.
     """
-    agent: Any = ctx.agent
+    agent = cast("ModelAgent", ctx.agent)
     missing: dict[str, AuthConfig] = {}
     for toolset in (entry for entry in agent.tools if isinstance(entry, BaseToolset)):
         config = toolset.get_auth_config()

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from newel.code_executors.base_code_executor import CodeExecutionFile
-from newel_kernel import seam
+from newel_kernel import Json, seam
 
 _CONTEXT = "_code_execution_context"
 _EXECUTION_ID = "execution_session_id"
@@ -30,7 +30,7 @@ class CodeExecutorContext:
         self._state = session_state
         self._scratch = session_state if scratch is None else scratch
 
-    def get_state_delta(self) -> dict[str, Any]:
+    def get_state_delta(self) -> Json:
         """What a later invocation needs, under its state key."""
         return {_CONTEXT: dict(self._state.get(_CONTEXT) or {})}
 
@@ -93,5 +93,5 @@ class CodeExecutorContext:
         results[invocation_id] = [*results.get(invocation_id, ()), entry]
         self._scratch[_RESULTS] = results
 
-    def _update(self, name: str, value: Any) -> None:
+    def _update(self, name: str, value: object) -> None:
         self._state[_CONTEXT] = {**(self._state.get(_CONTEXT) or {}), name: value}

@@ -7,7 +7,7 @@ import threading
 import weakref
 from contextlib import suppress
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import Field, PrivateAttr
 
@@ -19,6 +19,24 @@ from newel_kernel import ConfigurationError, FeatureUnavailableError, Invocation
 _BUILT = "newel-code-executor:latest"
 #: How ``timeout -s KILL`` ends: by its own report, or as the killed command's.
 _STOPPED = (124, 137)
+
+
+class Ended(Protocol):
+    """A command that ran in a container."""
+
+    exit_code: int
+
+
+class Container(Protocol):
+    """What is used of the Docker SDK's containers, which have no annotations."""
+
+    id: str
+
+    def exec_run(self, cmd: list[str]) -> Ended:
+        """Run a command and wait for its end."""
+
+    def remove(self, *, force: bool) -> None:
+        """Remove the container, also where it runs."""
 
 
 class ContainerCodeExecutor(BaseCodeExecutor):
@@ -37,10 +55,10 @@ class ContainerCodeExecutor(BaseCodeExecutor):
     timeout_seconds: float = Field(default=60.0, gt=0)
 
     _client: Any = PrivateAttr(default=None)
-    _container: Any = PrivateAttr(default=None)
-    _starting: Any = PrivateAttr(default_factory=threading.Lock)
+    _container: Container | None = PrivateAttr(default=None)
+    _starting: threading.Lock = PrivateAttr(default_factory=threading.Lock)
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Check what can be checked without the engine."""
         super().model_post_init(context)
         if not self.image and not self.docker_path:
@@ -81,14 +99,14 @@ class ContainerCodeExecutor(BaseCodeExecutor):
         if container is not None:
             _remove(container)
 
-    def _start(self) -> Any:
+    def _start(self) -> Container:
         import docker
 
         try:
             self._client = docker.DockerClient(base_url=self.base_url) if self.base_url else docker.from_env()
             if self.docker_path:
                 self._client.images.build(path=self.docker_path, tag=self.image or _BUILT, rm=True)
-            container = self._client.containers.run(
+            container: Container = self._client.containers.run(
                 image=self.image or _BUILT, command=["sleep", "infinity"], detach=True, init=True,
                 network_disabled=not self.network, mem_limit=self.mem_limit, pids_limit=128, cap_drop=["ALL"],
                 security_opt=["no-new-privileges"],
@@ -105,6 +123,6 @@ class ContainerCodeExecutor(BaseCodeExecutor):
         return container
 
 
-def _remove(container: Any) -> None:
+def _remove(container: Container) -> None:
     with suppress(Exception):  # it is gone, or the engine is
         container.remove(force=True)

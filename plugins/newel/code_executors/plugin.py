@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from newel import code_executors
 from newel.code_executors import hookspecs, kinds
 from newel.code_executors.kinds import CodeExecutor
-from newel_kernel import Kind, hookimpl
+from newel_kernel import Descriptor, Kind, hookimpl
 
 
 def _create(class_name: str) -> Callable[..., object]:
@@ -16,7 +15,7 @@ def _create(class_name: str) -> Callable[..., object]:
 
 
 @hookimpl
-def register_kinds() -> list[Kind[Any]]:
+def register_kinds() -> list[Kind[Descriptor]]:
     """The executors of code."""
     return [Kind(kinds.CodeExecutor, hookspecs.register_code_executors)]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic import Field, PrivateAttr
 
@@ -21,6 +21,10 @@ from newel_kernel import FeatureUnavailableError, InvocationContext
 if TYPE_CHECKING:
     from pydantic_monty import MontyError, MontySession, ResourceLimits
 
+    from newel.code_executors.sandbox_files import SandboxFiles
+
+#: The app, the user and the id of an execution's environment.
+Owner: TypeAlias = tuple[str, str, str]
 _MIB = 1024 * 1024
 #: Bytes of all the stateful environments that are kept; the one not used for longest goes first.
 _KEPT = 256 * _MIB
@@ -42,7 +46,7 @@ class SandboxCodeExecutor(BaseCodeExecutor):
 
     _states: States = PrivateAttr(default_factory=lambda: States(_KEPT))
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Refuse now, not in the middle of a conversation, where the sandbox is not installed."""
         super().model_post_init(context)
         if find_spec("pydantic_monty") is None:
@@ -70,8 +74,8 @@ class SandboxCodeExecutor(BaseCodeExecutor):
             return CodeExecutionResult(stdout=printed.text(), stderr=bounded(_told(error)))
         return CodeExecutionResult(stdout=printed.text(), output_files=files.written())
 
-    def _feed(self, session: MontySession, key: Any, code: str, printed: Output, files: Any) -> None:
-        state = self._states.get(key)
+    def _feed(self, session: MontySession, key: Owner | None, code: str, printed: Output, files: SandboxFiles) -> None:
+        state = self._states.get(key) if key is not None else None
         if state is not None:
             session.load_session(state)
         # The value of a last expression would be turned into objects of this process, at whatever size.
@@ -87,7 +91,7 @@ class SandboxCodeExecutor(BaseCodeExecutor):
             "max_suspensions": 1000,
         }
 
-    def _key(self, ctx: InvocationContext, given: CodeExecutionInput) -> tuple[str, str, str] | None:
+    def _key(self, ctx: InvocationContext, given: CodeExecutionInput) -> Owner | None:
         """Whose environment it is: two users' sessions may have one id."""
         if not self.stateful or given.execution_id is None:
             return None
@@ -100,16 +104,16 @@ class States:
     def __init__(self, most: int) -> None:
         self._most = most
         self._lock = threading.Lock()
-        self._states: OrderedDict[Any, bytes] = OrderedDict()
+        self._states: OrderedDict[Owner, bytes] = OrderedDict()
 
-    def get(self, key: Any) -> bytes | None:
+    def get(self, key: Owner) -> bytes | None:
         """The state kept under `key`."""
         with self._lock:
             if key in self._states:
                 self._states.move_to_end(key)
             return self._states.get(key)
 
-    def put(self, key: Any, state: bytes) -> None:
+    def put(self, key: Owner, state: bytes) -> None:
         """Keep `state`; the states that were not used for longest make room."""
         with self._lock:
             self._states[key] = state

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 from contextlib import suppress
-from typing import IO, Any
+from typing import IO
 
 from pydantic import Field
 
@@ -30,7 +30,7 @@ class UnsafeLocalCodeExecutor(BaseCodeExecutor):
     allow_unsafe: bool = False
     timeout_seconds: float = Field(default=60.0, gt=0)
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Refuse what it cannot do, and to run at all where nobody said so."""
         super().model_post_init(context)
         if not self.allow_unsafe:

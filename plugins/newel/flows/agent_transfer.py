@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from newel import tools
 from newel.agents.opening import mode_of
+from newel.flows.llm_agents import LlmContext, request_processor
 from newel.turns.delegates import is_delegate
-from newel_kernel import BaseAgent, InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from newel_kernel import BaseAgent, LlmRequest, RequestProcessor, hookimpl
+
+if TYPE_CHECKING:
+    from newel.agents.llm_agent import LlmAgent
 
 
-def transfer_targets(agent: Any) -> list[BaseAgent]:
+def transfer_targets(agent: LlmAgent) -> list[BaseAgent]:
     """The agents that `agent` may transfer to: its own, its parent, its peers; those that are its tools are none."""
     targets = [child for child in agent.sub_agents if not is_delegate(child)]
     parent = agent.parent_agent
@@ -56,21 +60,22 @@ def _offer(targets: tuple[tuple[str, str], ...], parent: str) -> tuple[str, tool
     return transfer_instructions(targets, parent), tool
 
 
-def run(ctx: InvocationContext, request: LlmRequest) -> None:
+def run(ctx: LlmContext, request: LlmRequest) -> None:
     """Append the instructions and declare the tool, where there is anyone to transfer to."""
-    agent: Any = ctx.agent
+    agent = ctx.agent
     targets = transfer_targets(agent)
     if not targets:
         return
-    upwards = agent.parent_agent is not None and not agent.disallow_transfer_to_parent
+    parent = agent.parent_agent
+    upwards = parent.name if parent is not None and not agent.disallow_transfer_to_parent else ""
     described = tuple([(target.name, target.description) for target in targets])
-    text, tool = _offer(described, agent.parent_agent.name if upwards else "")
+    text, tool = _offer(described, upwards)
     if ctx.opening is None or mode_of(ctx) == "chat":
         request.append_instructions((text,))
     request.append_tools((tool,))
 
 
-def applies_to(agent: Any) -> bool:
+def applies_to(agent: LlmAgent) -> bool:
     """AutoFlow (S0 §2.2): not for an agent that may transfer nowhere."""
     return bool(agent.sub_agents or not agent.disallow_transfer_to_parent or not agent.disallow_transfer_to_peers)
 
@@ -78,4 +83,4 @@ def applies_to(agent: Any) -> bool:
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The processor `agent_transfer`."""
-    return [RequestProcessor(name="agent_transfer", run=run, applies_to=applies_to)]
+    return [request_processor("agent_transfer", run, applies_to=applies_to)]

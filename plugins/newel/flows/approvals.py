@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from newel.flows.interrupted_calls import NOT_REPEATED, first_results, interrupted, repeat_request
 from newel.questions.answers import TAKEN_UP, Answer, open_answers, result_event, run_again, tools_of
@@ -11,7 +10,7 @@ from newel.questions.confirmation import ConfirmationAnswer, UnusableAnswerError
 from newel.questions.names import CONFIRMATION_CALL
 from newel.questions.question import new_request, request_event
 from newel.turns.interruption import happens_once
-from newel_kernel import BaseTool, Event, InvocationContext, ToolConfirmation
+from newel_kernel import BaseTool, Event, InvocationContext, Json, ToolConfirmation
 from newel_types import FunctionCall, as_plain
 
 _CALL, _CONFIRMATION = "originalFunctionCall", "toolConfirmation"
@@ -70,7 +69,7 @@ class _Verdicts:
         self._calls: dict[str, FunctionCall] = {}
         self._requests: dict[str, str] = {}
         self._confirmations: dict[str, ToolConfirmation] = {}
-        self._refused: list[tuple[FunctionCall, dict[str, Any]]] = []
+        self._refused: list[tuple[FunctionCall, Json]] = []
         self._doubtful: dict[str, FunctionCall] = {}
         self._answers: dict[str, ConfirmationAnswer] = {}
 
@@ -140,7 +139,7 @@ class _Verdicts:
             event.custom_metadata = {**(event.custom_metadata or {}), "edited_args": edited}
 
 
-def check_fit(tool: BaseTool | None, args: dict[str, Any]) -> None:
+def check_fit(tool: BaseTool | None, args: Json) -> None:
     """Raise UnusableAnswerError where `args` are none for `tool`."""
     problem = None
     declaration = tool._get_declaration() if tool is not None else None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any
 
 from pydantic import BaseModel
 
@@ -22,6 +21,7 @@ from newel_kernel import (
     Context,
     Event,
     InvocationContext,
+    Json,
     LlmRequest,
     Prologue,
     RequestProcessor,
@@ -76,8 +76,8 @@ async def after(ctx: InvocationContext, call_event: Event, result_event: Event) 
 
 @hookimpl(tryfirst=True)
 def on_tool_error_callback(
-    tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, error: Exception
-) -> dict[str, Any] | None:
+    tool: BaseTool, tool_args: Json, tool_context: Context, error: Exception
+) -> Json | None:
     """Mask the secrets of the invocation in what a tool raises, before anybody tells or logs it."""
     secrets = tool_context.get_invocation_context().stash.get(SECRETS, None)
     if secrets is None or (shown := secrets.mask_error(error)) is error:
@@ -92,7 +92,7 @@ def register_settings() -> type[BaseModel]:
 
 
 @hookimpl
-def register_prologues(settings: Mapping[str, Any]) -> list[Prologue]:
+def register_prologues(settings: Mapping[str, Settings]) -> list[Prologue]:
     """The prologue `auth`."""
     return [] if settings["auth"].recorded else [Prologue(name="auth", run=receive)]
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
 from pydantic import BaseModel
 
+from newel.flows.llm_agents import LlmContext, request_processor
 from newel.models.live import LIVE_CONFIG
-from newel_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from newel_kernel import Json, LlmRequest, RequestProcessor, hookimpl
 from newel_types import deep_copy
 
 _LIVE = frozenset((
@@ -17,9 +18,9 @@ _LIVE = frozenset((
 ))  # fmt: skip
 
 
-def run(ctx: InvocationContext, request: LlmRequest) -> None:
+def run(ctx: LlmContext, request: LlmRequest) -> None:
     """Start the request from what the agent and the RunConfig say."""
-    agent: Any = ctx.agent
+    agent = ctx.agent
     model = agent.model_for(ctx)
     request.model = model.model
     config = agent.generate_content_config
@@ -32,7 +33,7 @@ def run(ctx: InvocationContext, request: LlmRequest) -> None:
     if agent.output_schema is not None and agent.mode != "task" and (
         not agent.tools or model.capabilities.output_schema_with_tools
     ):
-        request.config.response_schema = agent.output_schema
+        request.config.response_schema = cast("type | Json", agent.output_schema)
         request.config.response_mime_type = "application/json"
     request.set_default_label("adk_agent_name", agent.name)
     for name in ctx.run_config.model_fields_set & _LIVE:
@@ -44,4 +45,4 @@ def run(ctx: InvocationContext, request: LlmRequest) -> None:
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The processor `basic`."""
-    return [RequestProcessor(name="basic", run=run)]
+    return [request_processor("basic", run)]

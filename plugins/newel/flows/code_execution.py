@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, PositiveFloat, PositiveInt
 
 from newel import flows
 from newel.code_executors.bounded_output import MAX_OUTPUT
+from newel.flows.llm_agents import LlmContext, request_processor, response_processor
 from newel_kernel import (
     Event,
-    InvocationContext,
     LlmRequest,
     LlmResponse,
     RequestProcessor,
     ResponseProcessor,
     hookimpl,
 )
+
+if TYPE_CHECKING:
+    from newel.agents.llm_agent import LlmAgent
 
 
 class Settings(BaseModel, extra="forbid"):
@@ -29,22 +32,21 @@ class Settings(BaseModel, extra="forbid"):
     max_output: PositiveInt = MAX_OUTPUT
 
 
-def before(ctx: InvocationContext, request: LlmRequest) -> Awaitable[list[Event] | None]:
+def before(ctx: LlmContext, request: LlmRequest) -> Awaitable[list[Event] | None]:
     """See `code_steps.prepare_code`."""
     return flows.prepare_code(ctx, request, _limits(ctx))
 
 
-def after(ctx: InvocationContext, request: LlmRequest, response: LlmResponse) -> Awaitable[list[Event] | None]:
+def after(ctx: LlmContext, request: LlmRequest, response: LlmResponse) -> Awaitable[list[Event] | None]:
     """See `code_steps.run_code`."""
     return flows.run_code(ctx, response, _limits(ctx))
 
 
-def _limits(ctx: InvocationContext) -> Settings:
-    settings = ctx.composition.settings.get("code_execution")
-    return settings if isinstance(settings, Settings) else Settings()
+def _limits(ctx: LlmContext) -> Settings:
+    return ctx.composition.settings_of("code_execution", Settings)
 
 
-def applies_to(agent: Any) -> bool:
+def applies_to(agent: LlmAgent) -> bool:
     """Only where the agent has an executor."""
     return agent.code_executor is not None
 
@@ -58,10 +60,10 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The request processor `code_execution`."""
-    return [RequestProcessor(name="code_execution", run=before, applies_to=applies_to)]
+    return [request_processor("code_execution", before, applies_to=applies_to)]
 
 
 @hookimpl
 def register_response_processors() -> list[ResponseProcessor]:
     """The response processor `code_execution`."""
-    return [ResponseProcessor(name="code_execution", run=after, applies_to=applies_to)]
+    return [response_processor("code_execution", after, applies_to=applies_to)]

@@ -7,7 +7,7 @@ import contextvars
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import TypeAlias
 
 from newel.code_executors.base_code_executor import (
     BaseCodeExecutor,
@@ -20,13 +20,15 @@ from newel.code_executors.code_execution_utils import CodeExecutionUtils, file_b
 from newel.code_executors.code_executor_context import CodeExecutorContext
 from newel.contexts.context import Context
 from newel.contexts.invocation_context import full_invocation
-from newel_kernel import Event, FeatureUnavailableError, InvocationContext, Key
+from newel_kernel import Event, FeatureUnavailableError, InvocationContext, Json, Key
 from newel_types import Content, Part
 
+#: What a call gave, or what it raised.
+Outcome: TypeAlias = tuple[object, BaseException | None]
 #: Seconds that an executor gets to keep its own time-out.
 _GRACE = 5.0
 #: The input files and the results of an invocation.
-_SCRATCH = Key[dict[str, Any]]("code execution", dict)
+_SCRATCH = Key[Json]("code execution", dict)
 
 
 class Execution:
@@ -113,22 +115,22 @@ class Execution:
         return CodeExecutionUtils.build_code_execution_result_part(result)
 
 
-async def off_loop(call: Callable[[], Any], seconds: float | None) -> tuple[Any, BaseException | None]:
+async def off_loop(call: Callable[[], object], seconds: float | None) -> Outcome:
     """What `call` gives or raises in a thread of its own; TimeoutError after `seconds`.
 
     A thread that hangs cannot be ended. It is a daemon and not of the loop's pool, so it holds up neither
     other work nor the end of the process.
     """
     loop = asyncio.get_running_loop()
-    done: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+    done: asyncio.Future[Outcome] = loop.create_future()
     context = contextvars.copy_context()
 
-    def settle(outcome: tuple[Any, BaseException | None]) -> None:
+    def settle(outcome: Outcome) -> None:
         if not done.done():
             done.set_result(outcome)
 
     def work() -> None:
-        outcome: tuple[Any, BaseException | None]
+        outcome: Outcome
         try:
             outcome = context.run(call), None
         except BaseException as error:  # noqa: BLE001 - the boundary to an executor, which may raise SystemExit

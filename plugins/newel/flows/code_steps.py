@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from newel.code_executors.base_code_executor import BaseCodeExecutor
 from newel.code_executors.built_in_code_executor import BuiltInCodeExecutor
@@ -14,6 +14,9 @@ from newel.flows.code_files import explore, take_data_files
 from newel.flows.code_running import Execution
 from newel_kernel import ConfigurationError, Event, InvocationContext, LlmRequest, LlmResponse, seam
 from newel_types import Content, Part
+
+if TYPE_CHECKING:
+    from newel.flows.llm_agents import LlmContext
 
 
 class Limits(Protocol):
@@ -28,12 +31,11 @@ class Limits(Protocol):
         """What is longer is cut."""
 
 
-async def prepare_code(ctx: InvocationContext, request: LlmRequest, limits: Limits) -> list[Event] | None:
+async def prepare_code(ctx: LlmContext, request: LlmRequest, limits: Limits) -> list[Event] | None:
     """Explore new data files, and write code and results as text, for this model runs nothing itself."""
     executor = _executor(ctx)
     if isinstance(executor, BuiltInCodeExecutor):
-        agent: Any = ctx.agent
-        capable = agent.model_for(ctx).capabilities.code_execution
+        capable = ctx.agent.model_for(ctx).capabilities.code_execution
         (executor.declare if capable else executor.process_llm_request)(request)
         return None
     events: list[Event] = []
@@ -48,7 +50,7 @@ async def prepare_code(ctx: InvocationContext, request: LlmRequest, limits: Limi
     return events
 
 
-async def run_code(ctx: InvocationContext, response: LlmResponse, limits: Limits) -> list[Event] | None:
+async def run_code(ctx: LlmContext, response: LlmResponse, limits: Limits) -> list[Event] | None:
     """Run the first code of an answer: an event of the code and one of its result stand for the answer."""
     content = response.content
     if response.partial or content is None:
@@ -70,8 +72,8 @@ async def run_code(ctx: InvocationContext, response: LlmResponse, limits: Limits
     return [said, result]
 
 
-def _executor(ctx: InvocationContext) -> BaseCodeExecutor:
-    agent: Any = ctx.agent
+def _executor(ctx: LlmContext) -> BaseCodeExecutor:
+    agent = ctx.agent
     executor = agent.code_executor
     if isinstance(executor, BaseCodeExecutor):
         return executor

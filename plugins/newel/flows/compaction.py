@@ -6,7 +6,8 @@ summary is an event of the session, which no caller is shown; the events that it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
 from newel import apps
 from newel.flows.compacting import surplus, window
@@ -23,6 +24,10 @@ from newel_kernel import (
 
 if TYPE_CHECKING:
     from newel.apps.configs import EventsCompactionConfig
+    from newel_kernel import BaseLlm
+
+    #: How an LLM agent says which model it asks.
+    ChooseModel: TypeAlias = Callable[[InvocationContext], BaseLlm]
 
 _DONE = Key[bool]("compaction is done")
 
@@ -62,17 +67,18 @@ async def _compacted_surplus(ctx: InvocationContext, config: EventsCompactionCon
 async def _summarize(ctx: InvocationContext, config: EventsCompactionConfig, events: list[Event]) -> Event | None:
     summarizer = config.summarizer
     if summarizer is None:
-        agent: Any = next((one for one in (ctx.agent, *ctx.agent.root_agent.walk()) if hasattr(one, "model_for")), None)
-        if agent is None:
+        agents = (ctx.agent, *ctx.agent.root_agent.walk())
+        choose: ChooseModel | None = next(filter(None, (getattr(one, "model_for", None) for one in agents)), None)
+        if choose is None:
             raise ConfigurationError(
                 f"the app {ctx.app_name!r} has no LLM agent whose model could summarise its sessions; "
                 f"set EventsCompactionConfig(summarizer=LlmEventSummarizer(llm=...))"
             )
-        summarizer = apps.LlmEventSummarizer(llm=agent.model_for(ctx))
+        summarizer = apps.LlmEventSummarizer(llm=choose(ctx))
     return await summarizer.maybe_summarize_events(events=events)
 
 
-def serves(app: Any) -> bool:
+def serves(app: object) -> bool:
     """Only an app that configures compaction."""
     return getattr(app, "events_compaction_config", None) is not None
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from operator import attrgetter
-from typing import Any
 
 from newel import flows
+from newel.flows.llm_agents import LlmContext, request_processor
 from newel_kernel import Event, InvocationContext, LlmRequest, RequestProcessor, ResultProcessor, hookimpl
 from newel_types import Content
 
@@ -24,10 +24,9 @@ async def after(ctx: InvocationContext, call_event: Event, results: Event) -> li
     return None if event is None else [event]
 
 
-def before(ctx: InvocationContext, request: LlmRequest) -> Awaitable[list[Event]] | None:
+def before(ctx: LlmContext, request: LlmRequest) -> Awaitable[list[Event]] | None:
     """Run what the user has approved, and refuse what does not fit; before the model is asked again."""
-    agent: Any = ctx.agent
-    if not agent.tools or not (ctx.resumed or _brings_results(ctx.user_content)):
+    if not ctx.agent.tools or not (ctx.resumed or _brings_results(ctx.user_content)):
         return None
     return flows.act_on_answers(ctx)
 
@@ -44,7 +43,7 @@ def _brings_results(content: Content | None) -> bool:
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The request processor `confirmation`."""
-    return [RequestProcessor(name="confirmation", run=before)]
+    return [request_processor("confirmation", before)]
 
 
 @hookimpl

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
 
 from pydantic import BaseModel
 
 from newel.agents.opening import Opening
 from newel.flows.history import History, assemble, outgoing
+from newel.flows.llm_agents import LlmContext, request_processor
 from newel.flows.visibility import is_from_other_agent, is_visible
 from newel_kernel import Event, InvocationContext, Key, LlmRequest, RequestProcessor, hookimpl
 from newel_types import Content, SharedContents
@@ -26,11 +26,11 @@ class Settings(BaseModel, extra="forbid"):
 
 
 @cache
-def processor(fence: bool) -> Callable[[InvocationContext, LlmRequest], None]:
+def processor(fence: bool) -> Callable[[LlmContext, LlmRequest], None]:
     """Replaces the contents by the conversation; what the instructions put there goes before the user's last words."""
 
-    def run(ctx: InvocationContext, request: LlmRequest) -> None:
-        agent: Any = ctx.agent
+    def run(ctx: LlmContext, request: LlmRequest) -> None:
+        agent = ctx.agent
         added = list.copy(request.contents)
         if ctx.opening is not None:
             contents = _opened(ctx, ctx.opening, fence)
@@ -55,9 +55,9 @@ def _history(ctx: InvocationContext, name: str, fence: bool) -> History:
     return history
 
 
-def _opened(ctx: InvocationContext, opening: Opening, fence: bool) -> SharedContents:
+def _opened(ctx: LlmContext, opening: Opening, fence: bool) -> SharedContents:
     """The conversation of an isolated run: what it was given, then what was said in it."""
-    agent: Any = ctx.agent
+    agent = ctx.agent
     events = opening.own_events(ctx.session.events)
     told: list[Content] = []
     if agent.include_contents == "none":
@@ -99,6 +99,6 @@ def register_settings() -> type[BaseModel]:
 
 
 @hookimpl
-def register_request_processors(settings: Mapping[str, Any]) -> list[RequestProcessor]:
+def register_request_processors(settings: Mapping[str, Settings]) -> list[RequestProcessor]:
     """The processor `contents`."""
-    return [RequestProcessor(name="contents", run=processor(settings["contents"].fence_quotations))]
+    return [request_processor("contents", processor(settings["contents"].fence_quotations))]

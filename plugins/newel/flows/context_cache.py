@@ -5,7 +5,7 @@ The provider does the caching, where it can, and notes on its response what it u
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from newel.flows.visibility import on_branch
 from newel.models.google.request_keys import CACHE_CONFIG, CACHE_METADATA, CACHEABLE_TOKENS
@@ -54,7 +54,7 @@ def _used_again(metadata: CacheMetadata, *, same_invocation: bool) -> CacheMetad
     return metadata.model_copy(update={"invocations_used": metadata.invocations_used + 1})
 
 
-def serves(app: Any) -> bool:
+def serves(app: object) -> bool:
     """Only an app that configures caching."""
     return getattr(app, "context_cache_config", None) is not None
 

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from newel.agents.opening import mode_of
-from newel_kernel import BaseAgent, InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from newel.flows.llm_agents import LlmContext, request_processor
+from newel_kernel import BaseAgent, LlmRequest, RequestProcessor, hookimpl
 
 
-def for_agent(agent: BaseAgent) -> Callable[[InvocationContext, LlmRequest], None]:
+def for_agent(agent: BaseAgent) -> Callable[[LlmContext, LlmRequest], None]:
     """What appends the identity to the system instruction, its text made once; one that answers once needs none."""
     text = f'You are an agent. Your internal name is "{agent.name}".'
     if agent.description:
         text += f' The description about you is "{agent.description}".'
 
-    def append(ctx: InvocationContext, request: LlmRequest) -> None:
+    def append(ctx: LlmContext, request: LlmRequest) -> None:
         if ctx.opening is None or mode_of(ctx) != "single_turn":
             request.append_instructions((text,))
 
     return append
 
 
-def run(ctx: InvocationContext, request: LlmRequest) -> None:
+def run(ctx: LlmContext, request: LlmRequest) -> None:
     """Append the identity to the system instruction."""
     for_agent(ctx.agent)(ctx, request)
 
@@ -29,4 +30,4 @@ def run(ctx: InvocationContext, request: LlmRequest) -> None:
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The processor `identity`."""
-    return [RequestProcessor(name="identity", run=run, for_agent=for_agent)]
+    return [request_processor("identity", run, for_agent=for_agent)]

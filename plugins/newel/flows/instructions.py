@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard, cast
 
 from pydantic import BaseModel
 
 from newel.contexts.readonly_context import ReadonlyContext
+from newel.flows.llm_agents import LlmContext, request_processor
 from newel.flows.templates import fill
 from newel.models.references import append_content
 from newel_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
 from newel_types import Content, UserContent, as_plain
+
+if TYPE_CHECKING:
+    from newel.agents.llm_agent import LlmAgent
+    from newel.flows.llm_agents import RequestStep
+
+
+#: Gives an instruction as it is to be sent.
+Provider: TypeAlias = Callable[[ReadonlyContext], str | Awaitable[str]]
 
 
 class Settings(BaseModel, extra="forbid"):
@@ -22,21 +31,26 @@ class Settings(BaseModel, extra="forbid"):
     literal_double_braces: bool = False
 
 
-async def _resolved(instruction: Any, ctx: InvocationContext) -> str:
+def _is_plain(instruction: object) -> TypeGuard[str]:
+    """Whether it is a text without placeholders."""
+    return isinstance(instruction, str) and "{" not in instruction
+
+
+async def _resolved(instruction: object, ctx: InvocationContext) -> str:
     """The text of an instruction: a template is filled, a function's result is used as it is."""
     if isinstance(instruction, str):
-        settings: Any = ctx.composition.settings.get("instructions")
-        return await fill(instruction, ctx, literal_doubles=bool(settings and settings.literal_double_braces))
-    text = instruction(ReadonlyContext(ctx))
+        settings = ctx.composition.settings_of("instructions", Settings)
+        return await fill(instruction, ctx, literal_doubles=settings.literal_double_braces)
+    text = cast("Provider", instruction)(ReadonlyContext(ctx))
     return str(await text if inspect.isawaitable(text) else text)
 
 
-async def run(ctx: InvocationContext, request: LlmRequest) -> None:
+async def run(ctx: LlmContext, request: LlmRequest) -> None:
     """Append the root's global instruction, then the agent's static one, then its dynamic one.
 
     With a static instruction the dynamic one becomes a user content, so that what precedes it can be cached.
     """
-    agent: Any = ctx.agent
+    agent = ctx.agent
     # Read where pydantic keeps a field's value: a root of another kind has none, and asking it raises, slowly.
     shared = agent.root_agent.__dict__.get("global_instruction")
     if shared:
@@ -46,28 +60,29 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
         append_content(request, static_content(static))
     instruction = agent.instruction
     if instruction:
-        plain = isinstance(instruction, str) and "{" not in instruction
-        text = instruction if plain else await _resolved(instruction, ctx)
+        is_text = isinstance(instruction, str) and "{" not in instruction
+        text = str(instruction) if is_text else await _resolved(instruction, ctx)
         if static is None:
             request.append_instructions([text])
         else:
             request.contents.append(UserContent(text))
 
 
-def for_agent(agent: Any) -> Callable[[InvocationContext, LlmRequest], Any]:
+def for_agent(agent: LlmAgent) -> RequestStep:
     """`run`, or where all is text without placeholders what appends just that."""
     shared = agent.root_agent.__dict__.get("global_instruction")
     texts = [text for text in (shared, agent.instruction) if text]
-    if agent.static_instruction is not None or not all(isinstance(text, str) and "{" not in text for text in texts):
+    plain = [text for text in texts if _is_plain(text)]
+    if agent.static_instruction is not None or len(plain) < len(texts):
         return run
 
-    def append(ctx: InvocationContext, request: LlmRequest) -> None:
-        request.append_instructions(texts)
+    def append(ctx: LlmContext, request: LlmRequest) -> None:
+        request.append_instructions(plain)
 
     return append
 
 
-def static_content(static: Any) -> Content:
+def static_content(static: object) -> Content:
     """A static instruction as a Content."""
     if isinstance(static, Content):
         return static
@@ -88,4 +103,4 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The processor `instructions`."""
-    return [RequestProcessor(name="instructions", run=run, for_agent=for_agent)]
+    return [request_processor("instructions", run, for_agent=for_agent)]

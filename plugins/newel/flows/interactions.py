@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from newel.flows.llm_agents import LlmContext, request_processor
 from newel.models.google.request_keys import PREVIOUS_INTERACTION
-from newel_kernel import InvocationContext, LlmRequest, Log, RequestProcessor, hookimpl
+from newel_kernel import BaseAgent, BaseLlm, LlmRequest, Log, RequestProcessor, hookimpl
 
 
-def run(ctx: InvocationContext, request: LlmRequest) -> None:
+def run(ctx: LlmContext, request: LlmRequest) -> None:
     """Name the interaction that this one continues."""
     request.stash[PREVIOUS_INTERACTION] = _previous(ctx)
 
 
-def _previous(ctx: InvocationContext) -> str | None:
+def _previous(ctx: LlmContext) -> str | None:
     """The interaction of the agent's latest answer, on its branch or before it branched off, in the same isolated run.
 
     One that failed cannot be continued. Where the agent is to see the current turn only, earlier interactions,
     which hold what came before, are not.
     """
-    agent: Any = ctx.agent
+    agent = ctx.agent
     for _, event in Log(ctx.session.events).backwards():
         if agent.include_contents == "none" and event.invocation_id != ctx.invocation_id:
             return None
@@ -31,10 +30,10 @@ def _previous(ctx: InvocationContext) -> str | None:
     return None
 
 
-def applies_to(agent: Any) -> bool:
+def applies_to(agent: BaseAgent | None) -> bool:
     """Only where the model that the agent asks, its own or an ancestor's, keeps conversations."""
     while agent is not None:
-        model = getattr(agent, "model", None)
+        model: str | BaseLlm | None = getattr(agent, "model", None)
         if model:
             return not isinstance(model, str) and bool(model.capabilities.interactions)
         agent = agent.parent_agent
@@ -44,4 +43,4 @@ def applies_to(agent: Any) -> bool:
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The processor `interactions`."""
-    return [RequestProcessor(name="interactions", run=run, applies_to=applies_to)]
+    return [request_processor("interactions", run, applies_to=applies_to)]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING
 
 from newel.contexts.context import Context
 from newel.contexts.invocation_context import full_invocation
+from newel.flows.llm_agents import LlmContext, request_processor
 from newel.tools.set_model_response_tool import SetModelResponseTool
 from newel_kernel import Event, InvocationContext, LlmRequest, RequestProcessor, ResultProcessor, hookimpl
 from newel_types import Content, Part
+
+if TYPE_CHECKING:
+    from newel.agents.llm_agent import LlmAgent
 
 _INSTRUCTION = (
     "IMPORTANT: You have access to other tools, but you must provide your final response using the "
@@ -19,9 +23,9 @@ _INSTRUCTION = (
 )
 
 
-async def before(ctx: InvocationContext, request: LlmRequest) -> None:
+async def before(ctx: LlmContext, request: LlmRequest) -> None:
     """Declare set_model_response and say that the answer goes there."""
-    agent: Any = ctx.agent
+    agent = ctx.agent
     if not agent.tools or agent.model_for(ctx).capabilities.output_schema_with_tools:
         return
     tool = SetModelResponseTool(agent.output_schema)
@@ -45,7 +49,7 @@ async def after(ctx: InvocationContext, call_event: Event, result_event: Event) 
     ]
 
 
-def applies_to(agent: Any) -> bool:
+def applies_to(agent: LlmAgent) -> bool:
     """Only for an agent with a schema; whether it has tools, `before` asks: the list may grow in place.
 
     A task agent answers through finish_task.
@@ -56,7 +60,7 @@ def applies_to(agent: Any) -> bool:
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The request processor `output_schema`."""
-    return [RequestProcessor(name="output_schema", run=before, applies_to=applies_to)]
+    return [request_processor("output_schema", before, applies_to=applies_to)]
 
 
 @hookimpl

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from newel.contexts.context import Context
 from newel.contexts.invocation_context import full_invocation
 from newel.contexts.readonly_context import ReadonlyContext
+from newel.flows.llm_agents import LlmContext, request_processor, response_processor
 from newel_kernel import (
     Event,
-    InvocationContext,
     LlmRequest,
     LlmResponse,
     RequestProcessor,
@@ -17,10 +17,14 @@ from newel_kernel import (
     hookimpl,
 )
 
+if TYPE_CHECKING:
+    from newel.agents.llm_agent import LlmAgent
+    from newel.planners.base_planner import BasePlanner
 
-async def before(ctx: InvocationContext, request: LlmRequest) -> None:
+
+async def before(ctx: LlmContext, request: LlmRequest) -> None:
     """Append the planning instruction; a planner that configures the model's own thinking does just that."""
-    planner: Any = ctx.agent.planner  # type: ignore[attr-defined]
+    planner = cast("BasePlanner", ctx.agent.planner)
     configure = getattr(planner, "apply_thinking_config", None)
     if configure is not None:
         configure(request)
@@ -34,9 +38,9 @@ async def before(ctx: InvocationContext, request: LlmRequest) -> None:
                 part.thought = None
 
 
-async def after(ctx: InvocationContext, request: LlmRequest, response: LlmResponse) -> list[Event] | None:
+async def after(ctx: LlmContext, request: LlmRequest, response: LlmResponse) -> list[Event] | None:
     """Let the planner sort the answer's parts; state that it writes is an event of its own."""
-    planner: Any = ctx.agent.planner  # type: ignore[attr-defined]
+    planner = cast("BasePlanner", ctx.agent.planner)
     if hasattr(planner, "apply_thinking_config") or response.content is None or not response.content.parts:
         return None
     context = Context(full_invocation(ctx))
@@ -49,7 +53,7 @@ async def after(ctx: InvocationContext, request: LlmRequest, response: LlmRespon
     return [Event(invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, actions=actions)]
 
 
-def applies_to(agent: Any) -> bool:
+def applies_to(agent: LlmAgent) -> bool:
     """Only where the agent has a planner."""
     return agent.planner is not None
 
@@ -57,10 +61,10 @@ def applies_to(agent: Any) -> bool:
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The request processor `planning`."""
-    return [RequestProcessor(name="planning", run=before, applies_to=applies_to)]
+    return [request_processor("planning", before, applies_to=applies_to)]
 
 
 @hookimpl
 def register_response_processors() -> list[ResponseProcessor]:
     """The response processor `planning`."""
-    return [ResponseProcessor(name="planning", run=after, applies_to=applies_to)]
+    return [response_processor("planning", after, applies_to=applies_to)]

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from newel.contexts.invocation_context import full_invocation
 from newel_kernel import InvocationContext, ReadonlyContext
@@ -60,7 +59,7 @@ async def _artifact(filename: str, ctx: InvocationContext, optional: bool) -> st
     if service is None:
         raise ValueError("Artifact service is not initialized.")
     session = ctx.session
-    artifact: Any = await service.load_artifact(
+    artifact = await service.load_artifact(
         app_name=session.app_name, user_id=session.user_id, session_id=session.id, filename=filename
     )
     if artifact is None:

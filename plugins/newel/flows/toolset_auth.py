@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 from types import FunctionType
-from typing import Any
 
 from newel import auth
+from newel.flows.llm_agents import LlmContext, tool_preparation
 from newel_kernel import (
     BaseToolset,
     Event,
-    InvocationContext,
     LlmRequest,
     RequestProcessor,
-    ToolPreparation,
     hookimpl,
 )
 
 
-def run(ctx: InvocationContext, request: LlmRequest) -> Awaitable[Sequence[Event] | None] | None:
+def run(ctx: LlmContext, request: LlmRequest) -> Awaitable[Sequence[Event] | None] | None:
     """Get the credentials that the agent's toolsets need, or ask for them and end the invocation."""
-    agent: Any = ctx.agent
-    for entry in agent.tools:  # at each request: the list may grow in place
+    for entry in ctx.agent.tools:  # at each request: the list may grow in place
         if type(entry) is not FunctionType and isinstance(entry, BaseToolset) and entry.get_auth_config():
             return auth.resolve_toolsets(ctx)
     return None
@@ -30,4 +27,4 @@ def run(ctx: InvocationContext, request: LlmRequest) -> Awaitable[Sequence[Event
 @hookimpl
 def register_tool_preparations() -> list[RequestProcessor]:
     """What runs after the chain: `toolset_auth`."""
-    return [ToolPreparation(name="toolset_auth", run=run)]
+    return [tool_preparation("toolset_auth", run)]

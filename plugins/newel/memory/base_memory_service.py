@@ -26,8 +26,8 @@ class BaseMemoryService(ABC):
         """Remember a session."""
 
     @abstractmethod
-    async def search_memory(self, *, app_name: str, user_id: str, query: str) -> Any:
-        """What matches `query`: a SearchMemoryResponse."""
+    async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
+        """What matches `query`."""
 
     async def add_events_to_memory(
         self, *, app_name: str, user_id: str, events: Sequence[Event], session_id: str | None = None,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import BaseModel, ConfigDict, Field
 
+from newel_kernel import Json
 from newel_types import Content
 
 
@@ -15,7 +14,7 @@ class MemoryEntry(BaseModel):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     content: Content
-    custom_metadata: dict[str, Any] = Field(default_factory=dict)
+    custom_metadata: Json = Field(default_factory=dict)
     id: str | None = None
     author: str | None = None
     timestamp: str | None = None

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from newel.memory import hookspecs, kinds
-from newel_kernel import Kind, hookimpl
+from newel_kernel import Descriptor, Kind, hookimpl
 
 
 @hookimpl
-def register_kinds() -> list[Kind[Any]]:
+def register_kinds() -> list[Kind[Descriptor]]:
     """The stores of memories."""
     return [Kind(kinds.MemoryBackend, hookspecs.register_memory_backends)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from newel.planners.base_planner import BasePlanner
 from newel_kernel import Context, LlmRequest, ReadonlyContext
 from newel_types import Part, ThinkingConfig, as_plain
@@ -15,7 +13,7 @@ class BuiltInPlanner(BasePlanner):
     It replaces the one in the agent's generate_content_config.
     """
 
-    def __init__(self, *, thinking_config: Any) -> None:
+    def __init__(self, *, thinking_config: object) -> None:
         self.thinking_config: ThinkingConfig = ThinkingConfig.model_validate(as_plain(thinking_config))
 
     def apply_thinking_config(self, llm_request: LlmRequest) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 from importlib import import_module
-from typing import Any
 
 from newel.planners import hookspecs, kinds
 from newel.planners.kinds import Planner
-from newel_kernel import Kind, hookimpl
+from newel_kernel import Descriptor, Kind, hookimpl
 
 _MODULES = {
     "BuiltInPlanner": "newel.planners.built_in_planner",
@@ -21,7 +20,7 @@ def _create(name: str, /, **settings: object) -> object:
 
 
 @hookimpl
-def register_kinds() -> list[Kind[Any]]:
+def register_kinds() -> list[Kind[Descriptor]]:
     """The planners."""
     return [Kind(kinds.Planner, hookspecs.register_planners)]
 

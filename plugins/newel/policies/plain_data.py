@@ -6,7 +6,6 @@ import base64
 import math
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any
 
 MOST_DEPTH = 64
 MOST_DIGITS = 4_000
@@ -23,7 +22,7 @@ class Unplain(ValueError):
     """A value has no plain form."""
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """`value` as JSON data: models and dataclasses as dicts, sets as lists, bytes as base64, other objects as text.
 
     Raises Unplain for what is nested too deeply, holds itself or holds too much; what the value's own methods
@@ -40,7 +39,7 @@ class _Maker:
     def __init__(self) -> None:
         self._left = MOST_VALUES
 
-    def make(self, value: Any, depth: int) -> Any:
+    def make(self, value: object, depth: int) -> object:
         if type(value) is str:  # most values are
             return clean_text(value)
         if isinstance(value, Enum):
@@ -53,7 +52,7 @@ class _Maker:
             raise Unplain(f"it is nested deeper than {MOST_DEPTH} levels, or holds itself")
         return self._container(value, depth - 1)
 
-    def _container(self, value: Any, depth: int) -> Any:
+    def _container(self, value: object, depth: int) -> object:
         if isinstance(value, Mapping):
             self._pay(len(value))
             return {_key(key): self.make(inner, depth) for key, inner in value.items()}
@@ -67,7 +66,7 @@ class _Maker:
             return {"error": f"{type(value).__name__}: {text_of(value)}"}
         return self._object(value, depth)
 
-    def _object(self, value: Any, depth: int) -> Any:
+    def _object(self, value: object, depth: int) -> object:
         if isinstance(value, type):
             return text_of(value)
         dump = getattr(value, "model_dump", None)
@@ -84,7 +83,7 @@ class _Maker:
             raise Unplain(f"it holds more than {MOST_VALUES} values")
 
 
-def _atom(value: Any) -> Any:
+def _atom(value: str | float | None) -> str | float | None:
     """A text, number, truth value or None, without what a subclass adds."""
     if isinstance(value, str):
         return clean_text(value)
@@ -95,7 +94,7 @@ def _atom(value: Any) -> Any:
     return int(value) if -_LARGEST <= value <= _LARGEST else f"an integer of over {MOST_DIGITS} digits"
 
 
-def _key(key: Any) -> str:
+def _key(key: object) -> str:
     """A key as text; numbers as themselves, other objects as they show."""
     if type(key) is str:
         return clean_text(key)
@@ -108,7 +107,7 @@ def _key(key: Any) -> str:
     return clean_text(repr(key))
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """The clean `str` of any object, or what there is instead where the object has none."""
     try:
         return clean_text(str(value))

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from newel.policies.plain_data import text_of
-from newel_kernel import BaseTool, Context, UnknownTool, hookimpl
+from newel_kernel import BaseTool, Context, Json, UnknownTool, hookimpl
 
 MOST_CHARACTERS = 2_000
 
 
 @hookimpl(trylast=True)
 def on_tool_error_callback(
-    tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, error: Exception
-) -> dict[str, Any] | None:
+    tool: BaseTool, tool_args: Json, tool_context: Context, error: Exception
+) -> Json | None:
     """The error as a result, where nobody else has dealt with it (an unknown tool is `unknown_tools`' matter)."""
     if isinstance(tool, UnknownTool):
         return None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from pydantic import BaseModel, Field
 
 from newel.contexts.stash_keys import SECRETS, Mask
 from newel.policies.plain_data import plain, text_of
-from newel_kernel import BaseTool, Context, ToolPolicy, hookimpl
+from newel_kernel import BaseTool, Context, Json, ToolCall, ToolPolicy, hookimpl
 
 #: No value of a dict is cut to less.
 _LEAST = 200
@@ -24,7 +23,7 @@ class Settings(BaseModel, extra="forbid"):
     max_characters: int = Field(default=200_000, ge=1_000)
 
 
-def bounded(result: Any, most: int) -> Any:
+def bounded(result: object, most: int) -> object:
     """A plain `result` of at most `most` characters as JSON.
 
     A longer text is cut, the longer values of a dict are; anything else becomes cut text.
@@ -44,7 +43,7 @@ def bounded(result: Any, most: int) -> Any:
     return {"truncated": _cut(text, most - len('{"truncated": }'))}
 
 
-def _surely_fits(result: Any, most: int) -> bool:
+def _surely_fits(result: object, most: int) -> bool:
     """Whether a short text, or a flat dict of few, fits however it is written: a character takes 6 at most."""
     if type(result) is str:
         return len(result) * 6 + 2 <= most
@@ -83,12 +82,12 @@ def register_settings() -> type[BaseModel]:
 
 
 @hookimpl
-def register_tool_policies(settings: Mapping[str, Any]) -> list[ToolPolicy]:
+def register_tool_policies(settings: Mapping[str, Settings]) -> list[ToolPolicy]:
     """The policy `tool_results`."""
     most = settings["tool_results"].max_characters
 
-    def wrap(call_tool: Callable[..., Any]) -> Callable[..., Any]:
-        async def plainly(tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
+    def wrap(call_tool: ToolCall) -> ToolCall:
+        async def plainly(tool: BaseTool, args: Json, context: Context) -> object:
             failure: Exception | None = None
             try:
                 result = await call_tool(tool, args, context)

@@ -10,16 +10,15 @@ import asyncio
 import inspect
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, Field
 
-from newel_kernel import BaseTool, Context, ToolPolicy, hookimpl
+from newel_kernel import BaseTool, Context, Json, ToolCall, ToolPolicy, hookimpl
 
 
 class Settings(BaseModel, extra="forbid"):
@@ -41,9 +40,9 @@ class Pool:
         self._executor: ThreadPoolExecutor | None = None
         self._pid = 0
         #: Function -> its quick calls in a row; below zero: it is never to run in place.
-        self._quick: WeakKeyDictionary[Callable[..., Any], int] = WeakKeyDictionary()
+        self._quick: WeakKeyDictionary[Callable[..., object], int] = WeakKeyDictionary()
 
-    def call(self, function: Callable[..., Any], values: dict[str, Any]) -> Any:
+    def call(self, function: Callable[..., object], values: Json) -> object:
         """The result of `function`, in place where it is quick; else what to await for that of a thread."""
         key = _key(function)
         quick_calls = self._quick.get(key, 0)
@@ -57,8 +56,8 @@ class Pool:
                 self._quick[key] = -1
 
     async def _in_thread(
-        self, function: Callable[..., Any], values: dict[str, Any], key: Callable[..., Any], quick_calls: int
-    ) -> Any:
+        self, function: Callable[..., object], values: Json, key: Callable[..., object], quick_calls: int
+    ) -> object:
         """The result of `function`, called with the context variables of the caller."""
         work = partial(copy_context().run, _timed, function, values)
         threads = self._threads()
@@ -85,14 +84,14 @@ class Pool:
         return self._executor
 
 
-def _key(function: Callable[..., Any]) -> Callable[..., Any]:
+def _key(function: Callable[..., object]) -> Callable[..., object]:
     """What calls are counted by: the function; the class of a callable object that cannot be a weak key."""
-    key: Callable[..., Any] = getattr(function, "__func__", function)
+    key: Callable[..., object] = getattr(function, "__func__", function)
     kind = type(key)
     return key if kind.__hash__ is not None and kind.__weakrefoffset__ else kind
 
 
-def _timed(function: Callable[..., Any], values: dict[str, Any]) -> tuple[Any, BaseException | None, float]:
+def _timed(function: Callable[..., object], values: Json) -> tuple[object, BaseException | None, float]:
     """The result or the error of a call (a StopIteration, say, cannot be set on a future), and its seconds."""
     start = time.perf_counter()
     try:
@@ -108,12 +107,12 @@ def register_settings() -> type[BaseModel]:
 
 
 @hookimpl
-def register_tool_policies(settings: Mapping[str, Any]) -> list[ToolPolicy]:
+def register_tool_policies(settings: Mapping[str, Settings]) -> list[ToolPolicy]:
     """The policy `tool_threads`."""
     pool = Pool(settings["tool_threads"])
 
-    def wrap(call_tool: Callable[..., Any]) -> Callable[..., Any]:
-        def threaded(tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
+    def wrap(call_tool: ToolCall) -> ToolCall:
+        def threaded(tool: BaseTool, args: Json, context: Context) -> Awaitable[object]:
             context.call_sync = pool.call
             return call_tool(tool, args, context)
 

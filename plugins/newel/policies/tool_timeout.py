@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Mapping
-from typing import Annotated, Any
+from collections.abc import Generator, Mapping
+from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from newel_kernel import BaseTool, Context, ToolPolicy, hookimpl
+from newel_kernel import BaseTool, Context, Json, ToolCall, ToolPolicy, hookimpl
 
 _WHERE = "settings: tool_timeout.seconds"
 Seconds = Annotated[float, Field(ge=0)]
@@ -28,11 +28,11 @@ class _Rest:
 
     __slots__ = ("_awaited", "_steps")
 
-    def __init__(self, steps: Generator[Any, Any, Any], awaited: Any) -> None:
+    def __init__(self, steps: Generator[object, object, object], awaited: object) -> None:
         self._steps = steps
         self._awaited = awaited
 
-    def __await__(self) -> Generator[Any, Any, Any]:
+    def __await__(self) -> Generator[object, object, object]:
         awaited = self._awaited
         try:
             while True:
@@ -53,12 +53,12 @@ def register_settings() -> type[BaseModel]:
 
 
 @hookimpl
-def register_tool_policies(settings: Mapping[str, Any]) -> list[ToolPolicy]:
+def register_tool_policies(settings: Mapping[str, Settings]) -> list[ToolPolicy]:
     """The policy `tool_timeout`."""
     chosen: Settings = settings["tool_timeout"]
 
-    def wrap(call_tool: Callable[..., Any]) -> Callable[..., Any]:
-        async def bounded(tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
+    def wrap(call_tool: ToolCall) -> ToolCall:
+        async def bounded(tool: BaseTool, args: Json, context: Context) -> object:
             seconds = chosen.tools.get(tool.name)
             if seconds is None:
                 own = getattr(tool, "timeout", None)  # a tool may mean something else by the name

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from newel_kernel import BaseTool, Context, ToolPolicy, hookimpl
+from newel_kernel import BaseTool, Context, Json, ToolCall, ToolPolicy, hookimpl
 
 
-def wrap(call_tool: Callable[..., Any]) -> Callable[..., Any]:
+def wrap(call_tool: ToolCall) -> ToolCall:
     """Take back a transfer that leads nowhere; the model is told, and asked again."""
 
-    async def checked(tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
+    async def checked(tool: BaseTool, args: Json, context: Context) -> object:
         result = await call_tool(tool, args, context)
         actions = context.touched_actions
         target = actions.transfer_to_agent if actions is not None else None

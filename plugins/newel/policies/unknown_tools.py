@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from newel.policies.tool_errors import told
-from newel_kernel import BaseTool, Context, UnknownTool, hookimpl
+from newel_kernel import BaseTool, Context, Json, UnknownTool, hookimpl
 
 
 @hookimpl(trylast=True)
 def on_tool_error_callback(
-    tool: BaseTool, tool_args: dict[str, Any], tool_context: Context, error: Exception
-) -> dict[str, Any] | None:
+    tool: BaseTool, tool_args: Json, tool_context: Context, error: Exception
+) -> Json | None:
     """The names of the tools as a result, so that the model can call the right one."""
     return {"error": told(error)} if isinstance(tool, UnknownTool) else None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from newel.contexts.stash_keys import CONFIRMATIONS
 from newel.questions.question import Question, find_question
@@ -17,6 +16,7 @@ from newel_kernel import (
     BaseTool,
     Event,
     InvocationContext,
+    Json,
     LlmRequest,
     Log,
     ToolConfirmation,
@@ -109,7 +109,7 @@ async def run_again(
             ctx.stash[CONFIRMATIONS].pop(call_id, None)
 
 
-def result_event(ctx: InvocationContext, results: Sequence[tuple[FunctionCall, dict[str, Any]]]) -> Event:
+def result_event(ctx: InvocationContext, results: Sequence[tuple[FunctionCall, Json]]) -> Event:
     """An event of results that no tool gave."""
     parts = [
         Part(function_response=FunctionResponse(id=call.id, name=call.name, response=response))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
+from newel_kernel import Json
 from newel_types import FunctionCall, FunctionResponse, as_plain
 
 
@@ -22,11 +22,11 @@ class ConfirmationAnswer(BaseModel):
 
     confirmed: bool = False
     hint: str | None = None
-    payload: Any = None
+    payload: object = None
     #: With `confirmed`: the call is to run with these arguments instead of those that the model wrote.
-    edited_args: dict[str, Any] | None = None
+    edited_args: Json | None = None
     #: The call that the user was shown, echoed; another than the one that was asked about is refused.
-    original_function_call: dict[str, Any] | None = None
+    original_function_call: Json | None = None
 
 
 def read_answer(response: FunctionResponse, asked: FunctionCall) -> ConfirmationAnswer:
@@ -49,9 +49,9 @@ def read_answer(response: FunctionResponse, asked: FunctionCall) -> Confirmation
     return answer
 
 
-def _given(response: dict[str, Any]) -> dict[str, Any]:
+def _given(response: Json) -> Json:
     """The fields of the answer: as they are, as JSON text under `response`, or as an echo of the request."""
-    given: Any = response
+    given: object = response
     if len(response) == 1 and "response" in response:
         given = response["response"]
         if isinstance(given, str):
@@ -61,14 +61,14 @@ def _given(response: dict[str, Any]) -> dict[str, Any]:
                 raise UnusableAnswerError('`response` is no JSON text; send {"confirmed": true} as it is') from None
     if not isinstance(given, dict):
         raise UnusableAnswerError('the answer is no object; send {"confirmed": true} or {"confirmed": false}')
-    fields: dict[str, Any] = dict(given)
+    fields: Json = dict(given)
     for name in ("toolConfirmation", "tool_confirmation"):
         if isinstance(echo := fields.pop(name, None), dict):
             fields = {**echo, **fields}
     return fields
 
 
-def _check_same(echoed: dict[str, Any], asked: FunctionCall) -> None:
+def _check_same(echoed: Json, asked: FunctionCall) -> None:
     for name, value in (("id", asked.id), ("name", asked.name), ("args", as_plain(asked.args or {}))):
         if name in echoed and echoed[name] != value:
             raise UnusableAnswerError(

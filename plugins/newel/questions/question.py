@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Self
+from typing import Self
 
 from newel.contexts.call_ids import new_call_id
 from newel.questions.names import CONFIRMATION_CALL, CREDENTIAL_CALL, INPUT_CALL
-from newel_kernel import Event, InvocationContext, Log
+from newel_kernel import Event, InvocationContext, Json, Log
 from newel_types import Content, FunctionCall, Part, as_plain
 
 _ORIGINAL, _CONFIRMATION = "originalFunctionCall", "toolConfirmation"
@@ -35,7 +35,7 @@ class Question:
     kind: Kind
     id: str
     name: str
-    args: Mapping[str, Any]
+    args: Json
     #: The agent that asks, and where: its answer belongs there.
     author: str
     branch: str | None
@@ -63,10 +63,10 @@ class Question:
         return None
 
     @property
-    def original(self) -> Mapping[str, Any]:
+    def original(self) -> Json:
         """The tool call (id, name, args) that a request for approval is about."""
-        found: Mapping[str, Any] = self.args.get(_ORIGINAL) or {}
-        return found
+        call: Json = self.args.get(_ORIGINAL) or {}
+        return call
 
     @property
     def hint(self) -> str:
@@ -76,17 +76,17 @@ class Question:
         return str((self.args.get(_CONFIRMATION) or {}).get("hint") or "")
 
     @property
-    def payload(self) -> Any:
+    def payload(self) -> object:
         """What the asking side shows with the question."""
         if self.kind is Kind.INPUT:
             return self.args.get("payload")
         return (self.args.get(_CONFIRMATION) or {}).get("payload")
 
     @property
-    def schema(self) -> Mapping[str, Any] | None:
+    def schema(self) -> Json | None:
         """The JSON schema of an input."""
-        found: Mapping[str, Any] | None = self.args.get("response_schema") if self.kind is Kind.INPUT else None
-        return found
+        schema: Json | None = self.args.get("response_schema") if self.kind is Kind.INPUT else None
+        return schema
 
     @property
     def options(self) -> list[str]:
@@ -116,7 +116,7 @@ def open_questions(log: Log) -> list[Question]:
     return [question for question in found if question.id not in behind]
 
 
-def new_request(name: str, args: dict[str, Any]) -> FunctionCall:
+def new_request(name: str, args: Json) -> FunctionCall:
     """A call of the framework's own, with an id of ours."""
     return FunctionCall(id=new_call_id(), name=name, args=args)
 

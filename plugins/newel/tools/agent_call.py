@@ -11,13 +11,12 @@ import uuid
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any
 
 from newel.auth.stash_keys import ANSWERS
 from newel.contexts.base_runner import BaseRunner
 from newel.contexts.invocation_context import full_invocation
 from newel.tools.agent_calls import ENDED
-from newel_kernel import Context, Event, InvocationContext, Log, Session
+from newel_kernel import Context, Event, InvocationContext, Json, Log, Session
 from newel_types import Content, FunctionCall, FunctionResponse, Part, deep_copy
 
 _SHARED = ("app:", "user:")
@@ -58,13 +57,13 @@ class AgentCall:
         runner.session_service = self._ctx.session_service
         runner.resumability_config = self._ctx.resumability_config
         self._call_id = context.function_call_id or ""
-        self._where: dict[str, Any] = {
+        self._where: Json = {
             "app_name": runner.app_name,
             "user_id": self._ctx.user_id,
             "session_id": session_id_of(self._ctx, self._call_id),
         }
 
-    async def run(self, message: Content, state: dict[str, Any]) -> Ended | None:
+    async def run(self, message: Content, state: Json) -> Ended | None:
         """Begin the agent's run or go on with it; None where it waits for the user."""
         session = await self._load()
         if session is None:

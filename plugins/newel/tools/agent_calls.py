@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator
 from importlib import import_module
-from typing import Any
 
-from newel_kernel import Epilogue, InvocationContext, Key, hookimpl
+from newel_kernel import Epilogue, InvocationContext, Json, Key, hookimpl
 
 #: The calls that have ended: (call id, session id).
 ENDED: Key[list[tuple[str, str]]] = Key("ended agent calls", list)
@@ -26,7 +25,7 @@ async def clean_up(ctx: InvocationContext, error: BaseException | None) -> None:
     )
     if ctx.resumed:
         ended += [one async for one in _left_behind(ctx, results)]
-    where: dict[str, Any] = {"app_name": ctx.app_name, "user_id": ctx.user_id}
+    where: Json = {"app_name": ctx.app_name, "user_id": ctx.user_id}
     for session_id in dict.fromkeys(session_id for call_id, session_id in ended if results[call_id]):
         await ctx.session_service.delete_session(**where, session_id=session_id)
 
@@ -34,7 +33,7 @@ async def clean_up(ctx: InvocationContext, error: BaseException | None) -> None:
 async def _left_behind(ctx: InvocationContext, results: Counter[str | None]) -> AsyncIterator[tuple[str, str]]:
     """The sessions that there still are of calls with results, each with its call's id."""
     made_session_id = import_module("newel.tools.agent_call").made_session_id
-    where: dict[str, Any] = {"app_name": ctx.app_name, "user_id": ctx.user_id}
+    where: Json = {"app_name": ctx.app_name, "user_id": ctx.user_id}
     for event in ctx.get_events(current_invocation=True):
         long_running = event.long_running_tool_ids or ()
         for call in event.get_function_calls():

@@ -7,7 +7,6 @@ import logging
 from collections.abc import Sequence
 from contextlib import aclosing
 from types import SimpleNamespace
-from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -19,7 +18,7 @@ from newel.sessions.kinds import SessionBackend
 from newel.tools.agent_call import AgentCall
 from newel.tools.forwarded_artifacts import ForwardedArtifacts
 from newel.tools.function_schema import without_titles
-from newel_kernel import BaseAgent, BaseTool, Chains, Context, Event
+from newel_kernel import BaseAgent, BaseTool, Chains, Context, Event, Json
 from newel_types import Content, FunctionDeclaration, Part, deep_copy
 
 _log = logging.getLogger(__name__)
@@ -64,7 +63,7 @@ class AgentTool(BaseTool):
             name=self.name, description=self.description, parameters_json_schema=schema or _REQUEST
         )
 
-    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> Any:
+    async def run_async(self, *, args: Json, tool_context: Context) -> object:
         """Run the agent; arguments that do not fit its input schema are an error result for the model."""
         if self.skip_summarization:
             tool_context.actions.skip_summarization = True
@@ -88,7 +87,7 @@ class AgentTool(BaseTool):
                 await _close(runner)
         return self._result(last, tool_context)
 
-    def _input(self, args: dict[str, Any]) -> tuple[str, str | None]:
+    def _input(self, args: Json) -> tuple[str, str | None]:
         """The message for the agent, or what is wrong with the arguments."""
         schema = _schema_of(self.agent, "input_schema")
         try:
@@ -128,14 +127,14 @@ class AgentTool(BaseTool):
             self._plain = (chains, newel_compose.compose(chains.distribution))
         return self._plain[1]
 
-    def _result(self, last: Event | None, context: Context) -> Any:
+    def _result(self, last: Event | None, context: Context) -> object:
         if last is None:
             return ""
         if last.output is not None:
             return last.output
         if last.content is None:
-            delegation: Any = context.get_invocation_context().composition.settings.get("delegation")
-            tells = delegation is None or delegation.tell_failures
+            delegation = context.get_invocation_context().composition.settings.get("delegation")
+            tells = getattr(delegation, "tell_failures", True)
             return {"error": f"{last.error_code}: {last.error_message or ''}"} if tells else ""
         texts = [text for part in last.content.parts or () if not part.thought and (text := _text(part))]
         text = "\n".join(texts)
@@ -162,7 +161,7 @@ async def _drive(runner: BaseRunner, message: Content, context: Context) -> Even
     return _last_word(told)
 
 
-def _shared_state(context: Context) -> dict[str, Any]:
+def _shared_state(context: Context) -> Json:
     """What the agent sees of the caller's state."""
     return {key: value for key, value in context.state.to_dict().items() if not key.startswith(_INTERNAL)}
 
@@ -189,7 +188,7 @@ async def _close(runner: BaseRunner) -> None:
         _log.warning("after the agent %r ran as a tool: %s", runner.agent.name, error)
 
 
-def _schema_of(agent: BaseAgent, kind: str) -> Any:
+def _schema_of(agent: BaseAgent, kind: str) -> object:
     """The agent's own schema; of a composite agent, that of the sub-agent which starts (or, for output, ends)."""
     while not hasattr(agent, kind):
         if not agent.sub_agents:

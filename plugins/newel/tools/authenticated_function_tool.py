@@ -6,7 +6,6 @@ import copy
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from newel.auth.credential_manager import CredentialManager
 from newel.auth.secrecy import guarded
@@ -15,7 +14,7 @@ from newel.tools.base_authenticated_tool import PENDING
 from newel.tools.function_arguments import Arguments
 from newel.tools.function_schema import Shape
 from newel.tools.function_tool import FunctionTool
-from newel_kernel import ToolContext
+from newel_kernel import Json, ToolContext
 from newel_types import AuthConfig
 
 CREDENTIAL = "credential"
@@ -29,11 +28,11 @@ class AuthenticatedFunctionTool(FunctionTool):
 
     def __init__(
         self,
-        func: Callable[..., Any] | None = None,
+        func: Callable[..., object] | None = None,
         *,
-        fn: Callable[..., Any] | None = None,
+        fn: Callable[..., object] | None = None,
         auth_config: AuthConfig | None = None,
-        response_for_auth_required: dict[str, Any] | str | None = None,
+        response_for_auth_required: Json | str | None = None,
     ) -> None:
         super().__init__(func, fn=fn)
         self._auth_config = auth_config
@@ -51,7 +50,7 @@ class AuthenticatedFunctionTool(FunctionTool):
             self._shape = replace(whole, parameters=shown)
         return self._shape
 
-    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+    async def run_async(self, *, args: Json, tool_context: ToolContext) -> object:
         """The function's result; or, once the user was asked for the credential, the response that says so."""
         manager, credential = self._credentials_manager, None
         if manager is not None:

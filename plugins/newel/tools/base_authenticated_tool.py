@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from newel.auth.credential_manager import CredentialManager
 from newel.auth.secrecy import guarded
 from newel.contexts.context import full
-from newel_kernel import BaseTool, ToolContext
+from newel_kernel import BaseTool, Json, ToolContext
 from newel_types import AuthConfig, AuthCredential
 
 #: What the model is told while the user is asked.
@@ -23,14 +21,14 @@ class BaseAuthenticatedTool(BaseTool):
         name: str,
         description: str,
         auth_config: AuthConfig | None = None,
-        response_for_auth_required: dict[str, Any] | str | None = None,
+        response_for_auth_required: Json | str | None = None,
     ) -> None:
         super().__init__(name=name, description=description)
         self._auth_config = auth_config
         self._credentials_manager = CredentialManager(auth_config) if auth_config is not None else None
         self._response_for_auth_required = response_for_auth_required
 
-    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+    async def run_async(self, *, args: Json, tool_context: ToolContext) -> object:
         """The result; or, once the user was asked for the credential, the response that says so."""
         manager, credential = self._credentials_manager, None
         if manager is not None:
@@ -41,7 +39,7 @@ class BaseAuthenticatedTool(BaseTool):
         return await guarded(tool_context, result)
 
     async def _run_async_impl(
-        self, *, args: dict[str, Any], tool_context: ToolContext, credential: AuthCredential | None
-    ) -> Any:
+        self, *, args: Json, tool_context: ToolContext, credential: AuthCredential | None
+    ) -> object:
         """Run the tool with its credential."""
         raise NotImplementedError(f"{type(self).__name__} does not implement _run_async_impl")

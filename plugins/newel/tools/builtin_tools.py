@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from newel import tools
 from newel.tools.kinds import ToolAdapter, ToolFactory
-from newel_kernel import BaseAgent, BaseTool, hookimpl
+from newel_kernel import BaseAgent, BaseTool, Json, hookimpl
 
 #: Ready tools and functions, by their public names.
 _READY = (
@@ -48,11 +48,11 @@ def _agent(agent: BaseAgent, skip_summarization: bool = False, include_plugins: 
     return tools.AgentTool(agent, skip_summarization, include_plugins=include_plugins)
 
 
-def _examples(examples: list[Any]) -> BaseTool:
+def _examples(examples: list[Json]) -> BaseTool:
     return tools.ExampleTool(examples)
 
 
-def _long_running(func: Callable[..., Any]) -> BaseTool:
+def _long_running(func: Callable[..., object]) -> BaseTool:
     return tools.LongRunningFunctionTool(func)
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from newel.examples.base_example_provider import BaseExampleProvider
 from newel.examples.example import Example
-from newel_kernel import BaseTool, ConfigurationError, Context, LlmRequest
+from newel_kernel import BaseTool, ConfigurationError, Context, Json, LlmRequest
 from newel_types import Content, Part
 
 _OPENING = "<EXAMPLES>\nThese are examples of messages and of good responses to them, tool calls included."
@@ -21,7 +20,7 @@ class ExampleTool(BaseTool):
     It declares nothing: the model cannot call it.
     """
 
-    def __init__(self, examples: Sequence[Example | dict[str, Any]] | BaseExampleProvider) -> None:
+    def __init__(self, examples: Sequence[Example | Json] | BaseExampleProvider) -> None:
         super().__init__(name="example_tool", description="Puts examples into the system instruction.")
         self.examples: list[Example] | BaseExampleProvider
         if isinstance(examples, BaseExampleProvider):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from newel.artifacts.base_artifact_service import ArtifactVersion, BaseArtifactService
 from newel.contexts.context import full
@@ -22,7 +21,7 @@ class ForwardedArtifacts(BaseArtifactService):
 
     async def save_artifact(
         self, *, app_name: str, user_id: str, filename: str, artifact: Part, session_id: str | None = None,
-        custom_metadata: Mapping[str, Any] | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
     ) -> int:  # fmt: skip
         """Store a new version."""
         return await self._context.save_artifact(filename, artifact, custom_metadata)

@@ -7,8 +7,10 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
+from pydantic_core import ErrorDetails
 
 from newel.tools.function_schema import Shape
+from newel_kernel import Json
 
 _RETRY = "You could retry calling this tool, but it is IMPORTANT for you to provide all the mandatory parameters"
 
@@ -20,9 +22,9 @@ class Arguments:
         self._tool_name = tool_name
         self._shape = shape
         self._mandatory = shape.mandatory
-        self._adapters: dict[str, TypeAdapter[Any] | None] = {}
+        self._adapters: dict[str, TypeAdapter[object] | None] = {}
 
-    def fit(self, given: dict[str, Any]) -> bool:
+    def fit(self, given: Json) -> bool:
         """Whether the arguments are just what the annotations say, no more and no less: the usual call."""
         if given.keys() != self._shape.parameters.keys():
             return False
@@ -32,7 +34,7 @@ class Arguments:
                 return False
         return True
 
-    def prepare(self, given: dict[str, Any], *, strict: bool) -> tuple[dict[str, Any], str | None]:
+    def prepare(self, given: Json, *, strict: bool) -> tuple[Json, str | None]:
         """The values to call with, or an error for the model.
 
         JSON objects become the pydantic models that the annotations ask for; unknown names are left out (the
@@ -69,7 +71,7 @@ class Arguments:
             )
         return values, None
 
-    def _coerce(self, name: str, hint: Any, value: Any) -> Any:
+    def _coerce(self, name: str, hint: Any, value: object) -> object:
         if name not in self._adapters:
             try:
                 self._adapters[name] = TypeAdapter(hint)
@@ -79,7 +81,7 @@ class Arguments:
         return value if adapter is None else adapter.validate_python(value)
 
 
-def _holds_model(hint: Any) -> bool:
+def _holds_model(hint: object) -> bool:
     """Whether the annotation is a pydantic model, a union with one, or a list of them."""
     origin = get_origin(hint)
     if origin is Annotated:
@@ -89,6 +91,6 @@ def _holds_model(hint: Any) -> bool:
     return isinstance(hint, type) and issubclass(hint, BaseModel)
 
 
-def _problem(name: str, detail: Any) -> str:
+def _problem(name: str, detail: ErrorDetails) -> str:
     where = ".".join([name, *(str(step) for step in detail["loc"])])
     return f"{where}: {detail['msg']}"

@@ -11,13 +11,13 @@ import docstring_parser
 from pydantic import ConfigDict, Field, create_model
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
-from newel_kernel import ConfigurationError, ReadonlyContext
+from newel_kernel import ConfigurationError, Json, ReadonlyContext
 
 #: Injected by name where no annotation says so.
 CONTEXT_NAME = "tool_context"
 STREAM_NAME = "input_stream"
 
-_PLAIN: dict[Any, dict[str, Any]] = {
+_PLAIN: dict[object, Json] = {
     str: {"type": "string"},
     int: {"type": "integer"},
     float: {"type": "number"},
@@ -34,7 +34,7 @@ class Shape:
     """What is known of a function: the parameters that a model fills, and the one that gets the context."""
 
     parameters: Mapping[str, inspect.Parameter]
-    hints: Mapping[str, Any]
+    hints: Mapping[str, object]
     context_name: str | None
     is_async: bool
 
@@ -44,7 +44,7 @@ class Shape:
         return [name for name, p in self.parameters.items() if p.default is p.empty]
 
 
-def shape_of(function: Callable[..., Any]) -> Shape:
+def shape_of(function: Callable[..., object]) -> Shape:
     """Read a function's signature; its context parameter is found by annotation, or by the name tool_context."""
     signature = inspect.signature(function)
     hints = _hints(function)
@@ -62,7 +62,7 @@ def shape_of(function: Callable[..., Any]) -> Shape:
     return Shape(own, hints, context, is_async)
 
 
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+def _hints(function: Callable[..., object]) -> Json:
     target = function if hasattr(function, "__annotations__") else getattr(function, "__call__", function)  # noqa: B004
     try:
         return get_type_hints(target, include_extras=True)
@@ -71,24 +71,24 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         return dict(getattr(target, "__annotations__", {}))
 
 
-def _is_context(hint: Any) -> bool:
+def _is_context(hint: object) -> bool:
     options = get_args(hint) or (hint,)
     return any(isinstance(option, type) and issubclass(option, ReadonlyContext) for option in options)
 
 
-def parameters_schema(name: str, shape: Shape, descriptions: Mapping[str, str]) -> dict[str, Any] | None:
+def parameters_schema(name: str, shape: Shape, descriptions: Mapping[str, str]) -> Json | None:
     """The JSON schema of the parameters that a model fills, or None where there are none."""
     if not shape.parameters:
         return None
     properties = {n: _plain_property(p, shape.hints.get(n)) for n, p in shape.parameters.items()}
-    definitions: dict[str, Any] = {}
+    definitions: Json = {}
     if any(prop is None for prop in properties.values()):
         generated = _generate(name, shape)
         properties, definitions = generated["properties"], generated.get("$defs", {})
     for parameter, text in descriptions.items():
         if parameter in properties:
             properties[parameter] = {"description": text, **(properties[parameter] or {})}
-    schema: dict[str, Any] = {"type": "object", "properties": properties}
+    schema: Json = {"type": "object", "properties": properties}
     if shape.mandatory:
         schema["required"] = shape.mandatory
     if definitions:
@@ -96,21 +96,21 @@ def parameters_schema(name: str, shape: Shape, descriptions: Mapping[str, str]) 
     return schema
 
 
-def _plain_property(parameter: inspect.Parameter, hint: Any) -> dict[str, Any] | None:
+def _plain_property(parameter: inspect.Parameter, hint: object) -> Json | None:
     """The schema of a primitive parameter, at a fiftieth of the cost of asking pydantic; None for others."""
     try:
         plain = _PLAIN.get(hint)
     except TypeError:
         return None
-    if plain is None or (parameter.default is not parameter.empty and not isinstance(parameter.default, hint)):
+    if plain is None or parameter.default is parameter.empty:
+        return None if plain is None else dict(plain)
+    if not isinstance(hint, type) or not isinstance(parameter.default, hint):
         return None
-    if parameter.default is parameter.empty:
-        return dict(plain)
     return {**plain, "default": parameter.default}
 
 
-def _generate(name: str, shape: Shape) -> dict[str, Any]:
-    fields: dict[str, Any] = {
+def _generate(name: str, shape: Shape) -> Json:
+    fields: Json = {
         f"p_{index}": (
             shape.hints.get(n, Any),
             Field(alias=n) if p.default is p.empty else Field(default=p.default, alias=n),
@@ -144,7 +144,7 @@ def without_titles(schema: Any, names: bool = False) -> Any:
     }  # fmt: skip
 
 
-def document(function: Callable[..., Any]) -> str:
+def document(function: Callable[..., object]) -> str:
     """The whole docstring of a function, or of an object's ``__call__``."""
     text = getattr(function, "__doc__", None)
     if not text and not inspect.isroutine(function):

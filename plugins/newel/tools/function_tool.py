@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
 
 from newel.contexts.context import full
 from newel.tools.function_arguments import Arguments
 from newel.tools.function_schema import Shape, document, parameters_schema, shape_of, split_document
-from newel_kernel import BaseTool, ConfigurationError, Context, Effect
+from newel_kernel import BaseTool, ConfigurationError, Context, Effect, Json
 from newel_types import ATOMS, FunctionDeclaration
 
 
@@ -23,10 +22,10 @@ class FunctionTool(BaseTool):
 
     def __init__(
         self,
-        func: Callable[..., Any] | None = None,
+        func: Callable[..., object] | None = None,
         *,
-        fn: Callable[..., Any] | None = None,
-        require_confirmation: bool | Callable[..., Any] = False,
+        fn: Callable[..., object] | None = None,
+        require_confirmation: bool | Callable[..., object] = False,
         describe_parameters: bool = False,
         effect: Effect | str | None = None,
     ) -> None:
@@ -65,7 +64,7 @@ class FunctionTool(BaseTool):
             )
         return self._declaration
 
-    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> Any:
+    async def run_async(self, *, args: Json, tool_context: Context) -> object:
         """Coerce the arguments and call the function; a missing or wrong one is an error result for the model."""
         if self._arguments is None:
             self._arguments = Arguments(self.name, self.shape)
@@ -87,13 +86,13 @@ class FunctionTool(BaseTool):
             result = self.func(**values)
         return await result if result.__class__ not in ATOMS and inspect.isawaitable(result) else result
 
-    def misfit(self, args: dict[str, Any]) -> str | None:
+    def misfit(self, args: Json) -> str | None:
         """Why the function cannot take `args`, or None; every value must fit its annotation."""
         return Arguments(self.name, self.shape).prepare(args, strict=True)[1]
 
-    async def _confirm(self, values: dict[str, Any], tool_context: Context) -> dict[str, Any] | None:
+    async def _confirm(self, values: Json, tool_context: Context) -> Json | None:
         """None where the call may go ahead, else the result that says why not (S0 §6.7)."""
-        needed = self._require_confirmation
+        needed: object = self._require_confirmation
         if callable(needed):
             context_name = shape_of(needed).context_name
             needed = needed(**values, **({context_name: tool_context} if context_name is not None else {}))

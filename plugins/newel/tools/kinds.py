@@ -18,7 +18,7 @@ class ToolFactory(Factory):
 class ToolAdapter(Descriptor):
     """Turns a foreign object in an agent's `tools` (a function, say) into a tool."""
 
-    accepts: Callable[[Any], bool]
+    accepts: Callable[[object], bool]
     adapt: Callable[[Any], BaseTool]
     #: Asked only after every adapter that is none: it accepts a whole kind (any callable, say).
     fallback: bool = False

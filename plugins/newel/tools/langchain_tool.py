@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from typing import Any
+from typing import Protocol, TypeGuard
 
 from pydantic import BaseModel
 
 from newel.tools.function_schema import without_titles
-from newel_kernel import BaseTool, ConfigurationError, Context
+from newel_kernel import BaseTool, ConfigurationError, Context, Json
 from newel_types import FunctionDeclaration
 
 _TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 
-def looks_like(entry: Any) -> bool:
+class ForeignTool(Protocol):
+    """What LangChain's tools have. `args_schema` is a pydantic class, or a JSON schema."""
+
+    name: str
+    description: str
+    args_schema: object
+
+    def invoke(self, input: object) -> object:
+        """Run the tool."""
+
+
+def looks_like(entry: object) -> TypeGuard[ForeignTool]:
     """Whether `entry` has a name, a description, arguments and a way to invoke it, as LangChain's tools have."""
     if isinstance(entry, (type, BaseTool)) or not (hasattr(entry, "args_schema") and hasattr(entry, "description")):
         return False
@@ -25,7 +36,7 @@ def looks_like(entry: Any) -> bool:
 class LangchainTool(BaseTool):
     """Calls `tool.ainvoke` (or `tool.invoke`, in a thread); `name` and `description` replace the tool's own."""
 
-    def __init__(self, tool: Any, name: str | None = None, description: str | None = None) -> None:
+    def __init__(self, tool: object, name: str | None = None, description: str | None = None) -> None:
         if not looks_like(tool):
             raise ConfigurationError(
                 f"{tool!r} is no LangChain tool: it needs `name`, `description`, `args_schema` and `invoke`"
@@ -43,16 +54,16 @@ class LangchainTool(BaseTool):
             name=self.name, description=self.description, parameters_json_schema=_schema(self.tool.args_schema)
         )
 
-    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> Any:
+    async def run_async(self, *, args: Json, tool_context: Context) -> object:
         """Invoke the tool; one without a schema of arguments gets its one text."""
-        given: Any = args if self.tool.args_schema is not None else args.get("input", "")
+        value: object = args if self.tool.args_schema is not None else args.get("input", "")
         own = getattr(self.tool, "ainvoke", None)
-        result = await (own(given) if own is not None else asyncio.to_thread(self.tool.invoke, given))
+        result = await (own(value) if own is not None else asyncio.to_thread(self.tool.invoke, value))
         result = await result if inspect.isawaitable(result) else result
         return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
 
 
-def _schema(declared: Any) -> Any:
+def _schema(declared: object) -> Json:
     """The JSON schema of `args_schema`: a pydantic class, one of pydantic's first version, or a JSON schema."""
     if declared is None:
         return _TEXT
@@ -61,6 +72,6 @@ def _schema(declared: Any) -> Any:
     make = getattr(declared, "model_json_schema", None) or getattr(declared, "schema", None)
     if make is None:
         raise ConfigurationError(f"args_schema {declared!r} is neither a pydantic class nor a JSON schema")
-    schema = without_titles(make())
+    schema: Json = without_titles(make())
     schema.pop("description", None)  # the class's docstring; the tool has its own
     return schema

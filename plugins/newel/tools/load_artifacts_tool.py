@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import Any
 
 from newel.contexts.context import ToolContext, full
-from newel_kernel import BaseTool, Context, Effect, LlmRequest
+from newel_kernel import BaseTool, Context, Effect, Json, LlmRequest
 from newel_types import Content, FunctionDeclaration, Part
 
 _log = logging.getLogger(__name__)
@@ -47,7 +46,7 @@ class LoadArtifactsTool(BaseTool):
             parameters_json_schema={"type": "object", "properties": {"artifact_names": names}},
         )
 
-    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> Any:
+    async def run_async(self, *, args: Json, tool_context: Context) -> object:
         """The names, from which the next request takes the contents: they are not stored in the session."""
         return {"artifact_names": args.get("artifact_names", []), "status": _STATUS}
 

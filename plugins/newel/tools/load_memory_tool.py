@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import BaseModel, Field, field_serializer
 
 from newel.contexts.context import full
@@ -19,10 +17,10 @@ _INSTRUCTION = (
 class LoadMemoryResponse(BaseModel):
     """The entries that were found."""
 
-    memories: list[Any] = Field(default_factory=list)
+    memories: list[object] = Field(default_factory=list)
 
     @field_serializer("memories")
-    def _said(self, memories: list[Any]) -> list[Any]:
+    def _said(self, memories: list[object]) -> list[object]:
         """Without the fields that an entry does not have: a model pays for each."""
         return [m.model_dump(mode="json", exclude_none=True) if hasattr(m, "model_dump") else m for m in memories]
 

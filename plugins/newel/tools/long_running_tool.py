@@ -16,7 +16,7 @@ _NOTE = (
 class LongRunningFunctionTool(FunctionTool):
     """A function that starts something. What it returns is a first status; None says that there is none yet."""
 
-    def __init__(self, func: Callable[..., Any] | None = None, **options: Any) -> None:
+    def __init__(self, func: Callable[..., object] | None = None, **options: Any) -> None:
         super().__init__(func, **options)
         self.is_long_running = True
         self.description = "\n\n".join(filter(None, (self.description, _NOTE)))

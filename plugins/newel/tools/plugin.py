@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from newel.tools import hookspecs, kinds
-from newel_kernel import Kind, hookimpl
+from newel_kernel import Descriptor, Kind, hookimpl
 
 
 @hookimpl
-def register_kinds() -> list[Kind[Any]]:
+def register_kinds() -> list[Kind[Descriptor]]:
     """The tools that files can name, and the adapters."""
     return [
         Kind(kinds.ToolFactory, hookspecs.register_tool_factories),

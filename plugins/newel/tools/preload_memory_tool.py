@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import TYPE_CHECKING
 
 from newel.contexts.context import full
 from newel_kernel import BaseTool, Context, LlmRequest
+
+if TYPE_CHECKING:
+    from newel.memory.memory_entry import MemoryEntry
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +42,7 @@ class PreloadMemoryTool(BaseTool):
             llm_request.append_instructions([_INSTRUCTION.format(entries="\n".join(entries))])
 
 
-def _entry(memory: Any) -> str:
+def _entry(memory: MemoryEntry) -> str:
     """The text of a memory with its author and time; empty where it has no text."""
     parts = memory.content.parts if memory.content is not None else None
     text = " ".join(part.text for part in parts or () if part.text)

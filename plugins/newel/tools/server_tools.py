@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
 
 from newel_kernel import BaseTool, ConfigurationError, Context, LlmRequest, ReadonlyContext
 from newel_types import (
@@ -105,7 +104,7 @@ class VertexAiSearchTool(ServerTool):
         self,
         *,
         data_store_id: str | None = None,
-        data_store_specs: list[Any] | None = None,
+        data_store_specs: list[object] | None = None,
         search_engine_id: str | None = None,
         filter: str | None = None,
         max_results: int | None = None,

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from newel_kernel import BaseTool, Context
+from newel_kernel import BaseTool, Context, Json
 from newel_types import FunctionDeclaration
 
 NAME = "set_model_response"
@@ -21,7 +21,8 @@ class SetModelResponseTool(BaseTool):
             description="Set your final response in the required output schema. Use it once, instead of a text answer.",
         )
         self.output_schema = output_schema
-        self._adapter: TypeAdapter[Any] | None = None if isinstance(output_schema, dict) else TypeAdapter(output_schema)
+        is_json_schema = isinstance(output_schema, dict)
+        self._adapter: TypeAdapter[object] | None = None if is_json_schema else TypeAdapter(output_schema)
         schema = output_schema if self._adapter is None else self._adapter.json_schema()
         self._wrapped = schema.get("type") != "object" and "properties" not in schema
         if self._wrapped:
@@ -39,9 +40,9 @@ class SetModelResponseTool(BaseTool):
     def _get_declaration(self) -> FunctionDeclaration:
         return FunctionDeclaration(name=self.name, description=self.description, parameters_json_schema=self._schema)
 
-    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> Any:
+    async def run_async(self, *, args: Json, tool_context: Context) -> object:
         """Validate the answer; a wrong one is an error result, so that the model can mend it."""
-        value: Any = args.get("items") if self._wrapped else args
+        value: object = args.get("items") if self._wrapped else args
         if self._adapter is not None:
             try:
                 parsed = self._adapter.validate_python(value)

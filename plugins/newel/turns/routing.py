@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from newel.contexts.invocation_context import full_invocation
 from newel.turns.conversations import open_scope
 from newel.turns.delegates import employer_of
-from newel_kernel import BaseAgent, ConfigurationError, Event, InvocationContext, Log, Turn
+from newel_kernel import BaseAgent, ConfigurationError, Event, InvocationContext, Json, Log, Turn
 from newel_types import Content, Part
 
 #: A branch and an isolation scope.
@@ -67,7 +65,7 @@ def messages(ctx: InvocationContext, turn: Turn) -> list[Event]:
     if unknown := sorted(str(id_) for id_ in turn.answered if id_ not in turn.askers):
         raise ConfigurationError(f"the message answers tool call(s) {unknown} that the session does not have")
     contents = _by_conversation(turn, content, split=full_invocation(ctx).is_resumable)
-    common: dict[str, Any] = {"invocation_id": ctx.invocation_id, "author": "user"}
+    common: Json = {"invocation_id": ctx.invocation_id, "author": "user"}
     return [Event(**common, content=one, branch=branch, isolation_scope=scope) for (branch, scope), one in contents]
 
 

@@ -12,7 +12,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -23,12 +22,11 @@ from newel.auth.credential_service.key_ring import cipher_of, require_private
 from newel.auth.errors import CredentialStoreError
 from newel.auth.secrecy import remember
 from newel.contexts.context import CallbackContext
-from newel_kernel import FeatureUnavailableError, seam
+from newel_kernel import FeatureUnavailableError, Json, seam
 from newel_types import AuthConfig, AuthCredential
 
 #: How long a writer waits for another one, in seconds.
 PATIENCE = 30.0
-_Entries = dict[str, Any]
 
 
 class EncryptedFileCredentialService(BaseCredentialService):
@@ -66,7 +64,7 @@ class EncryptedFileCredentialService(BaseCredentialService):
         with self._locked():
             self._write(self._read())
 
-    def _change(self, name: str, entry: Any) -> None:
+    def _change(self, name: str, entry: Json | None) -> None:
         with self._locked():
             before = self._read()
             entries = {one: kept for one, kept in before.items() if one != name and not is_over(kept)}
@@ -75,7 +73,7 @@ class EncryptedFileCredentialService(BaseCredentialService):
             if entries != before:
                 self._write(entries)
 
-    def _read(self) -> _Entries:
+    def _read(self) -> Json:
         from cryptography.fernet import InvalidToken  # noqa: PLC0415 - an optional library
 
         try:
@@ -96,7 +94,7 @@ class EncryptedFileCredentialService(BaseCredentialService):
             )
         return entries
 
-    def _write(self, entries: _Entries) -> None:
+    def _write(self, entries: Json) -> None:
         part = self._path.with_name(f"{self._path.name}.{os.getpid()}.{seam.new_id()[:8]}.part")
         try:
             handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

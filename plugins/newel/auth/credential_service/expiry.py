@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from newel_kernel import seam
+from newel_kernel import Json, seam
 from newel_types import AuthCredential
 
 #: The unknown field of an AuthCredential that says until when it is kept, in seconds since the epoch.
 UNTIL = "kept_until"
 
 
-def is_over(entry: AuthCredential | dict[str, Any]) -> bool:
+def is_over(entry: AuthCredential | Json) -> bool:
     """Whether the time of an entry (a credential, or its JSON) is over."""
     fields = entry if isinstance(entry, dict) else entry.model_extra or {}
     until = fields.get(UNTIL)

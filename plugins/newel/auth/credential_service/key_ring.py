@@ -9,10 +9,13 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from newel.auth.errors import CredentialStoreError
 from newel_kernel import FeatureUnavailableError
+
+if TYPE_CHECKING:
+    from cryptography.fernet import MultiFernet
 
 #: Not one that `newel.auth.environment` could take for a credential.
 VARIABLE = "NEWEL_CREDENTIALS_KEY"
@@ -20,7 +23,7 @@ _SERVICE = "newel"
 _MAKE = 'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
 
 
-def cipher_of(source: str) -> Any:
+def cipher_of(source: str) -> MultiFernet:
     """The MultiFernet of a source: ``env:VARIABLE``, ``file:/path`` or ``keyring:name``; empty: the variable, if it is
     set, else the keyring. A file and a keyring get a new key where they have none.
     """

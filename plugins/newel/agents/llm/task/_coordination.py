@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from newel.agents.opening import opening_of
 from newel_kernel import Event, InvocationContext, Log, Meeting, merge_streams
 from newel_types import FunctionCall
 
-if TYPE_CHECKING:
-    from newel.agents.llm.task._delegation_tools import DelegationTool
-
 Events = AsyncGenerator[Event, None]
+
+
+class Resumable(Protocol):
+    """A sub-agent that works for another agent, which calls it as a tool."""
+
+    def resume(self, ctx: InvocationContext, call: FunctionCall, since: int) -> Events:
+        """Go on with a call of an earlier turn, up to its result, or until the agent waits once more."""
 
 
 class Desk(Meeting):
@@ -28,7 +33,7 @@ class Desk(Meeting):
 
 
 async def coordinate(
-    ctx: InvocationContext, tools: Mapping[str, DelegationTool], run: Callable[[InvocationContext], Events]
+    ctx: InvocationContext, tools: Mapping[str, Resumable], run: Callable[[InvocationContext], Events]
 ) -> Events:
     """The events of unfinished calls of sub-agents from earlier turns, then the agent's own events (`run`).
 
@@ -43,7 +48,7 @@ async def coordinate(
 
 
 async def _work(
-    ctx: InvocationContext, tools: Mapping[str, DelegationTool], run: Callable[[InvocationContext], Events]
+    ctx: InvocationContext, tools: Mapping[str, Resumable], run: Callable[[InvocationContext], Events]
 ) -> Events:
     for call, since in unfinished(ctx, tools):
         async with aclosing(tools[call.name or ""].resume(ctx, call, since)) as resumed:
@@ -56,10 +61,11 @@ async def _work(
             yield event
 
 
-def unfinished(ctx: InvocationContext, tools: Mapping[str, DelegationTool]) -> list[tuple[FunctionCall, int]]:
+def unfinished(ctx: InvocationContext, tools: Mapping[str, Resumable]) -> list[tuple[FunctionCall, int]]:
     """The calls of sub-agents, in the agent's latest event, that have no result; with the index after that event."""
     log, name, scope = Log(ctx.session.events), ctx.agent.name, ctx.isolation_scope
-    own: set[str] | None = ctx.opening.own if ctx.opening is not None else None
+    opening = opening_of(ctx)
+    own = opening.own if opening is not None else None
     calls = log.calls(name, scope, own=own)
     if calls is None:
         return []
