@@ -66,7 +66,7 @@ def shuffled(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     dice = random.Random(11)
     scan = discovery.scan
 
-    def dealt() -> dict[str, list[Any]]:
+    def dealt(groups: Any = ()) -> dict[str, list[Any]]:
         return {group: dice.sample(sorted(points, key=repr), len(points)) for group, points in scan().items()}
 
     def shuffle() -> None:

@@ -49,24 +49,34 @@ class _Loaded:
 
 
 def compose(
-    distribution: str | Path | Distribution | None = None, *, plugins: Sequence[Any] = (), lock: Path | None = None
+    distribution: str | Path | Distribution | None = None,
+    *,
+    plugins: Sequence[Any] = (),
+    lock: Path | None = None,
+    groups: Sequence[str] = (),
 ) -> Composition:
     """Compose a distribution (see `selection` for the default), with further plugin objects.
 
+    `groups` are further groups of entry points whose plugins all take part: those that only some commands need and
+    that no run of an agent should import. A lock does not hold them.
     Raises CompositionError with every problem, each naming the distributions it comes from.
     """
-    points = discovery.scan()
+    points = discovery.scan(groups)
     chosen, lock_here = select_distribution(distribution, points)
-    return _compose(chosen, points, plugins, lock or lock_here)
+    return _compose(chosen, points, plugins, lock or lock_here if not groups else None, groups)
 
 
 def _compose(
-    chosen: Distribution, points: discovery.Points, plugins: Sequence[Any], lock: Path | None
-) -> Composition:
+    chosen: Distribution, points: discovery.Points, plugins: Sequence[Any], lock: Path | None,
+    groups: Sequence[str] = (),
+) -> Composition:  # fmt: skip
     installed = discovery.installed(points)
     objects = [_object(plugin, index) for index, plugin in enumerate(plugins)]
     _check_mentions(chosen, installed, [one.name for one in objects])
     loaded, records = _load(chosen, installed, points)
+    for group in groups:
+        more, of_group = _load_group(group, chosen, points)
+        loaded, records = [*more, *loaded], [*records, *of_group]
     manager = Manager()
     for one in (*objects, *loaded):
         manager.add(one.name, one.plugin)
@@ -168,6 +178,24 @@ def _load(
         why = "disabled by the distribution" if state == "disabled" else "installed; the distribution does not name it"
         records.append(PluginRecord(name, installed[name].distribution, installed[name].version, state, why))
     return loaded, records
+
+
+def _load_group(
+    group: str, chosen: Distribution, points: discovery.Points
+) -> tuple[list[_Loaded], list[PluginRecord]]:
+    """Load every plugin of a further group; one that fails is left out, and its record says why."""
+    plugins = discovery.installed(points, group)
+    names = [name for name in plugins if name not in chosen.disable]
+    objects, failures = discovery.load(names, points, group)
+    records = {
+        name: PluginRecord(
+            name, plugins[name].distribution, plugins[name].version,
+            *(("failed", f"failed to load: {type(failures[name]).__name__}: {failures[name]}") if name in failures
+              else ("enabled", f"installed in the group {group}")),
+        )
+        for name in names
+    }  # fmt: skip
+    return [_Loaded(name, objects[name], records[name]) for name in names if name in objects], [*records.values()]
 
 
 def _object(plugin: Any, index: int) -> _Loaded:

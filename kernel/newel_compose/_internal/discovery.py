@@ -38,12 +38,12 @@ class InstalledPoint:
 Points = Mapping[str, Collection[InstalledPoint]]
 
 
-def scan() -> Points:
-    """What is installed now; two scans are equal where nothing has changed.
+def scan(groups: Sequence[str] = ()) -> Points:
+    """What is installed now, in our groups and in those that are named; two scans are equal where nothing has changed.
 
     All of it is read anew, so nothing is ever stale; of a package without entry points of ours, one file.
     """
-    found: dict[str, set[InstalledPoint]] = {PLUGIN_GROUP: set(), DISTRIBUTION_GROUP: set()}
+    found: dict[str, set[InstalledPoint]] = {group: set() for group in (PLUGIN_GROUP, DISTRIBUTION_GROUP, *groups)}
     marks = [f"[{group}]" for group in found]
     for package in distributions():
         text = package.read_text("entry_points.txt")
@@ -68,11 +68,11 @@ def _identity(package: Distribution) -> tuple[str, str]:
     return headers["Name"] or "?", headers["Version"] or ""
 
 
-def installed(points: Points | None = None) -> dict[str, InstalledPoint]:
-    """Every installed plugin by name, sorted; two of one name are refused."""
+def installed(points: Points | None = None, group: str = PLUGIN_GROUP) -> dict[str, InstalledPoint]:
+    """Every installed plugin of a group by name, sorted; two of one name are refused."""
     plugins: dict[str, InstalledPoint] = {}
     problems = []
-    for point in _sorted(points, PLUGIN_GROUP):
+    for point in _sorted(points, group):
         other = plugins.setdefault(point.name, point)
         if other != point:
             problems.append(
@@ -130,8 +130,10 @@ class FreshManager(NamedExtensionManager):  # type: ignore[type-arg] # older rel
         return [_Guarded(p.name, p.target, self.namespace) for p in self._points[self.namespace]]
 
 
-def load(names: Sequence[str], points: Points | None = None) -> tuple[dict[str, Any], dict[str, BaseException]]:
-    """Import the named plugins: what loaded, and what failed with its error."""
+def load(
+    names: Sequence[str], points: Points | None = None, group: str = PLUGIN_GROUP
+) -> tuple[dict[str, Any], dict[str, BaseException]]:
+    """Import the named plugins of a group: what loaded, and what failed with its error."""
     failures: dict[str, BaseException] = {}
 
     def note_failure(_: Any, point: EntryPoint, error: BaseException) -> None:
@@ -139,7 +141,7 @@ def load(names: Sequence[str], points: Points | None = None) -> tuple[dict[str, 
 
     manager = FreshManager(
         points or scan(),
-        PLUGIN_GROUP,
+        group,
         names=list(names),
         name_order=True,
         on_load_failure_callback=note_failure,
