@@ -9,6 +9,7 @@ from newel_types import lazy_exports
 if TYPE_CHECKING:
     from newel.models.google.gemini import Gemini as Gemini
     from newel.models.llm_request import LlmRequest as LlmRequest
+    from newel.models.registry import LLMRegistry as LLMRegistry
     from newel_kernel import BaseLlm as BaseLlm
     from newel_kernel import BaseLlmConnection as BaseLlmConnection
     from newel_kernel import LlmResponse as LlmResponse
@@ -18,6 +19,7 @@ _WHERE = {
     "BaseLlm": "newel_kernel",
     "BaseLlmConnection": "newel_kernel",
     "Gemini": "newel.models.google.gemini",
+    "LLMRegistry": "newel.models.registry",
     "LlmRequest": "newel.models.llm_request",
     "LlmResponse": "newel_kernel",
     "ModelCapabilities": "newel_kernel",

@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 
+from newel.models.registry import LLMRegistry
 from newel_compose import PluginRegistry
 from newel_kernel import (
     BaseLlm,
@@ -54,7 +55,8 @@ def model_of(chains: Chains, address: str) -> BaseLlm:
     models = chains.stash.setdefault(_MODELS, {})
     if address not in models:
         resolved = address or default_model(chains)
-        models[address] = _provider(chains, resolved).create(resolved)
+        registered = LLMRegistry.find(resolved)
+        models[address] = registered(model=resolved) if registered else _provider(chains, resolved).create(resolved)
     return models[address]
 
 
