@@ -95,7 +95,7 @@ def converse(ctx: click.Context, reference: str, options: Options) -> Conversati
     _check_models(source.agent, composition, "")
     extend(composition, source.plugins)  # what does not fit must be said before a file is made
     store = _store_of(source) if options.sessions is None else None
-    store = store or _open_store(composition, options.sessions)
+    store = store or open_store(composition, options.sessions)
     runner = _runner(source, composition, store)
     return Conversation(runner, options.user, options.session or seam.new_id(), _arguments(reference, options))
 
@@ -149,7 +149,7 @@ def _store_of(source: AgentSource) -> BaseSessionService | None:
     return getattr(source.app, "session_service", None)
 
 
-def _open_store(composition: Composition, uri: str | None) -> BaseSessionService:
+def open_store(composition: Composition, uri: str | None) -> BaseSessionService:
     """The sessions of --sessions, else of a distribution that sets them, else in .newel here."""
     if uri is None and not _sets_sessions(composition.distribution):
         composition.registry.find(SessionBackend, "sqlite")

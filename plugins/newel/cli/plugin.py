@@ -17,6 +17,8 @@ def _from(module: str, attribute: str) -> Callable[[], object]:
 COMMANDS = [
     Command(name="chain", load=_from("chain", "chain"), help="Show the processors that an agent's requests pass."),
     Command(name="chat", load=_from("chat", "chat"), help="Talk to an agent."),
+    Command(name="eval", load=_from("evaluation.group", "evaluation"), help="Evaluate an agent, and look at runs."),
+    Command(name="eval_set", load=_from("evaluation.eval_set", "eval_set"), help="Make eval sets, and fill them."),
     Command(name="graph", load=_from("graph", "graph"), help="Draw what an agent is made of."),
     Command(name="lock", load=_from("lock", "lock"), help="Hold the plugins to their present versions."),
     Command(name="plugins", load=_from("plugins", "plugins"), help="List the plugins, and why each is in or out."),
@@ -33,5 +35,5 @@ def register_kinds() -> list[Kind[Descriptor]]:
 
 @hookimpl
 def register_commands() -> list[Command]:
-    """run, chat, plugins, chain, graph, lock, schema."""
+    """run, chat, plugins, chain, eval, eval_set, graph, lock, schema."""
     return COMMANDS

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from newel.evaluation.runs.evaluation import EvaluationRun
     from newel.models.scripted import ScriptedModel
     from newel.testing.gemini_server import GeminiServer
     from newel_compose import Composition, Distribution
@@ -33,6 +34,33 @@ class Compose(Protocol):
         plugins: Sequence[object] = (),
         lock: Path | None = None,
     ) -> Composition: ...
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The keys that turn files of eval sets into tests; without `eval_paths` there are none."""
+    parser.addini("eval_paths", "Folders and files whose *.evalset.json and *.test.json are tests.", "paths", [])
+    parser.addini("eval_agent", "The agent of these tests: a module, a folder or a YAML file.", "string", "")
+    parser.addini("eval_repeats", "How often each case runs, a test each.", "string", "1")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """The eval set of a file below `eval_paths`."""
+    paths = parent.config.getini("eval_paths")
+    if not paths or not file_path.name.endswith((".evalset.json", ".test.json")):
+        return None
+    if not any(file_path == path or path in file_path.parents for path in paths):
+        return None
+    from newel.testing.eval_items import EvalFile  # noqa: PLC0415 - only runs with eval sets pay for it
+
+    return EvalFile.from_parent(parent, path=file_path)
+
+
+@pytest.fixture
+def evaluate() -> Callable[..., EvaluationRun]:
+    """Runs one case against an agent, and fails the test where it fails: ``evaluate(agent, case)``."""
+    from newel.testing.eval_items import evaluate_case  # noqa: PLC0415 - as below
+
+    return evaluate_case
 
 
 @pytest.fixture

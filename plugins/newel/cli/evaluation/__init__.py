@@ -1,0 +1,1 @@
+"""The commands of evaluation: `newel eval` and `newel eval_set`."""

@@ -1,0 +1,79 @@
+"""`newel eval_set`: eval sets made and filled."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import click
+
+from newel.cli.evaluation.from_session import from_session
+from newel.errors.not_found_error import NotFoundError
+from newel.evaluation.conversation_scenarios import ConversationScenario, ConversationScenarios
+from newel.evaluation.eval_case import EvalCase, SessionInput
+from newel.evaluation.files import read_model
+from newel.evaluation.local_eval_sets_manager import LocalEvalSetsManager
+from newel_kernel import seam
+
+
+@click.group("eval_set")
+def eval_set() -> None:
+    """Make eval sets, and put cases into them."""
+
+
+eval_set.add_command(from_session)
+
+
+def manager_of(agent_dir: str) -> tuple[LocalEvalSetsManager, str]:
+    """The sets of an agent's folder, and the app's name."""
+    folder = Path(agent_dir).resolve()
+    return LocalEvalSetsManager(folder.parent), folder.name
+
+
+@eval_set.command("create")
+@click.argument("agent_dir", type=click.Path(exists=True, file_okay=False))
+@click.argument("eval_set_id")
+def create(agent_dir: str, eval_set_id: str) -> None:
+    """Make an empty set in the agent's folder."""
+    manager, app = manager_of(agent_dir)
+    try:
+        manager.create_eval_set(app, eval_set_id)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"Eval set '{eval_set_id}' created for app '{app}'.")
+
+
+@eval_set.command("add_eval_case")
+@click.argument("agent_dir", type=click.Path(exists=True, file_okay=False))
+@click.argument("eval_set_id")
+@click.option("--scenarios_file", required=True, type=click.Path(exists=True, dir_okay=False), help="The scenarios.")
+@click.option("--session_input_file", type=click.Path(exists=True, dir_okay=False), help="Where they start from.")
+def add_eval_case(agent_dir: str, eval_set_id: str, scenarios_file: str, session_input_file: str | None) -> None:
+    """Add a case for each scenario of a file; those that are there already are passed over."""
+    manager, app = manager_of(agent_dir)
+    session = _session(session_input_file)
+    scenarios = read_model(ConversationScenarios, Path(scenarios_file).read_text(encoding="utf-8"), scenarios_file)
+    for scenario in scenarios.scenarios:
+        case = EvalCase(
+            eval_id=case_id(scenario), conversation_scenario=scenario, session_input=session,
+            creation_timestamp=seam.clock(),
+        )  # fmt: skip
+        if manager.get_eval_case(app, eval_set_id, case.eval_id) is not None:
+            click.echo(f"Eval case '{case.eval_id}' already exists in eval set '{eval_set_id}', skipped adding.")
+            continue
+        try:
+            manager.add_eval_case(app, eval_set_id, case)
+        except NotFoundError as error:
+            raise click.ClickException(f"{error}; make it with `newel eval_set create`") from error
+        click.echo(f"Eval case '{case.eval_id}' added to eval set '{eval_set_id}'.")
+
+
+def _session(path: str | None) -> SessionInput | None:
+    return read_model(SessionInput, Path(path).read_text(encoding="utf-8"), path) if path is not None else None
+
+
+def case_id(scenario: ConversationScenario) -> str:
+    """The same id for the same scenario."""
+    text = json.dumps(scenario.model_dump(mode="json", exclude_none=True), sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:8]

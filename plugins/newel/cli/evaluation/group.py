@@ -1,0 +1,44 @@
+"""`newel eval`: runs cases, and looks at runs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+#: Sub-commands, each with its module.
+_COMMANDS = {
+    "compare": "compare",
+    "metrics": "metrics",
+    "report": "report",
+    "run": "running",
+}
+
+
+class EvalGroup(click.Group):
+    """Its first argument is a sub-command, or the agent of `run`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put `run` before an agent."""
+        if args and args[0] not in _COMMANDS and args[0] not in ("-h", "--help"):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The sub-commands."""
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A sub-command, loaded."""
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = import_module(f"newel.cli.evaluation.{_COMMANDS[cmd_name]}").command
+        return command
+
+
+@click.command("eval", cls=EvalGroup, no_args_is_help=True)
+def evaluation() -> None:
+    """Run an agent against eval sets, and look at what came of it.
+
+    `newel eval AGENT SETS...` is short for `newel eval run AGENT SETS...`, whose --help lists the options.
+    """

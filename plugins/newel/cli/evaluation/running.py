@@ -1,0 +1,171 @@
+"""`newel eval run`: cases put to an agent."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from newel.cli.evaluation.output import print_details_of, print_summary, progress, statuses
+from newel.cli.evaluation.sets import Subject, sets_of, subject_of
+from newel.cli.startup import composition_of
+from newel.evaluation.eval_config import EvalConfig, get_evaluation_criteria_or_default
+from newel.evaluation.eval_set import EvalSet
+from newel.evaluation.runs.evaluation import EvaluationRun, evaluate
+from newel.evaluation.runs.options import Budget, RateLimit, RunOptions
+from newel.evaluation.runs.run_file import SUFFIX
+from newel.evaluation.runs.units import ERROR, FAILED, SKIPPED, units_of
+from newel_kernel import ConfigurationError, FeatureUnavailableError, seam
+
+#: Failed cases, or nothing ran; and cases that could not be evaluated.
+FAILURE, UNEVALUATED, INTERRUPTED = 1, 2, 130
+
+
+@click.command("run")
+@click.argument("agent")
+@click.argument("sets", nargs=-1)
+@click.option("--config_file_path", "--config", metavar="FILE", help="Criteria; else test_config.json beside a file.")
+@click.option("--print_detailed_results", "--details", is_flag=True, help="Print every turn.")
+@click.option("--eval_storage_uri", metavar="URI", help="Where sets and results are kept, if not in files.")
+@click.option("--log_level", default="WARNING", show_default=True, help="Level of the log on stderr.")
+@click.option("--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Run each case so often.")
+@click.option("--parallelism", type=click.IntRange(min=1), default=4, show_default=True, help="Cases at once.")
+@click.option("--case", "cases", multiple=True, metavar="GLOB", help="Only cases whose id matches.")
+@click.option("--tag", "tags", multiple=True, help="Only cases with this tag.")
+@click.option("--case-timeout", type=float, metavar="SECONDS", help="Give a case up after so long.")
+@click.option("--rate-limit", multiple=True, metavar="MODEL=N", help="At most N calls a minute; N,Mtok: and M tokens.")
+@click.option("--max-cost", type=float, metavar="DOLLARS", help="Stop, resumably, when so much is used.")
+@click.option("--max-tokens", type=int, help="Stop, resumably, when so many are used.")
+@click.option("--max-seconds", type=float, help="Stop, resumably, after so long.")
+@click.option("--cassette", type=click.Choice(["record", "replay", "auto"]), help="Keep models' answers in a file.")
+@click.option("--cassette-file", metavar="FILE", help="That file; by default one of the agent.")
+@click.option("--allow-effects", is_flag=True, help="Run tools that declare effects, too.")
+@click.option("--allow-unevaluated", is_flag=True, help="Cases that cannot be evaluated do not count.")
+@click.option("--resume", metavar="RUN", help="Go on with a run that was cut short.")
+@click.option("--reuse-inference", metavar="RUN", help="Judge what the agent did in a stored run.")
+@click.pass_context
+def command(ctx: click.Context, /, agent: str, sets: tuple[str, ...], **given: Any) -> None:
+    """Put the cases of SETS (files, or ids in the agent's folder, each with :case,case) to AGENT.
+
+    Status 0: all passed; 1: a case failed, or nothing ran; 2: a case could not be evaluated, and none failed.
+    """
+    logging.basicConfig(level=given["log_level"].upper())
+    if given["eval_storage_uri"]:
+        raise FeatureUnavailableError(f"no plugin provides the storage {given['eval_storage_uri']!r} of eval sets")
+    subject = subject_of(agent, composition_of(ctx, None))
+    chosen = sets_of(subject, sets)
+    options = _options(subject, given)
+    config = _config(given["config_file_path"], sets)
+    path = _stored(subject, given["resume"]) or subject.runs / f"{subject.name}_{seam.clock()}{SUFFIX}"
+    if not any(True for _ in units_of(chosen, options)):
+        raise click.ClickException("there is no case to run: the sets are empty, or nothing matches --case and --tag")
+    job = _run(subject, chosen, config, options, path, given)
+    try:
+        run = asyncio.run(job)
+    except KeyboardInterrupt:
+        _say_how_to_resume(path, "interrupted")
+        sys.stdout.flush()
+        os._exit(INTERRUPTED)  # a tool's thread that never ends must not keep the process
+    if given["print_detailed_results"]:
+        print_details_of(run)
+    print_summary(run)
+    ctx.exit(_status(run, given["allow_unevaluated"]))
+
+
+async def _run(
+    subject: Subject, sets: list[EvalSet], config: EvalConfig, options: RunOptions, path: Path, given: dict[str, Any]
+) -> EvaluationRun:
+    reuse = _stored(subject, given["reuse_inference"])
+    with progress(sum(1 for _ in units_of(sets, options)), sys.stderr.isatty()) as told:
+        return await evaluate(
+            None if subject.source.app is not None else subject.source.agent,
+            sets,
+            config,
+            app=subject.source.app,
+            app_name=subject.name,
+            options=options,
+            folder=subject.folder,
+            run_file=path,
+            resume=given["resume"] is not None,
+            reuse=reuse,
+            results_folder=subject.history,
+            on_result=told,
+        )
+
+
+def _status(run: EvaluationRun, allow_unevaluated: bool) -> int:
+    if run.stopped is not None and run.run_file is not None:
+        _say_how_to_resume(run.run_file, run.stopped)
+        return UNEVALUATED
+    found = statuses(run.units)
+    if FAILED in found or found <= {SKIPPED}:
+        return FAILURE
+    return UNEVALUATED if ERROR in found and not allow_unevaluated else 0
+
+
+def _say_how_to_resume(path: Path, why: str) -> None:
+    arguments = [word for word in sys.argv[1:] if not word.startswith("--resume")]
+    click.echo(f"{why}; everything finished so far is in {path}", err=True)
+    click.echo(f"go on with: newel {shlex.join([*arguments, f'--resume={path}'])}", err=True)
+
+
+def _config(path: str | None, sets: tuple[str, ...]) -> EvalConfig:
+    """The config that is named, else the one beside a single file."""
+    if path is not None and not Path(path).is_file():
+        raise click.ClickException(f"there is no config file {path}")
+    if path is None and len(sets) == 1:
+        name = sets[0] if Path(sets[0]).is_file() else sets[0].rpartition(":")[0]
+        if name and Path(name).is_file():
+            path = str(Path(name).parent / "test_config.json")
+    return get_evaluation_criteria_or_default(path)
+
+
+def _options(subject: Subject, given: dict[str, Any]) -> RunOptions:
+    cassette_file = given["cassette_file"] or (str(subject.runs / "cassette.jsonl") if given["cassette"] else None)
+    return RunOptions(
+        parallelism=given["parallelism"],
+        repeats=given["repeat"],
+        case_timeout=given["case_timeout"],
+        rate_limits=dict(_rate_limit(text) for text in given["rate_limit"]),
+        budget=Budget(
+            max_cost=given["max_cost"], max_tokens=given["max_tokens"], max_seconds=given["max_seconds"]
+        ),
+        cases=given["cases"],
+        tags=given["tags"],
+        allow_effects=given["allow_effects"],
+        cassette=given["cassette"],
+        cassette_file=cassette_file,
+    )  # fmt: skip
+
+
+def _rate_limit(text: str) -> tuple[str, RateLimit]:
+    """``MODEL=60``, ``MODEL=60,100000tok`` or ``MODEL=100000tok``."""
+    model, equals, rates = text.rpartition("=")
+    calls = tokens = None
+    try:
+        for rate in rates.split(",") if equals else ():
+            if rate.endswith("tok"):
+                tokens = int(rate.removesuffix("tok"))
+            else:
+                calls = int(rate)
+    except ValueError:
+        equals = ""
+    if not equals or not model or (calls is None and tokens is None):
+        raise ConfigurationError(f"--rate-limit {text!r} is not of the form MODEL=60 or MODEL=60,100000tok")
+    return model, RateLimit(per_minute=calls, tokens_per_minute=tokens)
+
+
+def _stored(subject: Subject, run: str | None) -> Path | None:
+    """A run by its path, or by its name in the agent's history."""
+    if run is None:
+        return None
+    for path in (Path(run), subject.runs / run, subject.runs / f"{run}{SUFFIX}", subject.history / run):
+        if path.is_file():
+            return path
+    raise click.ClickException(f"there is no run {run}; {subject.runs} has the runs of this agent")

@@ -1,0 +1,117 @@
+"""Eval sets as a command line names them: files, or ids in the agent's folder, each with chosen cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from newel.cli.agent_source import AgentSource, load_source
+from newel.evaluation.eval_set import EvalSet
+from newel.evaluation.kinds import CaseSource
+from newel.evaluation.local_eval_set_results_manager import HISTORY
+from newel.evaluation.local_eval_sets_manager import LocalEvalSetsManager, load_eval_set_from_file
+from newel.evaluation.plugins import plugin_registry
+from newel_compose import Composition
+from newel_kernel import ConfigurationError, did_you_mean
+
+RUNS = HISTORY.parent / "eval_runs"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """An agent with its name and the folder of its sets and results."""
+
+    source: AgentSource
+    name: str
+    folder: Path
+
+    @property
+    def history(self) -> Path:
+        """Where its results are kept."""
+        return self.folder / HISTORY
+
+    @property
+    def runs(self) -> Path:
+        """Where its run files are kept: not among the results, where other tools expect nothing else."""
+        return self.folder / RUNS
+
+
+def subject_of(reference: str, composition: Composition) -> Subject:
+    """The agent of the AGENT argument."""
+    source = load_source(reference, composition)
+    path = Path(reference)
+    if path.is_dir():
+        return Subject(source, path.resolve().name, path.resolve())
+    if path.is_file():
+        return Subject(source, path.resolve().parent.name, path.resolve().parent)
+    return Subject(source, source.agent.name, Path.cwd())
+
+
+def sets_of(subject: Subject, arguments: Sequence[str]) -> list[EvalSet]:
+    """The sets that the arguments name, with the cases that they choose; all of the agent's folder without any."""
+    manager = LocalEvalSetsManager(subject.folder.parent)
+    if not arguments:
+        arguments = manager.list_eval_sets(subject.folder.name)
+        if not arguments:
+            raise click.ClickException(f"{subject.folder} has no *.evalset.json; name a file or create a set")
+    named = [_split(argument) for argument in arguments]
+    if Path(named[0][0]).is_file():
+        return [_chosen(_from_file(name), cases) for name, cases in named]
+    return [_chosen(_from_folder(manager, subject, name), cases) for name, cases in named]
+
+
+def _split(argument: str) -> tuple[str, list[str]]:
+    if Path(argument).is_file():
+        return argument, []
+    name, colon, cases = argument.rpartition(":")
+    return (name, cases.split(",")) if colon and name else (argument, [])
+
+
+def _from_file(name: str) -> EvalSet:
+    path = Path(name)
+    if not path.is_file():
+        raise click.ClickException(f"there is no file {name}; give files or ids of sets, not both")
+    if path.suffix != ".json" or not path.name.endswith((".evalset.json", ".test.json")):
+        foreign = _of_another_format(path)
+        if foreign is not None:
+            return foreign
+    return load_eval_set_from_file(path, path.name.removesuffix(".json").removesuffix(".test").removesuffix(".evalset"))
+
+
+def _of_another_format(path: Path) -> EvalSet | None:
+    text = path.read_text(encoding="utf-8")
+    for source in plugin_registry().all(CaseSource):
+        if source.reads(path.name, text):
+            return EvalSet(eval_set_id=path.stem, eval_cases=list(source.cases(path.name, text)))
+    return None
+
+
+def _from_folder(manager: LocalEvalSetsManager, subject: Subject, set_id: str) -> EvalSet:
+    try:
+        found = manager.get_eval_set(subject.folder.name, set_id)
+    except ConfigurationError:  # the file is there, and wrong
+        raise
+    except ValueError as error:
+        raise click.ClickException(f"there is neither a file nor an eval set {set_id!r}: {error}") from error
+    if found is None:
+        known = manager.list_eval_sets(subject.folder.name)
+        raise click.ClickException(
+            f"there is neither a file {set_id} nor an eval set of that id in {subject.folder}"
+            f"{did_you_mean(set_id, known)}"
+        )
+    return found
+
+
+def _chosen(eval_set: EvalSet, cases: list[str]) -> EvalSet:
+    if not cases:
+        return eval_set
+    known = [case.eval_id for case in eval_set.eval_cases]
+    missing = [case for case in cases if case not in known]
+    if missing:
+        raise click.ClickException(
+            f"the eval set {eval_set.eval_set_id!r} has no case {missing[0]!r}{did_you_mean(missing[0], known)}"
+        )
+    return eval_set.model_copy(update={"eval_cases": [c for c in eval_set.eval_cases if c.eval_id in cases]})

@@ -1,0 +1,1 @@
+"""Errors that callers catch by the names of the released modules."""

@@ -1,0 +1,3 @@
+"""Defaults of evaluation."""
+
+DEFAULT_LIVE_TIMEOUT_SECONDS = 300

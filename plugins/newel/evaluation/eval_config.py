@@ -1,0 +1,118 @@
+"""EvalConfig: the content of `test_config.json`, and the metrics made of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, SerializeAsAny, ValidationError, field_validator
+
+from newel.evaluation.common import EvalBaseModel
+from newel.evaluation.criteria import BaseCriterion
+from newel.evaluation.eval_metrics import EvalMetric, MetricInfo, PrebuiltMetrics, canonical_name
+from newel.evaluation.simulation.user_simulator import BaseUserSimulatorConfig, simulator_config
+from newel_kernel import ConfigurationError
+
+CriterionOrThreshold = float | SerializeAsAny[BaseCriterion]
+#: What every run reports by itself.
+EFFICIENCY = (
+    PrebuiltMetrics.TOOL_CALL_COUNT_V1.value,
+    PrebuiltMetrics.INFERENCE_CALL_COUNT_V1.value,
+    PrebuiltMetrics.TOKEN_USAGE_V1.value,
+    PrebuiltMetrics.INVOCATION_DURATION_V1.value,
+)
+_DEFAULTS = {
+    PrebuiltMetrics.TOOL_TRAJECTORY_AVG_SCORE.value: 1.0,
+    PrebuiltMetrics.RESPONSE_MATCH_SCORE.value: 0.8,
+}
+
+
+class FunctionName(EvalBaseModel):
+    """A function by its dotted name."""
+
+    name: str
+
+
+class CustomMetricConfig(EvalBaseModel):
+    """A metric of the user's own."""
+
+    code_config: FunctionName
+    metric_info: MetricInfo | None = None
+    description: str = ""
+
+
+class LiveModelConfig(EvalBaseModel):
+    """How live agents are evaluated."""
+
+    timeout_seconds: int = 300
+
+
+class EvalConfig(EvalBaseModel):
+    """Criteria by metric, in the order in which results show them."""
+
+    criteria: dict[str, CriterionOrThreshold] = Field(default_factory=dict)
+    custom_metrics: dict[str, CustomMetricConfig] | None = None
+    user_simulator_config: SerializeAsAny[BaseUserSimulatorConfig] | None = None
+    live_model_config: LiveModelConfig | None = None
+
+    @field_validator("criteria", mode="before")
+    @classmethod
+    def _canonical(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        # A check that needs no threshold has a `value` alone.
+        return {
+            canonical_name(name): {"threshold": 1.0, **one} if isinstance(one, dict) and "value" in one else one
+            for name, one in value.items()
+        }
+
+    @field_validator("user_simulator_config", mode="before")
+    @classmethod
+    def _simulator(cls, value: Any) -> Any:
+        return simulator_config(value) if isinstance(value, dict) else value
+
+
+def criterion_of(value: Any) -> BaseCriterion:
+    """A criterion from a bare threshold, a mapping or a criterion; a text or a list is the `value` of a check."""
+    if isinstance(value, BaseCriterion):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return BaseCriterion(threshold=float(value))
+    if isinstance(value, dict):
+        return BaseCriterion.model_validate({"threshold": 1.0, **value} if "value" in value else value)
+    return BaseCriterion.model_validate({"threshold": 1.0, "value": value})
+
+
+def get_evaluation_criteria_or_default(eval_config_file_path: str | None) -> EvalConfig:
+    """The config of a file; where there is none: every tool call as expected, and four fifths of the words."""
+    if not eval_config_file_path or not Path(eval_config_file_path).is_file():
+        return EvalConfig.model_validate({"criteria": _DEFAULTS})
+    text = Path(eval_config_file_path).read_text(encoding="utf-8")
+    try:
+        return EvalConfig.model_validate_json(text)
+    except ValidationError as error:
+        problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'the file'}: {e['msg']}" for e in error.errors())
+        raise ConfigurationError(f"{eval_config_file_path} is no evaluation config: {problems}") from None
+
+
+def append_default_efficiency_metrics(eval_metrics: list[EvalMetric]) -> list[EvalMetric]:
+    """`eval_metrics` with the informational ones that are not among them."""
+    names = {metric.metric_name for metric in eval_metrics}
+    return [*eval_metrics, *(EvalMetric(metric_name=name) for name in EFFICIENCY if name not in names)]
+
+
+def get_eval_metrics_from_config(eval_config: EvalConfig) -> list[EvalMetric]:
+    """The metrics of a config in its order, then the informational ones."""
+    own = eval_config.custom_metrics or {}
+    metrics = []
+    for name, value in eval_config.criteria.items():
+        criterion = criterion_of(value)
+        metrics.append(
+            EvalMetric(
+                metric_name=name,
+                threshold=criterion.threshold,
+                criterion=criterion,
+                custom_function_path=own[name].code_config.name if name in own else None,
+            )
+        )
+    return append_default_efficiency_metrics(metrics)

@@ -1,0 +1,46 @@
+"""Files of evaluation: written whole or not at all, read with errors that name the place."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from newel_kernel import ConfigurationError, seam
+
+M = TypeVar("M", bound=BaseModel)
+#: No more problems than fit on a screen.
+_MOST = 5
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write `text`, durable before it takes the place of what was there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{seam.new_id()[:8]}.part")
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def read_model(model: type[M], text: str, source: str) -> M:
+    """The model of a JSON text; a ConfigurationError says which field of `source` is wrong."""
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        raise ConfigurationError(f"{source} is no {model.__name__}: {problems_of(error)}") from None
+
+
+def problems_of(error: ValidationError) -> str:
+    """The problems of a validation in one line, each with its place."""
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    shown = [f"{'.'.join(str(step) for step in e['loc']) or 'the file'}: {e['msg']}" for e in problems[:_MOST]]
+    more = len(problems) - _MOST
+    return "; ".join([*shown, *([f"and {more} more"] if more > 0 else [])])

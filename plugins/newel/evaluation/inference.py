@@ -1,0 +1,148 @@
+"""Inference: one case put to an agent, in a session, with stores, of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from newel.apps.app import App
+from newel.artifacts.base_artifact_service import BaseArtifactService
+from newel.artifacts.in_memory_artifact_service import InMemoryArtifactService
+from newel.evaluation.base_eval_service import InferenceResult, InferenceStatus
+from newel.evaluation.eval_case import EvalCase, Invocation
+from newel.evaluation.simulation.user_simulator import Status, UserSimulator
+from newel.evaluation.turn_recording import (
+    RecordingPlugin,
+    TurnRecorder,
+    app_details,
+    invocation_of,
+    kept_spans,
+    recorder,
+)
+from newel.memory.base_memory_service import BaseMemoryService
+from newel.memory.in_memory_memory_service import InMemoryMemoryService
+from newel.runners import Runner
+from newel.sessions.in_memory_session_service import InMemorySessionService
+from newel_compose import Composition, compose_once, extend
+from newel_kernel import BaseAgent, BaseSessionService, Event, RunConfig, Session, seam
+from newel_types import Content
+
+DEFAULT_APP = "EvaluationGenerator"
+DEFAULT_USER = "test_user_id"
+SESSION_PREFIX = "adk-eval-session-"
+
+
+@dataclass(slots=True)
+class Stores:
+    """What cases keep their things in; a store that is not given is made anew for each case."""
+
+    session: BaseSessionService | None = None
+    artifact: BaseArtifactService | None = None
+    memory: BaseMemoryService | None = None
+
+
+@dataclass(slots=True)
+class Stage:
+    """An agent, ready to be put to cases."""
+
+    agent: BaseAgent
+    app: App | None = None
+    stores: Stores = field(default_factory=Stores)
+    distribution: str | None = None
+    _composition: Composition | None = None
+
+    @property
+    def composition(self) -> Composition:
+        """What runs: the distribution, the app's plugins, and what records the turns."""
+        if self._composition is None:
+            plugins = [RecordingPlugin("evaluation_recording"), *(self.app.plugins if self.app is not None else ())]
+            self._composition = extend(compose_once(self.distribution), plugins)
+        return self._composition
+
+    def runner(self, app_name: str) -> Runner:
+        """A runner for one case."""
+        return Runner(
+            app=self.app,
+            agent=None if self.app is not None else self.agent,
+            app_name=app_name,
+            composition=self.composition,
+            session_service=self.stores.session or InMemorySessionService(),
+            artifact_service=self.stores.artifact or InMemoryArtifactService(),
+            memory_service=self.stores.memory or InMemoryMemoryService(),
+        )
+
+
+async def infer_case(
+    stage: Stage, request: tuple[str, str], case: EvalCase, simulator: UserSimulator, session_id: str
+) -> InferenceResult:
+    """What the agent does with a case of ``(app, set)``; a failure is a result, too."""
+    given = case.session_input
+    runner = stage.runner((given.app_name if given is not None else "") or DEFAULT_APP)
+    user = (given.user_id if given is not None else "") or DEFAULT_USER
+    pinned = given.session_id if given is not None else None
+    result = InferenceResult.model_construct(
+        app_name=request[0], eval_set_id=request[1], eval_case_id=case.eval_id, user_id=user,
+        session_id=pinned or session_id, inferences=None, status=InferenceStatus.UNKNOWN, error_message=None,
+        session_details=None,
+    )  # fmt: skip
+    try:
+        session = await _open(runner, case, user, pinned, session_id)
+        result.session_id = session.id
+        result.inferences = await _converse(runner, user, session.id, simulator)
+        result.status = InferenceStatus.SUCCESS
+    except Exception as error:  # noqa: BLE001 - an agent and its tools are the user's; one case fails, the others run
+        result.status = InferenceStatus.FAILURE
+        result.error_message = f"{type(error).__name__}: {error}"
+    result.session_details = await runner.session_service.get_session(
+        app_name=runner.app_name, user_id=user, session_id=result.session_id or session_id
+    )
+    return result
+
+
+async def _open(runner: Runner, case: EvalCase, user: str, pinned: str | None, session_id: str) -> Session:
+    """The session of a case: the one that it names, where that exists, else a new one."""
+    service = runner.session_service
+    if pinned is not None:
+        found = await service.get_session(app_name=runner.app_name, user_id=user, session_id=pinned)
+        if found is not None:
+            return found
+    state = case.session_input.state if case.session_input is not None else None
+    return await service.create_session(
+        app_name=runner.app_name, user_id=user, state=state or None, session_id=pinned or session_id
+    )
+
+
+async def _converse(runner: Runner, user: str, session_id: str, simulator: UserSimulator) -> list[Invocation]:
+    turns: list[Invocation] = []
+    events: list[Event] = []
+    while True:
+        message = await simulator.get_next_user_message(list(events))
+        if message.status is not Status.SUCCESS or message.user_message is None:
+            return turns
+        turn, own = await _turn(runner, user, session_id, message.user_message)
+        turns.append(turn)
+        events.extend(own)
+
+
+async def _turn(runner: Runner, user: str, session_id: str, message: Content) -> tuple[Invocation, Sequence[Event]]:
+    turn = TurnRecorder()
+    token = recorder.set(turn)
+    began = seam.monotonic()
+    events: list[Event] = []
+    try:
+        run = runner.run_async(
+            user_id=user, session_id=session_id, new_message=message, run_config=RunConfig(), yield_user_message=True
+        )
+        async with aclosing(run):
+            async for event in run:
+                if not event.partial:
+                    events.append(event)
+    finally:
+        recorder.reset(token)
+    invocation = invocation_of(message, events, app_details(turn))
+    invocation.duration = seam.monotonic() - began
+    invocation.model_duration, invocation.tool_duration = turn.seconds("model"), turn.seconds("tool")
+    if (spans := kept_spans.get()) is not None:
+        spans.append(turn.spans)
+    return invocation, events

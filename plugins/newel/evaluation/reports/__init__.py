@@ -1,0 +1,1 @@
+"""Reports of stored runs, one module a format."""

@@ -1,0 +1,1 @@
+"""Runs: many cases, several times each, durable and comparable."""

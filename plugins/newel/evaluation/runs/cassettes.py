@@ -1,0 +1,110 @@
+"""Cassettes: answers of models kept in a file, so that a run can be played again without them.
+
+Never on by itself: a recording hides how much models vary.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from newel.evaluation.runs.options import CassetteMode
+from newel_kernel import ConfigurationError, LlmRequest, LlmResponse
+
+_SECRETS = (
+    re.compile(r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}"),
+    re.compile(r"\bAIza[A-Za-z0-9_-]{20,}"),
+    re.compile(r"\bgh[pousr]_[A-Za-z0-9]{20,}"),
+    re.compile(r"\bya29\.[A-Za-z0-9_-]{10,}"),
+    re.compile(r"\bxox[abprs]-[A-Za-z0-9-]{10,}"),
+    re.compile(r"\bAKIA[A-Z0-9]{16}\b"),
+    re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    re.compile(r"(?i)\bbearer\s+[A-Za-z0-9._~+/=-]{12,}"),
+)
+MASK = "[masked]"
+
+
+class MissingRecordingError(ConfigurationError):
+    """A replay needs an answer that was never recorded."""
+
+
+def masked(text: str) -> str:
+    """`text` without what looks like a secret."""
+    for pattern in _SECRETS:
+        text = pattern.sub(MASK, text)
+    return text
+
+
+class Cassette:
+    """Answers by model, request and number of the sample, in an append-only file of JSON lines."""
+
+    def __init__(self, path: Path, mode: CassetteMode) -> None:
+        self.path, self.mode = path, mode
+        self._answers: dict[str, str] = {}
+        if mode != "record" and path.is_file():
+            self._read()
+        elif mode == "replay":
+            raise ConfigurationError(f"there is no cassette {path}; record one with --cassette record")
+
+    def _read(self) -> None:
+        for number, line in enumerate(self.path.read_text(encoding="utf-8").splitlines(), 1):
+            try:
+                entry = json.loads(line)
+                self._answers[entry["key"]] = json.dumps(entry["response"])
+            except (ValueError, KeyError, TypeError) as error:
+                raise ConfigurationError(f"{self.path}:{number}: no recorded answer: {error}") from None
+
+    def find(self, role: str, model: str, request: LlmRequest, sample: str) -> LlmResponse | None:
+        """The recorded answer; where there is none, None, or in a replay an error that names the call."""
+        if self.mode == "record":
+            return None
+        found = self._answers.get(key_of(model, request, sample))
+        if found is not None:
+            return LlmResponse.model_validate_json(found)
+        if self.mode == "replay":
+            raise MissingRecordingError(
+                f"{self.path} has no answer of {model!r} ({role}, sample {sample}) to {last_text(request)!r}; "
+                f"record it with --cassette auto"
+            )
+        return None
+
+    def keep(self, role: str, model: str, request: LlmRequest, sample: str, response: LlmResponse) -> None:
+        """Append an answer; failures and chunks are not kept."""
+        if self.mode == "replay" or response.error_code or response.partial:
+            return
+        key = key_of(model, request, sample)
+        if key in self._answers:
+            return
+        text = masked(response.model_dump_json(exclude_none=True))
+        self._answers[key] = text
+        entry = {"key": key, "role": role, "model": model, "sample": sample, "response": json.loads(text)}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+
+
+def key_of(model: str, request: LlmRequest, sample: str) -> str:
+    """What tells a call from others: the ids of calls, which are new each time, are no part of it."""
+    config = request.config.model_dump(mode="json", exclude_none=True, exclude={"http_options", "labels"})
+    contents = [content.model_dump(mode="json", exclude_none=True) for content in request.contents]
+    for content in contents:
+        _drop_ids(content)
+    data = json.dumps([model, contents, config, sample], sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _drop_ids(content: dict[str, Any]) -> None:
+    for part in content.get("parts") or ():
+        for name in ("function_call", "function_response"):
+            if isinstance(part.get(name), dict):
+                part[name].pop("id", None)
+
+
+def last_text(request: LlmRequest, most: int = 80) -> str:
+    """The end of the conversation, for messages."""
+    texts = [part.text for content in request.contents for part in content.parts or () if part.text]
+    text = masked(texts[-1]) if texts else ""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

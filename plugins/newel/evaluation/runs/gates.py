@@ -1,0 +1,121 @@
+"""Gates: what stands around the model calls and tool calls of one unit of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from newel.evaluation.eval_case import EvalCase, get_all_tool_calls_with_responses
+from newel.evaluation.model_calls import Send
+from newel.evaluation.runs.accounts import accounts
+from newel.evaluation.runs.cassettes import Cassette, key_of
+from newel.evaluation.runs.limits import Limits, retry_delay
+from newel_kernel import BaseTool, Effect, LlmRequest, LlmResponse, seam
+
+
+class JudgeGate:
+    """Limits, recordings and accounts of the calls that the evaluation makes itself."""
+
+    def __init__(self, limits: Limits, cassette: Cassette | None, repeat: int) -> None:
+        self._limits, self._cassette, self._repeat = limits, cassette, repeat
+
+    async def call(self, role: str, model: str, request: LlmRequest, sample: int, send: Send) -> LlmResponse:
+        """The recorded answer, or the model's."""
+        name = f"{self._repeat}.{sample}"
+        if self._cassette is not None and (found := self._cassette.find(role, model, request, name)) is not None:
+            return found
+        asked = LlmRequest(model=model, contents=list(request.contents), config=request.config)
+        began = seam.monotonic()
+        answer = await self._admitted(model, request, send)
+        kept = accounts.get()
+        if kept is not None:
+            kept.of(role).add(model, answer.usage_metadata, seam.monotonic() - began)
+        if self._cassette is not None:
+            self._cassette.keep(role, model, asked, name, answer)
+        return answer
+
+    async def _admitted(self, model: str, request: LlmRequest, send: Send) -> LlmResponse:
+        limiter = self._limits.of(model)
+        attempt = 1
+        while True:
+            async with limiter.slot() as call:
+                try:
+                    answer = await send(LlmRequest(model=model, contents=request.contents, config=request.config))
+                except Exception as error:
+                    delay = retry_delay(error, attempt)
+                    if delay is None:
+                        raise
+                    limiter.close(delay)
+                else:
+                    call[1] = float(getattr(answer.usage_metadata, "total_token_count", None) or 0)
+                    return answer
+            attempt += 1
+
+
+class UnitGate:
+    """The same for the calls of an agent, and which of its tools may run."""
+
+    def __init__(
+        self, case: EvalCase, repeat: int, limits: Limits, cassette: Cassette | None, allow_effects: bool
+    ) -> None:  # fmt: skip
+        self._limits, self._cassette, self._repeat = limits, cassette, repeat
+        self._allow_effects = allow_effects
+        self._recorded = [
+            pair
+            for turn in case.conversation or ()
+            for pair in get_all_tool_calls_with_responses(turn.intermediate_data)
+        ]
+        #: How often each request was made, so that a repeated one is another sample.
+        self._asked: dict[str, int] = {}
+        self._open: dict[str, tuple[LlmRequest, str, list[float]]] = {}
+
+    async def before_model(self, key: str, request: LlmRequest) -> LlmResponse | None:
+        """A recorded answer, or None once the limits let the call through."""
+        model = request.model or ""
+        sample = ""
+        if self._cassette is not None:
+            bare = key_of(model, request, "")
+            self._asked[bare] = self._asked.get(bare, -1) + 1
+            sample = f"{self._repeat}.{self._asked[bare]}"
+            found = self._cassette.find("agent", model, request, sample)
+            if found is not None:
+                return found
+        asked = LlmRequest(model=model, contents=list(request.contents), config=request.config)
+        self._open[key] = (asked, sample, await self._limits.of(model).admit())
+        return None
+
+    async def after_model(self, key: str, response: LlmResponse) -> None:
+        """Record the answer."""
+        asked, sample, call = self._open.pop(key, (None, "", [0.0, 0.0]))
+        call[1] = float(getattr(response.usage_metadata, "total_token_count", None) or 0)
+        if asked is not None and self._cassette is not None:
+            self._cassette.keep("agent", asked.model or "", asked, sample, response)
+
+    async def model_failed(self, key: str, request: LlmRequest, error: Exception) -> LlmResponse | None:
+        """A busy provider closes the model for the time that it asks for; the failure stays the agent's."""
+        with suppress(KeyError):
+            self._open.pop(key)
+        delay = retry_delay(error, 1)
+        if delay is not None:
+            self._limits.of(request.model or "").close(delay)
+        return None
+
+    def before_tool(self, tool: BaseTool, args: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The recorded result of a tool that declares effects and may not run; None where it may."""
+        if self._allow_effects or not declares_effects(tool):
+            return None
+        for number, (call, response) in enumerate(self._recorded):
+            if call.name == tool.name and (call.args or {}) == dict(args) and response is not None:
+                del self._recorded[number]
+                return dict(response.response or {})
+        return {
+            "error": f"the tool {tool.name!r} declares the effect {tool.effect!s} and does not run in an evaluation; "
+            f"allow it with --allow-effects, or record its response in the case"
+        }
+
+
+def declares_effects(tool: BaseTool) -> bool:
+    """Whether the tool's author said that a call changes something; the default of all tools says nothing."""
+    said = "effect" in vars(tool) or any("effect" in vars(cls) for cls in type(tool).__mro__ if cls is not BaseTool)
+    return said and tool.effect is not Effect.PURE

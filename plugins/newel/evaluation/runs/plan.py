@@ -1,0 +1,112 @@
+"""The plan of a run: which agent, which sets, which metrics, where to."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from newel.evaluation.eval_config import EFFICIENCY, EvalConfig, get_eval_metrics_from_config
+from newel.evaluation.eval_metrics import EvalMetric, canonical_name
+from newel.evaluation.eval_set import EvalSet
+from newel.evaluation.inference import Stage
+from newel.evaluation.metric_evaluator_registry import (
+    DEFAULT_METRIC_EVALUATOR_REGISTRY,
+    MetricEvaluatorRegistry,
+    register_custom_metrics_from_config,
+)
+from newel.evaluation.runs.options import RunOptions
+from newel.evaluation.simulation.user_simulator_provider import UserSimulatorProvider
+from newel_kernel import ConfigurationError, did_you_mean
+
+
+@dataclass(slots=True)
+class Plan:
+    """Everything that a run needs to be told."""
+
+    stage: Stage
+    sets: Sequence[EvalSet]
+    config: EvalConfig
+    app_name: str
+    options: RunOptions = field(default_factory=RunOptions)
+    registry: MetricEvaluatorRegistry = field(default_factory=DEFAULT_METRIC_EVALUATOR_REGISTRY.copy)
+    simulators: UserSimulatorProvider | None = None
+    #: The folder of the agent, whose modules own metrics may come from.
+    folder: Path | None = None
+    #: Where the run is kept; None: in memory only.
+    run_file: Path | None = None
+    #: Where its result files go; by default beside it.
+    results_folder: Path | None = None
+    resume: bool = False
+    #: A stored run whose inferences are judged instead of the agent's.
+    reuse: Path | None = None
+
+    def metrics(self, eval_set: EvalSet) -> list[EvalMetric]:
+        """The metrics of a set, its own criteria before the config's."""
+        if not eval_set.criteria:
+            return get_eval_metrics_from_config(self.config)
+        own = {canonical_name(name): value for name, value in eval_set.criteria.items()}
+        merged = EvalConfig(
+            criteria={**self.config.criteria, **own}, custom_metrics=self.config.custom_metrics
+        )  # fmt: skip
+        return get_eval_metrics_from_config(merged)
+
+    def check(self) -> None:
+        """Refuse what cannot work before the first case runs: metrics that nobody provides, two sets of one id."""
+        register_custom_metrics_from_config(self.config, self.registry, self.folder)
+        known = [info.metric_name for info in self.registry.get_registered_metrics()]
+        named = [(where, name) for where, criteria in self._criteria() for name in criteria]
+        problems = [
+            f"{where}: no metric {name!r} is installed{did_you_mean(name, known)}"
+            for where, name in named
+            if canonical_name(name) not in known
+        ]
+        ids = [eval_set.eval_set_id for eval_set in self.sets]
+        problems += [f"two eval sets have the id {one!r}" for one in sorted({i for i in ids if ids.count(i) > 1})]
+        problems += [problem for eval_set in self.sets for problem in _repeated_cases(eval_set)]
+        if problems:
+            raise ConfigurationError("; ".join(problems) + "; `newel eval metrics` lists what there is")
+
+    def _criteria(self) -> list[tuple[str, Any]]:
+        found: list[tuple[str, Any]] = [("the config", self.config.criteria)]
+        for eval_set in self.sets:
+            found.append((f"the set {eval_set.eval_set_id!r}", eval_set.criteria))
+            for case in eval_set.eval_cases:
+                for criteria in (case.criteria, *case.turn_criteria.values()):
+                    if criteria:
+                        found.append((f"the case {case.eval_id!r}", criteria))
+        return found
+
+    def requested(self, eval_set: EvalSet) -> list[str]:
+        """The metrics of a set that have to be computed: all but those that only report."""
+        return [metric.metric_name for metric in self.metrics(eval_set) if metric.metric_name not in EFFICIENCY]
+
+    def header(self, run_id: str, created: float) -> dict[str, Any]:
+        """What the run file begins with."""
+        return {
+            "run_id": run_id,
+            "app_name": self.app_name,
+            "created": created,
+            "sets": {eval_set.eval_set_id: digest(eval_set) for eval_set in self.sets},
+            "order": [f"{one.eval_set_id}/{case.eval_id}" for one in self.sets for case in one.eval_cases],
+            "metrics": list(self.config.criteria),
+            "options": self.options.model_dump(mode="json", exclude_defaults=True),
+        }
+
+
+def _repeated_cases(eval_set: EvalSet) -> list[str]:
+    seen: set[str] = set()
+    problems = []
+    for case in eval_set.eval_cases:
+        if case.eval_id in seen:
+            problems.append(f"two cases of the set {eval_set.eval_set_id!r} have the id {case.eval_id!r}")
+        seen.add(case.eval_id)
+    return problems
+
+
+def digest(eval_set: EvalSet) -> str:
+    """What tells two versions of a set apart."""
+    text = eval_set.model_dump_json(exclude_defaults=True, exclude_none=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

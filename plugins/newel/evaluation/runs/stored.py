@@ -1,0 +1,102 @@
+"""Stored runs: their rows, their inferences, and the result files that google-adk's tools read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from newel.evaluation.base_eval_service import InferenceResult, InferenceStatus
+from newel.evaluation.eval_result import EvalCaseResult
+from newel.evaluation.local_eval_set_results_manager import SUFFIX as RESULT_SUFFIX
+from newel.evaluation.local_eval_set_results_manager import read_result
+from newel.evaluation.runs.accounts import Accounts
+from newel.evaluation.runs.run_file import RunFile, key_of, records
+from newel.evaluation.runs.units import FAILED, PASSED, Key, UnitResult
+from newel_kernel import ConfigurationError, seam
+
+
+class StoredInferences:
+    """What an agent did in a stored run."""
+
+    def __init__(self, by_key: Mapping[Key, InferenceResult], path: Path) -> None:
+        self._by_key, self._path = by_key, path
+
+    def of(self, key: Key) -> InferenceResult:
+        """The inference of a unit; a ConfigurationError where the run does not have it."""
+        if key not in self._by_key:
+            raise ConfigurationError(f"{self._path} has no inference of the case {key[1]!r} (repeat {key[2]})")
+        return self._by_key[key]
+
+
+def stored_inferences(path: Path) -> StoredInferences:
+    """The inferences of a run file or a result file."""
+    return StoredInferences({unit.key: _inference(unit) for unit in stored_units(path)}, path)
+
+
+def _inference(unit: UnitResult) -> InferenceResult:
+    result = unit.result
+    ran = bool(result.eval_metric_result_per_invocation) or result.error_message is None
+    return InferenceResult(
+        app_name="",
+        eval_set_id=result.eval_set_id,
+        eval_case_id=result.eval_id,
+        inferences=[turn.actual_invocation for turn in result.eval_metric_result_per_invocation] if ran else None,
+        session_id=result.session_id,
+        status=InferenceStatus.SUCCESS if ran else InferenceStatus.FAILURE,
+        error_message=result.error_message,
+        user_id=result.user_id,
+        session_details=result.session_details,
+    )
+
+
+def stored_units(path: Path) -> Iterator[UnitResult]:
+    """The results of a run file (in the order in which they ended) or of a result file."""
+    if not path.is_file():
+        raise ConfigurationError(f"there is no run {path}")
+    if path.name.endswith(RESULT_SUFFIX):
+        counts: dict[str, int] = {}
+        for result in read_result(path).eval_case_results:
+            repeat = result.repeat if result.repeat is not None else counts.get(result.eval_id, 0)
+            counts[result.eval_id] = repeat + 1
+            outcome = PASSED if result.final_eval_status.name == "PASSED" else FAILED
+            yield UnitResult((result.eval_set_id, result.eval_id, repeat), outcome, result, Accounts())
+        return
+    for _, _, record in records(path):
+        if record.get("kind") == "result":
+            yield unit_of(record)
+
+
+def unit_of(record: Mapping[str, Any]) -> UnitResult:
+    """The unit of a line."""
+    return UnitResult(
+        key=key_of(dict(record)),
+        outcome=record["outcome"],
+        result=EvalCaseResult.model_validate(record["result"]),
+        accounts=Accounts.model_validate(record["accounts"]),
+        tags=tuple(record.get("tags", ())),
+        labels=dict(record.get("labels", {})),
+    )
+
+
+def fold(file: RunFile, set_id: str, keys: Sequence[Key], folder: Path) -> Path:
+    """Write the result file of a set: the results in file order, one by one, so that long runs need no memory."""
+    header = file.header
+    name = f"{header['app_name']}_{set_id}_{header['created']}".replace("/", "_")
+    path = folder / f"{name}{RESULT_SUFFIX}"
+    folder.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{seam.new_id()[:8]}.part")
+    try:
+        with part.open("w", encoding="utf-8") as out:
+            head = {"eval_set_result_id": name, "eval_set_result_name": name, "eval_set_id": set_id}
+            out.write(json.dumps(head, ensure_ascii=False)[:-1] + ', "eval_case_results": [')
+            for number, key in enumerate(keys):
+                out.write(",\n" if number else "\n")
+                json.dump(file.record(key)["result"], out, ensure_ascii=False)
+            out.write(f'\n], "creation_timestamp": {json.dumps(header["created"])}}}\n')
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}") from error
+    return path

@@ -1,0 +1,78 @@
+"""Units of a run: a case and a repeat; what is known of each, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from newel.evaluation.eval_case import EvalCase
+from newel.evaluation.eval_metrics import EvalStatus
+from newel.evaluation.eval_result import EvalCaseResult
+from newel.evaluation.eval_set import EvalSet
+from newel.evaluation.runs.accounts import Accounts
+from newel.evaluation.runs.options import RunOptions
+
+PASSED, FAILED, ERROR, SKIPPED = "passed", "failed", "error", "skipped"
+#: Failed as expected, and passed although a failure is expected.
+XFAILED, XPASSED = "xfailed", "xpassed"
+OUTCOMES = (PASSED, FAILED, ERROR, SKIPPED, XFAILED, XPASSED)
+Key = tuple[str, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A case and which repeat of it."""
+
+    eval_set: EvalSet
+    case: EvalCase
+    repeat: int
+
+    @property
+    def key(self) -> Key:
+        """Set, case and repeat."""
+        return self.eval_set.eval_set_id, self.case.eval_id, self.repeat
+
+
+@dataclass(frozen=True, slots=True)
+class UnitResult:
+    """What came of a unit."""
+
+    key: Key
+    outcome: str
+    result: EvalCaseResult
+    accounts: Accounts
+    tags: tuple[str, ...] = ()
+    #: What people say of it, by metric.
+    labels: dict[str, bool] = field(default_factory=dict)
+
+
+def units_of(sets: Iterable[EvalSet], options: RunOptions) -> Iterator[Unit]:
+    """The units of a run, in file order."""
+    for eval_set in sets:
+        for case in eval_set.eval_cases:
+            if options.chooses(case, eval_set.tags):
+                for repeat in range(1 if case.skip else case.repeats or options.repeats):
+                    yield Unit(eval_set, case, repeat)
+
+
+def outcome_of(case: EvalCase, result: EvalCaseResult, requested: Sequence[str]) -> str:
+    """What a result comes to; `requested` are the metrics that had to be computed."""
+    if case.skip:
+        return SKIPPED
+    outcome = _plain_outcome(result, requested)
+    if case.xfail and outcome in (PASSED, FAILED):
+        return XFAILED if outcome == FAILED else XPASSED
+    return outcome
+
+
+def _plain_outcome(result: EvalCaseResult, requested: Sequence[str]) -> str:
+    if result.final_eval_status is EvalStatus.FAILED:
+        return FAILED
+    missing = [
+        one.metric_name
+        for one in result.overall_eval_metric_results
+        if one.eval_status is EvalStatus.NOT_EVALUATED and one.metric_name in requested
+    ]
+    if missing or result.final_eval_status is EvalStatus.NOT_EVALUATED:
+        return PASSED if not requested and not missing and result.error_message is None else ERROR
+    return PASSED

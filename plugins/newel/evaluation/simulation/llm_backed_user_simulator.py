@@ -1,0 +1,118 @@
+"""LlmBackedUserSimulator: a model plays the user of a scenario."""
+
+from __future__ import annotations
+
+import json
+from typing import ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from newel.evaluation.conversation_scenarios import ConversationScenario
+from newel.evaluation.llm_as_judge import answer_text
+from newel.evaluation.model_calls import ask, prompt
+from newel.evaluation.simulation.llm_backed_user_simulator_prompts import (
+    PLACEHOLDERS,
+    get_llm_backed_user_simulator_prompt,
+    is_valid_user_simulator_template,
+)
+from newel.evaluation.simulation.user_simulator import (
+    BaseUserSimulatorConfig,
+    NextUserMessage,
+    Status,
+    UserSimulator,
+)
+from newel_kernel import Event, ModelError
+from newel_types import Content, GenerateContentConfig, Part, ThinkingConfig
+
+STOP_SIGNAL = "</finished>"
+
+
+def _thinking() -> GenerateContentConfig:
+    return GenerateContentConfig(thinking_config=ThinkingConfig(include_thoughts=True, thinking_budget=10240))
+
+
+class LlmBackedUserSimulatorConfig(BaseUserSimulatorConfig):
+    """Which model plays, for how long, and with which words. `model` is an address, as an agent's is."""
+
+    model: str = "gemini-2.5-flash"
+    model_configuration: GenerateContentConfig = Field(default_factory=_thinking)
+    #: Messages of the user, the starting prompt among them; negative: as many as it takes.
+    max_allowed_invocations: int = 20
+    #: A prompt with ``{{ stop_signal }}``, ``{{ conversation_plan }}`` and ``{{ conversation_history }}``.
+    custom_instructions: str | None = None
+    include_function_calls: bool = False
+
+    @model_validator(mode="after")
+    def _placeholders(self) -> Self:
+        text = self.custom_instructions
+        if text is not None and not is_valid_user_simulator_template(text, PLACEHOLDERS):
+            needed = ", ".join("{{ " + name + " }}" for name in PLACEHOLDERS)
+            raise ValueError(f"custom_instructions must have each of {needed}")
+        return self
+
+
+class LlmBackedUserSimulator(UserSimulator):
+    """Begins with the starting prompt, then follows the plan."""
+
+    config_type: ClassVar[type[BaseUserSimulatorConfig]] = LlmBackedUserSimulatorConfig
+
+    def __init__(self, *, config: BaseUserSimulatorConfig, conversation_scenario: ConversationScenario) -> None:
+        super().__init__(config)
+        self.settings = LlmBackedUserSimulatorConfig.model_validate(config.model_dump(exclude_unset=True))
+        self._scenario = conversation_scenario
+        self._sent = 0
+        text, persona = self.settings.custom_instructions, conversation_scenario.user_persona
+        if text and persona and not is_valid_user_simulator_template(text, (*PLACEHOLDERS, "persona")):
+            raise ValueError("the scenario has a persona, so custom_instructions must have {{ persona }}, too")
+
+    async def get_next_user_message(self, events: list[Event]) -> NextUserMessage:
+        """The starting prompt, then what the model says; RuntimeError where it says nothing."""
+        limit = self.settings.max_allowed_invocations
+        if 0 <= limit <= self._sent:
+            return NextUserMessage(status=Status.TURN_LIMIT_REACHED)
+        text = self._scenario.starting_prompt if self._sent == 0 else await self._generated(events)
+        if STOP_SIGNAL in text.lower():
+            return NextUserMessage(status=Status.STOP_SIGNAL_DETECTED)
+        self._sent += 1
+        message = Content(role="user", parts=[Part(text=text)])
+        return NextUserMessage(status=Status.SUCCESS, user_message=message)
+
+    async def _generated(self, events: list[Event]) -> str:
+        question = get_llm_backed_user_simulator_prompt(
+            conversation_plan=self._scenario.conversation_plan,
+            conversation_history=history(events, self.settings.include_function_calls),
+            stop_signal=STOP_SIGNAL,
+            custom_instructions=self.settings.custom_instructions,
+            user_persona=self._scenario.user_persona,
+        )
+        try:
+            answer = await ask(
+                self.settings.model, prompt(question), self.settings.model_configuration, role="user",
+                sample=self._sent,
+            )  # fmt: skip
+        except ModelError as error:
+            raise RuntimeError(f"the model that plays the user failed: {error}") from error
+        text = answer_text(answer)
+        if not text.strip():
+            raise RuntimeError(f"the model {self.settings.model!r} that plays the user said nothing")
+        return text
+
+
+def history(events: list[Event], with_calls: bool) -> str:
+    """What was said, a paragraph each; thoughts are left out, and calls of tools where not `with_calls`."""
+    paragraphs = []
+    for event in events:
+        for part in event.content.parts or () if event.content is not None else ():
+            if part.text and not part.thought:
+                paragraphs.append(f"{event.author}: {part.text}")
+            elif with_calls and part.function_call is not None:
+                call = part.function_call
+                paragraphs.append(f"{event.author} called {call.name} with {_json(call.args or {})}")
+            elif with_calls and part.function_response is not None:
+                response = part.function_response
+                paragraphs.append(f"{response.name} returned {_json(response.response)}")
+    return "\n\n".join(paragraphs)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

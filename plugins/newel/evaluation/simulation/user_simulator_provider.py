@@ -1,0 +1,42 @@
+"""UserSimulatorProvider: which simulator plays the user of a case."""
+
+from __future__ import annotations
+
+from newel.evaluation.eval_case import EvalCase
+from newel.evaluation.kinds import SimulatedUser
+from newel.evaluation.plugins import plugin_registry
+from newel.evaluation.simulation.llm_backed_user_simulator import LlmBackedUserSimulator
+from newel.evaluation.simulation.static_user_simulator import StaticUserSimulator
+from newel.evaluation.simulation.user_simulator import (
+    DEFAULT_TYPE,
+    BaseUserSimulatorConfig,
+    SimulatorFactory,
+    UserSimulator,
+    registered_simulator,
+)
+
+
+class UserSimulatorProvider:
+    """A fixed conversation is played as it stands; a scenario by the simulator that the config asks for."""
+
+    def __init__(self, user_simulator_config: BaseUserSimulatorConfig | None = None) -> None:
+        if user_simulator_config is not None and not isinstance(user_simulator_config, BaseUserSimulatorConfig):
+            raise ValueError(
+                f"user_simulator_config is a BaseUserSimulatorConfig, not {type(user_simulator_config).__name__}"
+            )
+        self._config = user_simulator_config or BaseUserSimulatorConfig()
+
+    def provide(self, eval_case: EvalCase) -> UserSimulator:
+        """A new simulator for the case."""
+        if eval_case.conversation is not None:
+            return StaticUserSimulator(static_conversation=eval_case.conversation)
+        return self._factory()(config=self._config, conversation_scenario=eval_case.conversation_scenario)
+
+    def _factory(self) -> SimulatorFactory:
+        registered = registered_simulator(self._config)
+        if registered is not None:
+            return registered
+        if self._config.type not in (None, DEFAULT_TYPE):
+            factory: SimulatorFactory = plugin_registry().find(SimulatedUser, str(self._config.type)).load()
+            return factory
+        return LlmBackedUserSimulator

@@ -1,0 +1,87 @@
+"""TrajectoryEvaluator: whether an agent called the tools that it should have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from newel.evaluation.alignment import best_alignment
+from newel.evaluation.calls import CallRule, shown
+from newel.evaluation.criteria import ToolTrajectoryCriterion
+from newel.evaluation.eval_case import Invocation, get_all_tool_calls
+from newel.evaluation.eval_metrics import EvalMetric
+from newel.evaluation.scoring import TurnEvaluator, TurnScore, criterion_as
+from newel_types import FunctionCall
+
+Calls = Sequence[FunctionCall]
+_MATCH = ToolTrajectoryCriterion.MatchType
+
+
+class TrajectoryEvaluator(TurnEvaluator):
+    """`tool_trajectory_avg_score`: 1 for a turn whose calls are as expected, else 0."""
+
+    criterion_type = ToolTrajectoryCriterion
+
+    def __init__(self, threshold: float | None = None, eval_metric: EvalMetric | None = None) -> None:
+        super().__init__(threshold, eval_metric)
+        criterion = criterion_as(eval_metric, ToolTrajectoryCriterion)
+        self._kind = criterion.match_type if criterion is not None else _MATCH.EXACT
+        self._rule = CallRule.of(criterion)
+
+    def score_turn(self, actual: Invocation, expected: Invocation | None) -> TurnScore:
+        """Compare the calls of one turn."""
+        made = get_all_tool_calls(actual.intermediate_data)
+        wanted = get_all_tool_calls(expected.intermediate_data if expected is not None else None)
+        problem = self._problem(made, wanted)
+        return TurnScore(1.0) if problem is None else TurnScore(0.0, problem)
+
+    def _problem(self, made: Calls, wanted: Calls) -> str | None:
+        if self._kind is _MATCH.EXACT:
+            return _sequence_problem(self._rule, made, wanted)
+        if self._kind is _MATCH.IN_ORDER:
+            return _order_problem(self._rule, made, wanted)
+        if self._kind is _MATCH.SUBSET:
+            missing = _without_partner(self._rule, wanted, made, turned=True)
+            return f"not expected: {shown(missing[0])}" if missing else None
+        missing = _without_partner(self._rule, made, wanted)
+        return _never_made(self._rule, missing[0], made) if missing else None
+
+
+def _sequence_problem(rule: CallRule, made: Calls, wanted: Calls) -> str | None:
+    for number, (actual, expected) in enumerate(zip(made, wanted, strict=False), 1):
+        if not rule.equal(expected, actual):
+            return f"call {number}: {rule.difference(expected, actual) or _unequal(expected, actual)}"
+    if len(made) < len(wanted):
+        return f"call {len(made) + 1}: expected {shown(wanted[len(made)])}, and no further call was made"
+    if len(made) > len(wanted):
+        return f"call {len(wanted) + 1}: {shown(made[len(wanted)])} was called, and no further call is expected"
+    return None
+
+
+def _unequal(expected: FunctionCall, actual: FunctionCall) -> str:
+    return f"expected {shown(expected)}, and it was {shown(actual)}"
+
+
+def _order_problem(rule: CallRule, made: Calls, wanted: Calls) -> str | None:
+    """Greedy: an earlier partner never stands in the way of a later call."""
+    at = 0
+    for expected in wanted:
+        start = at
+        while at < len(made) and not rule.equal(expected, made[at]):
+            at += 1
+        if at == len(made):
+            return _never_made(rule, expected, made[start:])
+        at += 1
+    return None
+
+
+def _never_made(rule: CallRule, expected: FunctionCall, made: Calls) -> str:
+    near = next((call for call in made if call.name == expected.name), None)
+    why = f"; the nearest: {rule.difference(expected, near)}" if near is not None else ""
+    return f"expected {shown(expected)}, which was not called{why}"
+
+
+def _without_partner(rule: CallRule, made: Calls, wanted: Calls, turned: bool = False) -> list[FunctionCall]:
+    """Those of `wanted` that have no partner of their own in `made`; `turned`: the two change places in the rule."""
+    weights = [[float(rule.equal(m, w) if turned else rule.equal(w, m)) for m in made] for w in wanted]
+    partnered = {row for row, _ in best_alignment(weights)}
+    return [call for number, call in enumerate(wanted) if number not in partnered]

@@ -1,0 +1,1 @@
+"""Optimisation: agents made better by what evaluations say of them."""

@@ -1,0 +1,208 @@
+"""`newel eval` and `newel eval_set`, as people and CI call them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
+AGENT = """
+    import asyncio
+    from newel.agents import LlmAgent
+    from newel_kernel import BaseLlm, LlmResponse
+    from newel_types import Content, Part
+
+    class Echo(BaseLlm):
+        async def generate_content_async(self, llm_request, stream=False):
+            text = llm_request.contents[-1].parts[-1].text
+            if text == "hang":
+                print("hanging", flush=True)
+                await asyncio.Event().wait()
+            yield LlmResponse(content=Content(role="model", parts=[Part(text=text)]))
+
+    root_agent = LlmAgent(name="echo", model=Echo(model="echo"))
+"""
+
+
+def turn(text: str, answer: str) -> dict[str, Any]:
+    return {
+        "user_content": {"role": "user", "parts": [{"text": text}]},
+        "final_response": {"parts": [{"text": answer}]},
+    }
+
+
+def a_set(set_id: str, **cases: tuple[str, str] | dict[str, Any]) -> str:
+    return json.dumps(
+        {
+            "eval_set_id": set_id,
+            "eval_cases": [
+                {"eval_id": name, "conversation": [turn(*one)]} if isinstance(one, tuple) else {"eval_id": name, **one}
+                for name, one in cases.items()
+            ],
+        }
+    )
+
+
+@pytest.fixture
+def app(project: Any) -> Any:
+    project.write("demo/agent.py", AGENT)
+    project.write("demo/good.evalset.json", a_set("good", a=("one", "one"), b=("two", "two")))
+    project.write("demo/mixed.evalset.json", a_set("mixed", a=("one", "one"), b=("two", "three")))
+    return project
+
+
+def test_the_status_says_what_became_of_the_run(app: Any) -> None:
+    for sets, status, summary in (
+        (["good"], 0, "good:\n  Tests passed: 2\n  Tests failed: 0"),
+        (["good", "mixed:a"], 0, "mixed:\n  Tests passed: 1\n  Tests failed: 0"),
+        (["mixed"], 1, "mixed:\n  Tests passed: 1\n  Tests failed: 1"),
+        (["demo/mixed.evalset.json:a"], 0, "mixed:\n  Tests passed: 1\n  Tests failed: 0"),
+    ):
+        result = app.newel("eval", "./demo", *sets)
+        assert (result.exit_code, summary in result.stdout) == (status, True), result.output
+    assert len(list((app.path / "demo" / ".adk" / "eval_history").glob("*.evalset_result.json"))) == 5
+
+
+def test_17_what_cannot_be_evaluated_has_a_status_of_its_own(app: Any) -> None:
+    criterion = {"threshold": 0.5, "judge_model_options": {"judge_model": "echo:", "num_samples": 1}}
+    app.write("config.json", json.dumps({"criteria": {"final_response_match_v2": criterion}}))
+    result = app.newel("eval", "./demo", "good", "--config_file_path", "config.json")
+    assert (result.exit_code, "Could not be evaluated: 2" in result.stdout) == (2, True)
+    assert app.newel("eval", "./demo", "good", "--config", "config.json", "--allow-unevaluated").exit_code == 0
+    app.write("config.json", json.dumps({"criteria": {"final_response_match_v2": criterion, "max_words": 0}}))
+    assert app.newel("eval", "./demo", "good", "--config", "config.json").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "says"),
+    [
+        (["./nowhere", "good"], 2, "there is no agent './nowhere'"),
+        (["./demo", "god"], 1, "nor an eval set of that id in .*did you mean 'good'"),
+        (["./demo", "good:c"], 1, "has no case 'c'"),
+        (["./demo", "good", "--config", "none.json"], 1, "no config file none.json"),
+        (["./demo", "good", "--case", "zz*"], 1, "no case to run"),
+        (["./demo", "good", "--rate-limit", "60"], 2, "not of the form MODEL=60"),
+        (["./demo", "good", "--resume", "x"], 1, "no run x"),
+        (["./demo", "good", "--eval_storage_uri", "gs://b"], 2, "no plugin provides the storage"),
+        (["./demo", "good", "--cassette", "replay"], 2, "record one with --cassette record"),
+    ],
+)
+def test_bad_input_is_one_line(args: list[str], status: int, says: str, app: Any) -> None:
+    import re
+
+    said = app.refused("eval", *args, status=status)
+    assert re.search(says, said), said
+
+
+def test_a_set_that_is_wrong_says_where(app: Any) -> None:
+    app.write(
+        "demo/wrong.evalset.json", '{"eval_set_id": "wrong", "eval_cases": [{"eval_id": "a", "conversation": [{}]}]}'
+    )
+    assert "eval_cases.0.conversation.0." in app.refused("eval", "./demo", "wrong")
+    app.write("config.json", '{"criteria": {"rouge": 1}}')
+    assert "no metric 'rouge' is installed" in app.refused("eval", "./demo", "good", "--config", "config.json")
+
+
+def test_18_a_budget_stops_and_the_printed_command_goes_on(app: Any) -> None:
+    app.write("demo/long.evalset.json", a_set("long", **{f"c{n}": ("x", "x") for n in range(5)}))
+    done = app.process("eval", "./demo", "long", "--max-seconds", "0.000001", "--parallelism", "1")
+    assert (done.returncode, "go on with: newel eval" in done.stderr) == (2, True), done.stderr
+    run = done.stderr.strip().rpartition("--resume=")[2].strip("'")
+    again = app.newel("eval", "./demo", "long", f"--resume={run}")
+    assert (again.exit_code, "Tests passed: 5" in again.stdout) == (0, True), again.output
+
+
+def test_27_an_interrupted_run_ends_soon_and_can_be_resumed(app: Any) -> None:
+    app.write("demo/slow.evalset.json", a_set("slow", a=("one", "one"), b=("hang", "x")))
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", "newel.cli.main", "eval", "./demo", "slow", "--parallelism", "1"],
+        cwd=app.path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ},
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "hanging\n"
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    took = time.monotonic() - began
+    assert process.returncode == 130
+    assert "slow/a: passed" in said
+    assert "--resume=" in said
+    assert took < 20  # two seconds on an idle machine
+    app.write("demo/agent.py", AGENT.replace('"hang"', '"no more"'))
+    run = said.strip().rpartition("--resume=")[2].strip("'")
+    again = app.process("eval", "./demo", "slow", f"--resume={run}")
+    assert again.returncode == 1
+    assert "slow/a: passed" not in again.stderr
+    assert "Tests passed: 1" in again.stdout
+
+
+def test_details_and_reports(app: Any) -> None:
+    result = app.newel("eval", "./demo", "mixed", "--details")
+    assert "Metric: response_match_score, Status: FAILED, Score: 0.0, Threshold: 0.8" in result.stdout
+    (run,) = (app.path / "demo" / ".adk" / "eval_runs").iterdir()
+    assert app.newel("eval", "report", str(run), "--markdown", "-o", "-").stdout.startswith("# Evaluation demo_")
+    written = app.newel("eval", "report", str(run), "--html", "--junit").stdout.split()
+    assert [Path(name).suffix for name in written] == [".html", ".xml"]
+    assert app.newel("eval", "report", str(run)).exit_code == 2
+    (stored,) = (app.path / "demo" / ".adk" / "eval_history").iterdir()
+    assert '"outcome": "failed"' in app.newel("eval", "report", str(stored), "--jsonl", "-o", "-").stdout
+
+
+def test_15_a_comparison_is_a_gate(app: Any) -> None:
+    cases = {f"c{n}": (f"word{n}", f"word{n}") for n in range(10)}
+    app.write("demo/many.evalset.json", a_set("many", **cases))
+    assert app.newel("eval", "./demo", "many").exit_code == 0
+    app.write("demo/many.evalset.json", a_set("many", **{name: (said, "other") for name, (said, _) in cases.items()}))
+    assert app.newel("eval", "./demo", "many").exit_code == 1
+    old, new = sorted(map(str, (app.path / "demo" / ".adk" / "eval_history").iterdir()))
+    result = app.newel("eval", "compare", old, new)
+    assert result.exit_code == 1
+    assert "regressed: pass rate" in result.stdout
+    assert "regressions: many/c0" in result.stdout
+    assert app.newel("eval", "compare", old, old).exit_code == 0
+
+
+def test_23_metrics_of_a_package_are_listed_with_their_origin(app: Any) -> None:
+    code = """
+        from newel.evaluation.kinds import Metric
+        from newel_kernel import hookimpl
+
+        @hookimpl
+        def register_metrics():
+            return [Metric(name="brevity", load=lambda: None, description="Short answers.")]
+    """
+    app.install("newel-brevity", {}, {"newel_brevity": code})
+    points = app.site / "newel_brevity-1.0.dist-info" / "entry_points.txt"
+    points.write_text("[newel.evaluation]\nbrevity = newel_brevity\n")
+    done = app.process("eval", "metrics")
+    assert any("brevity" in line and "newel-brevity 1.0" in line for line in done.stdout.splitlines()), done.stdout
+
+
+def test_22_cases_from_sessions(app: Any) -> None:
+    app.process("run", "./demo", "my mail is ann@example.org", "--session", "s1")
+    result = app.process("eval_set", "from-session", "./demo", "recorded", "--session", "s*", "--tag", "real")
+    assert result.stdout == "Eval case 'session_s1' added to eval set 'recorded'.\n"
+    text = (app.path / "demo" / "recorded.evalset.json").read_text()
+    assert "ann@example.org" not in text
+    assert "[mail]" in text
+    assert app.process("eval", "./demo", "recorded").returncode == 0
+    nothing = app.process("eval_set", "from-session", "./demo", "recorded", "--session", "zz")
+    assert (nothing.returncode, "no such session" in nothing.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("reference", ["weather/basics", "travel/trips"])
+def test_the_examples_pass_their_sets_offline(reference: str, project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import shutil
+
+    folder, _, name = reference.partition("/")
+    shutil.copytree(EXAMPLES / folder, project.path / folder)
+    result = project.process("eval", f"./{folder}", f"{folder}/{name}.evalset.json")
+    assert result.returncode == 0, result.stdout + result.stderr
