@@ -87,11 +87,11 @@ class ModelError(NewelError):
     """A model cannot be used, or its service failed. The exception of an SDK is its `__cause__` only."""
 
     def __init__(
-        self, message: str, *, code: str | None = None, provider: str = "", model: str = "",
+        self, message: str, *, code: int | str | None = None, provider: str = "", model: str = "",
         request_id: str | None = None, retryable: bool = False, retry_after: float | None = None, remedy: str = "",
     ) -> None:  # fmt: skip
         super().__init__(message)
-        #: The HTTP status or the service's own word: ``429``, ``overloaded_error``.
+        #: The HTTP status (an int), or the service's own word or ours.
         self.code = code
         self.provider = provider
         self.model = model
@@ -102,6 +102,8 @@ class ModelError(NewelError):
         self.retry_after = retry_after
         #: What to do; the message has it too.
         self.remedy = remedy
+        #: The agent whose call failed, once that is clear.
+        self.agent = ""
 
 
 class LlmCallsLimitExceededError(ModelError):

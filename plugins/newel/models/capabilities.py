@@ -34,7 +34,10 @@ TABLE: tuple[Row, ...] = (
     ),
     _row("gemini", r"(.*/)?gemini-([2-9]|\d\d).*", code_execution=True),
     _row("gemini", r"(.*/)?gemini-2\.5-flash.*", thinking={"budget", "off"}),
-    _row("gemini", r"(.*/)?gemini-([3-9]|\d\d).*", thinking={"budget", "effort"}, result_media={"image", "pdf"}),
+    _row(
+        "gemini", r"(.*/)?gemini-([3-9]|\d\d).*", thinking={"budget", "effort"}, result_media={"image", "pdf"},
+        signed_calls=True, output_schema_with_tools=True,
+    ),
     # Anthropic. A name that no row knows is that of a newer model, unless it is no Claude at all.
     _row(
         "anthropic", ".*", caching=True, sampling={"temperature", "top_p", "top_k"}, output_schema=False,

@@ -37,6 +37,8 @@ class ModelCapabilities:
     #: System messages; requests whose start the service can cache.
     system: bool = True
     caching: bool = False
+    #: Tool calls come back with the signature that they came with.
+    signed_calls: bool = False
     #: Runs code itself (the built-in code execution tool).
     code_execution: bool = False
     #: Keeps the conversation itself (the Interactions API).

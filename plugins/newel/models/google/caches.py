@@ -13,9 +13,11 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 
+from newel.models.capabilities import capabilities_of
 from newel.models.google import requests
 from newel.models.google.context_cache_config import ContextCacheConfig
-from newel.models.google.request_keys import CACHE_CONFIG, CACHE_METADATA, CACHEABLE_TOKENS
+from newel.models.google.history import Dialect
+from newel.models.google.request_keys import CACHE_CONFIG, CACHE_METADATA, CACHEABLE_TOKENS, CACHED_CONTENTS
 from newel.models.google.sdk import Cache, Json, Sdk
 from newel_kernel import LlmRequest, LlmResponse, seam
 from newel_types import CacheMetadata, Content
@@ -80,7 +82,7 @@ class GeminiContextCacheManager:
         options = settings.create_http_options
         http: Json = options.model_dump(exclude_none=True) if options is not None else {}
         if count:
-            contents = requests.on_wire(_listed(request)[:count], vertex=self._vertex)
+            contents = requests.on_wire(_listed(request)[:count], self._dialect(request))
             http["extra_body"] = {"contents": contents, **(http.get("extra_body") or {})}
         config: Json = {
             **requests.prefix(request),
@@ -122,7 +124,7 @@ class GeminiContextCacheManager:
     def _size(self, request: LlmRequest, count: int | None) -> int:
         """About how many tokens the instruction, the tools and the first `count` contents have."""
         head = requests.prefix(request)
-        parts = requests.on_wire(_listed(request)[:count], vertex=self._vertex)
+        parts = requests.on_wire(_listed(request)[:count], self._dialect(request))
         characters = len(_canonical(head)) if head else 0
         characters += sum(map(len, map(_canonical, parts)))
         return -(-characters // _CHARACTERS_PER_TOKEN)
@@ -139,13 +141,12 @@ class GeminiContextCacheManager:
             "model": request.model,
             "place": [*place, getattr(options, "base_url", None)],
             "tools": sorted(map(_canonical, tools)),
-            "contents": requests.on_wire(_listed(request)[:count], vertex=self._vertex),
+            "contents": requests.on_wire(_listed(request)[:count], self._dialect(request)),
         }
         return hashlib.sha256(_canonical(held).encode()).hexdigest()[:16]
 
-    @property
-    def _vertex(self) -> bool:
-        return bool(self.genai_client.vertexai)
+    def _dialect(self, request: LlmRequest) -> Dialect:
+        return Dialect.of(capabilities_of("gemini", request.model or ""), vertex=bool(self.genai_client.vertexai))
 
 
 async def cached_responses(client: Sdk, request: LlmRequest, send: Callable[[LlmRequest], Responses]) -> Responses:
@@ -205,8 +206,7 @@ def _is_usable(cache: CacheMetadata, intervals: int) -> bool:
 
 def _apply(request: LlmRequest, cache: CacheMetadata) -> None:
     """Refer to the cache instead of what it holds; the service refuses requests that say both, or have no contents."""
-    contents = _listed(request)
-    request.contents = contents[min(cache.contents_count, max(len(contents) - 1, 0)) :]
+    request.stash[CACHED_CONTENTS] = min(cache.contents_count, max(len(request.contents) - 1, 0))
     config = request.config
     config.cached_content = cache.cache_name
     config.system_instruction = config.tools = config.tool_config = None

@@ -6,18 +6,23 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 from importlib import import_module
+from typing import ClassVar
 
 from pydantic import PrivateAttr
 
-from newel.models.capabilities import capabilities_of
 from newel.models.google import backend, requests
-from newel.models.google.client import Clients, Connection, Endpoint
-from newel.models.google.errors import errors_without
+from newel.models.google.client import SERVICE_ALONE, Connection, connect
+from newel.models.google.history import Dialect, History
 from newel.models.google.request_keys import CACHE_CONFIG
-from newel.models.google.sdk import Answer, Json
+from newel.models.google.sdk import Answer, Json, Sdk
 from newel.models.google.streaming import StreamingResponseAggregator
-from newel_kernel import BaseLlm, LlmRequest, LlmResponse, ModelCapabilities
-from newel_types import GenerateContentResponse, HttpRetryOptions, SpeechConfig
+from newel.models.remote import RemoteLlm
+from newel.models.wire.clients import Clients
+from newel.models.wire.conversions import Conversions
+from newel.models.wire.limits import Limits
+from newel.models.wire.service import Service
+from newel_kernel import LlmRequest, LlmResponse, ModelCapabilities
+from newel_types import GenerateContentResponse, SpeechConfig
 
 Responses = AsyncGenerator[LlmResponse, None]
 
@@ -25,25 +30,25 @@ Responses = AsyncGenerator[LlmResponse, None]
 _SDK_FIELDS = {"sdk_http_response", "parsed", "automatic_function_calling_history"}
 
 
-class Gemini(BaseLlm):
-    """A Gemini model. The key comes from GOOGLE_API_KEY or GEMINI_API_KEY and is asked for at the first call.
+class Gemini(RemoteLlm):
+    """A Gemini model. The key comes from GOOGLE_API_KEY or GEMINI_API_KEY and is asked for at the first call."""
 
-    An error of the service is the SDK's ``APIError``, with the HTTP status in its `code`.
-    """
+    provider: ClassVar[str] = "gemini"
 
     model: str = backend.DEFAULT_MODEL
     #: Where the API is, if not where GOOGLE_GEMINI_BASE_URL says or at Google.
     base_url: str | None = None
+    #: None: ``v1beta``, on Vertex AI ``v1beta1``.
+    api_version: str | None = None
     #: True: Vertex AI, False: the Gemini API; None: as the model's name or GOOGLE_GENAI_USE_VERTEXAI says.
     vertexai: bool | None = None
-    #: How failed requests are repeated; None: not at all.
-    retry_options: HttpRetryOptions | None = None
     #: The voice of live connections.
     speech_config: SpeechConfig | None = None
     #: Use the Interactions API, which keeps the conversation at the service: only what is new is sent.
     use_interactions_api: bool = False
 
-    _clients: Clients = PrivateAttr(default_factory=Clients)
+    _clients: Clients[Sdk] = PrivateAttr(default_factory=Clients)
+    _conversions: Conversions[History] = PrivateAttr(default_factory=Conversions)
 
     @classmethod
     def supported_models(cls) -> list[str]:
@@ -57,13 +62,16 @@ class Gemini(BaseLlm):
 
     @property
     def capabilities(self) -> ModelCapabilities:  # type: ignore[override]
-        """Vertex AI takes a response schema together with tools, from Gemini 2 on; the Gemini API does not."""
-        recent = (backend.major_version(self.model) or 0) >= 2
-        return replace(
-            capabilities_of("gemini", self.model),
-            output_schema_with_tools=recent and self.on_vertex,
-            interactions=self.use_interactions_api,
-        )
+        """Those of the table; Vertex AI takes a response schema together with tools from Gemini 2 on."""
+        return self._on_backend(super().capabilities)
+
+    def capabilities_for(self, request: LlmRequest) -> ModelCapabilities:
+        """Those of the model that a request names."""
+        return self._on_backend(super().capabilities_for(request))
+
+    def _on_backend(self, capable: ModelCapabilities) -> ModelCapabilities:
+        both = capable.output_schema_with_tools or (self.on_vertex and capable.code_execution)
+        return replace(capable, output_schema_with_tools=both, interactions=self.use_interactions_api)
 
     @property
     def provider_name(self) -> str:  # type: ignore[override]
@@ -76,70 +84,75 @@ class Gemini(BaseLlm):
         if self.use_interactions_api:
             import_module("newel.models.google.interactions.api").check(self.model)
 
-    async def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Responses:
-        """See `BaseLlm`. Closing the generator closes the HTTP response."""
-        connection = await self._clients.connection(self._endpoint)
-        name = (llm_request.model or self.model).removeprefix("gemini:")
-        with errors_without(connection.key):
+    async def _answers(self, request: LlmRequest, stream: bool) -> Responses:
+        """Closing the generator closes the HTTP response."""
+        limits = self.limits_for(request)
+        client = await self._clients.client(lambda: self._connect(limits))
+        name = self.model_name(request)
+        connection = Connection(client.sdk, replace(client.service, model=name))
+        with connection.service.translated():
             if self.use_interactions_api:
                 api = import_module("newel.models.google.interactions.api")
-                answer = api.responses(connection, llm_request, name, vertex=self.on_vertex, stream=stream)
-            elif llm_request.stash.get(CACHE_CONFIG, None) is not None:
-                answer = self._cached(connection, llm_request, name, stream)
+                answer = api.responses(connection, request, name, vertex=self.on_vertex, stream=stream)
+            elif request.stash.get(CACHE_CONFIG, None) is not None:
+                named = request.model_copy(update={"model": name})
+                caches = import_module("newel.models.google.caches")  # only who asks for caching pays for it
+                answer = caches.cached_responses(
+                    connection.sdk, named, lambda prepared: self._sent(connection, prepared, name, stream)
+                )
             else:
-                arguments = requests.arguments(llm_request, name, vertex=self.on_vertex)
-                if not stream:
-                    yield await _whole(connection, arguments)
-                    return
-                answer = _streamed(connection, arguments)
+                answer = self._sent(connection, request, name, stream)
             async with aclosing(answer) as responses:
                 async for response in responses:
                     yield response
 
-    def _cached(self, connection: Connection, request: LlmRequest, name: str, stream: bool) -> Responses:
-        """The responses to a request whose start may lie in a cache at the service."""
-
-        async def send(prepared: LlmRequest) -> Responses:
-            arguments = requests.arguments(prepared, name, vertex=self.on_vertex)
-            if not stream:
-                yield await _whole(connection, arguments)
-                return
-            async with aclosing(_streamed(connection, arguments)) as responses:
-                async for response in responses:
-                    yield response
-
-        named = request.model_copy(update={"model": name})
-        caches = import_module("newel.models.google.caches")  # only who asks for caching pays for it
-        return caches.cached_responses(connection.sdk, named, send)  # type: ignore[no-any-return]
+    async def _sent(self, connection: Connection, request: LlmRequest, name: str, stream: bool) -> Responses:
+        """The responses to a request, once it may refer to a cache."""
+        dialect = Dialect.of(self.capabilities_for(request), vertex=self.on_vertex)
+        arguments = requests.arguments(request, name, dialect, self._conversions)
+        if not stream:
+            yield await _whole(connection, arguments)
+            return
+        async with aclosing(_streamed(connection, arguments)) as responses:
+            async for response in responses:
+                yield response
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop; they also close when the loop ends."""
         await self._clients.aclose()
 
-    def _endpoint(self) -> Endpoint:
+    def _connect(self, limits: Limits) -> tuple[Sdk, object, Service]:
         self.check()
-        retry = self.retry_options.model_dump(exclude_none=True) if self.retry_options is not None else None
-        if retry is None and self.use_interactions_api:
-            # That part of the SDK tries several times by itself, some releases at least twice; no answer is a 0.
-            retry = {"attempts": 1, "http_status_codes": [0]}
-        return Endpoint(self.on_vertex, backend.api_key(), self.base_url, retry)
+        version = self.api_version or ("v1beta1" if self.on_vertex else "v1beta")
+        options: Json = {"api_version": version}
+        if self.base_url:
+            options["base_url"] = self.base_url
+        if self.use_interactions_api:
+            options["retry_options"] = SERVICE_ALONE
+        key = backend.api_key()
+        service = Service(self.provider, self.model, (key,) if key else ())
+        return connect(service, limits, vertex=self.on_vertex, key=key, options=options)
 
 
 async def _whole(connection: Connection, arguments: Json) -> LlmResponse:
-    return LlmResponse.create(_ours(await connection.sdk.aio.models.generate_content(**arguments)))
+    answer = _ours(await connection.sdk.aio.models.generate_content(**arguments))
+    if answer.candidates is None and answer.prompt_feedback is None and answer.usage_metadata is None:
+        raise connection.service.malformed("an object without candidates, feedback or usage")
+    response = LlmResponse.create(answer)
+    if response.content is None and response.error_code is None:
+        raise connection.service.malformed("a candidate without content and finish reason")
+    return response
 
 
 async def _streamed(connection: Connection, arguments: Json) -> Responses:
     """Each chunk as a partial response, then the whole answer."""
     aggregator = StreamingResponseAggregator()
     async with connection.stream(connection.sdk.aio.models.generate_content_stream, **arguments) as chunks:
-        empty = True
         async for chunk in chunks:
-            empty = False
             yield aggregator.add(_ours(chunk))
-    whole = LlmResponse.create(GenerateContentResponse()) if empty else aggregator.close() or aggregator.failure()
-    if whole is not None:
-        yield whole
+    if not aggregator.ended:
+        raise connection.service.cut_short("the stream ended without a finish reason")
+    yield aggregator.whole()
 
 
 def _ours(answer: Answer) -> GenerateContentResponse:

@@ -16,5 +16,7 @@ CACHE_CONFIG: Key[ContextCacheConfig | None] = Key("cache config")
 CACHE_METADATA: Key[CacheMetadata | None] = Key("cache metadata")
 #: How many tokens the agent's latest prompt had.
 CACHEABLE_TOKENS: Key[int | None] = Key("cacheable tokens")
+#: How many of the request's contents the cache that it names holds.
+CACHED_CONTENTS: Key[int] = Key("cached contents")
 #: The interaction that this one continues.
 PREVIOUS_INTERACTION: Key[str | None] = Key("previous interaction")

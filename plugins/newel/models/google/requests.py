@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from newel.models.google.history import Dialect, History
+from newel.models.google.request_keys import CACHED_CONTENTS
 from newel.models.google.sdk import Json
+from newel.models.wire.conversions import Conversions
 from newel_kernel import LlmRequest
 from newel_types import Content, Part, SharedContents, WireModel
 
@@ -21,18 +24,32 @@ _APART = {"response_schema", "tools", "labels", "http_options", "automatic_funct
           "should_return_http_response"}  # fmt: skip
 
 
-def arguments(request: LlmRequest, model: str, *, vertex: bool) -> Json:
+def arguments(
+    request: LlmRequest, model: str, dialect: Dialect, conversions: Conversions[History] | None = None
+) -> Json:
     """Keyword arguments for the SDK; `request` stays as it is."""
-    return {
-        "model": model,
-        "contents": _STAND_IN,
-        "config": _config(request, vertex, on_wire(ending_with_user(request), vertex=vertex)),
-    }
+    history = (conversions or Conversions()).of(request.contents, lambda: History(dialect), key=dialect)
+    history.close()
+    contents = history.contents[history_start(request, dialect) :]
+    if not contents:
+        contents = [_said(_BEGIN)]
+    elif contents[-1]["role"] == "model":
+        contents = [*contents, _said(_CONTINUE)]
+    return {"model": model, "contents": _STAND_IN, "config": _config(request, dialect.vertex, contents)}
 
 
-def on_wire(contents: Iterable[Content], *, vertex: bool) -> list[Json]:
-    """The contents as the backend reads them."""
-    return [_content(content, vertex) for content in contents]
+def history_start(request: LlmRequest, dialect: Dialect) -> int:
+    """How many contents of the wire a cache of the request holds."""
+    cached = request.stash.get(CACHED_CONTENTS, 0)
+    return len(on_wire(_listed(request)[:cached], dialect)) if cached else 0
+
+
+def on_wire(contents: Iterable[Content], dialect: Dialect) -> list[Json]:
+    """The contents as the backend reads them; calls at their end may be without a result."""
+    history = History(dialect)
+    for content in contents:
+        history.add(content)
+    return history.contents
 
 
 def prefix(request: LlmRequest) -> Json:
@@ -55,26 +72,12 @@ def ending_with_user(request: LlmRequest) -> list[Content]:
     return listed
 
 
-def _content(content: Content, vertex: bool) -> Json:
-    """`content` as the backend reads it."""
-    dumped = content.model_dump(mode="json", by_alias=True, exclude_none=True)
-    for part in dumped.get("parts", ()):
-        if "text" not in part or len(part) > 1:
-            _fit(part, vertex)
-    return dumped
+def _listed(request: LlmRequest) -> list[Content]:
+    return list.copy(request.contents)
 
 
-def _fit(part: Json, vertex: bool) -> None:
-    """Drop what only the other backend knows, or only we do."""
-    if vertex:
-        part.pop("partMetadata", None)
-        return
-    for medium in ("inlineData", "fileData"):
-        if medium in part:
-            part[medium].pop("displayName", None)
-    if "functionCall" in part:
-        part["functionCall"].pop("partialArgs", None)
-        part["functionCall"].pop("willContinue", None)
+def _said(words: str) -> Json:
+    return {"role": "user", "parts": [{"text": words}]}
 
 
 def _config(request: LlmRequest, vertex: bool, contents: list[Json]) -> Json:

@@ -75,6 +75,16 @@ class StreamingResponseAggregator:
             self._parts.append(Part(text=""))
         return self._whole(Content(role="model", parts=self._parts)) if self._parts else None
 
+    @property
+    def ended(self) -> bool:
+        """Whether the answer has come to its end: a finish reason, a blocked prompt, or chunks that answer nothing."""
+        counted = not self._answered and "usage_metadata" in self._facts
+        return counted or "finish_reason" in self._facts or self._error is not None
+
+    def whole(self) -> LlmResponse:
+        """The whole answer, or why it has no parts."""
+        return self.close() or self._whole(Content(role="model", parts=[]) if self._outcome()[0] is None else None)
+
     def failure(self) -> LlmResponse | None:
         """The failure of an answer without parts, as a response of its own; None where nothing failed."""
         return self._whole(None) if not self._parts and self._outcome()[0] is not None else None

@@ -14,7 +14,7 @@ from newel_kernel import BaseLlm, Chains, LlmRequest, LlmResponse, ModelError, h
 logger = logging.getLogger(__name__)
 
 #: What another model would be refused for as well.
-_OWN_FAULT = frozenset(("400", "413", "422", "UNSUPPORTED"))
+_OWN_FAULT = frozenset((400, 413, 422, "UNSUPPORTED"))
 
 
 class Settings(BaseModel, extra="forbid"):

@@ -39,19 +39,19 @@ class Schedule:
     base: float
     most: float
     longest_wait: float
-    codes: frozenset[str] | None = None
+    codes: frozenset[int] | None = None
 
     @classmethod
     def of(cls, settings: Settings, *options: HttpRetryOptions | None) -> Schedule:
         """The settings, changed by the options in turn."""
         made = {"attempts": settings.attempts, "initial_delay": settings.initial_delay, "exp_base": 2.0,
                 "max_delay": settings.max_delay}  # fmt: skip
-        codes: frozenset[str] | None = None
+        codes: frozenset[int] | None = None
         for one in options:
             if one is None:
                 continue
             made |= {name: value for name in made if (value := getattr(one, name)) is not None}
-            codes = codes if one.http_status_codes is None else frozenset(map(str, one.http_status_codes))
+            codes = codes if one.http_status_codes is None else frozenset(one.http_status_codes)
         return cls(
             max(1, int(made["attempts"])), made["initial_delay"], made["exp_base"], made["max_delay"],
             settings.longest_wait, codes,
@@ -59,8 +59,8 @@ class Schedule:
 
     def delay(self, error: ModelError, attempt: int) -> float | None:
         """The seconds until the next attempt after `attempt` (from 1); None: there is none."""
-        code = error.code or ""
-        repeats = code in self.codes if self.codes is not None and code.isdigit() else error.retryable
+        code = error.code
+        repeats = code in self.codes if self.codes is not None and isinstance(code, int) else error.retryable
         if attempt >= self.attempts or not repeats:
             return None
         bound = min(self.most, self.initial * self.base ** (attempt - 1))

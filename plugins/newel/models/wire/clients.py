@@ -111,6 +111,7 @@ def _bounded(http: ModuleType) -> Callable[[Any, Service, Limits], Any]:
         async def handle_async_request(self, request: Any) -> Any:
             if reason := offline_reason(str(request.url.host)):
                 raise self._service.failed("OFFLINE", reason)
+            _bound_time(request, self._limits.timeout(http.__name__).as_dict())
             response = await self._inner.handle_async_request(request)
             _check_length(response.headers, self._service, self._limits)
             response.stream = Stream(response.stream, self._service, self._limits.response_bytes)
@@ -135,6 +136,12 @@ def _bounded(http: ModuleType) -> Callable[[Any, Service, Limits], Any]:
             await self._inner.aclose()
 
     return Bounded
+
+
+def _bound_time(request: Any, times: Mapping[str, float | None]) -> None:
+    """Give a request its time-outs where the SDK asked for none."""
+    if not any((request.extensions.get("timeout") or {}).values()):
+        request.extensions = {**request.extensions, "timeout": times}
 
 
 def _check_length(headers: Mapping[str, str], service: Service, limits: Limits) -> None:

@@ -22,6 +22,7 @@ _REMEDIES = {
     403: "check what the API key may do",
     404: "check the model's name and the base URL",
     413: "send less: fewer or smaller files, a shorter history",
+    **dict.fromkeys((301, 302, 303, 307, 308), "no redirect is followed: check the base URL"),
     429: "try again later, or raise the limit of the account",
 }
 _LATER = "try again later"
@@ -48,7 +49,7 @@ class Service:
         headers = headers or {}
         remedy = _REMEDIES.get(status, _LATER if status in RETRYABLE else "")
         return self._error(
-            f"{self._who} answered {status}: {mask(message, self.secrets)[:_MOST] or 'no message'}", str(status),
+            f"{self._who} answered {status}: {mask(message, self.secrets)[:_MOST] or 'no message'}", status,
             remedy=remedy, retryable=status in RETRYABLE, retry_after=retry_after(headers),
             request_id=next((headers[name] for name in _REQUEST_IDS if headers.get(name)), None),
         )  # fmt: skip
@@ -123,8 +124,8 @@ class Service:
         return f"{self.provider} ({self.model})"
 
     def _error(
-        self, message: str, code: str, *, remedy: str = "", retryable: bool = False, retry_after: float | None = None,
-        request_id: str | None = None,
+        self, message: str, code: int | str, *, remedy: str = "", retryable: bool = False,
+        retry_after: float | None = None, request_id: str | None = None,
     ) -> ModelError:  # fmt: skip
         if remedy:
             message = f"{message}; {remedy}"

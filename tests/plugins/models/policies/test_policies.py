@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from newel.agents import LlmAgent
+from newel.agents import LlmAgent, RunConfig, StreamingMode
 from newel.models import LlmRequest, LlmResponse
 from newel.models.kinds import ModelPolicy, ModelProvider
 from newel.models.policies import model_retries
@@ -232,7 +232,8 @@ def test_requests_of_a_minute_are_counted(monkeypatch: pytest.MonkeyPatch) -> No
 def test_policies_stand_in_the_order_that_they_ask_for() -> None:
     composed = compose("standard")
     names = [policy.name for policy in ordered(composed.registry.all(ModelPolicy))]
-    assert names == ["model_costs", "model_fallbacks", "model_retries", "model_traffic", "model_timeouts"]
+    kinds = ("errors", "costs", "fallbacks", "retries", "traffic", "timeouts")
+    assert names == [f"model_{kind}" for kind in kinds]
 
 
 def test_an_agents_model_is_within_the_policies_of_its_composition() -> None:
@@ -246,3 +247,61 @@ def test_an_agents_model_is_within_the_policies_of_its_composition() -> None:
     [event] = asyncio.run(collect())
     assert event.content.parts[0].text == "Hello"
     assert model.calls == 2
+
+
+Events = list[Any]
+
+
+def run_agent(model: Any, tools: Any = (), distribution_: str = "", stream: bool = False) -> tuple[Events, Events]:
+    """What a run yields, with the error that ended it last, and the events of its session."""
+    agent = LlmAgent(name="root", model=model, tools=list(tools))
+    run = Runner(app_name="t", agent=agent, auto_create_session=True, distribution=distribution_ or str(distribution()))
+    config = RunConfig(streaming_mode=StreamingMode.SSE if stream else StreamingMode.NONE)
+    seen: list[Any] = []
+
+    async def collect() -> list[Any]:
+        try:
+            async for event in run.run_async(user_id="u", session_id="s", new_message="hi", run_config=config):
+                seen.append(event)
+        except ModelError as error:
+            seen.append(error)
+        session = await run.session_service.get_session(app_name="t", user_id="u", session_id="s")
+        return list(session.events)
+
+    return seen, asyncio.run(collect())
+
+
+def test_a_failure_is_the_callers_error_and_an_event_of_the_session() -> None:
+    error = SERVICE.refused(401, "bad key", {"request-id": "req_1"})
+    [partial, raised], stored = run_agent(Parrot(script=[["Hel", error]]), stream=True)
+    assert partial.partial
+    assert raised is error
+    assert [event.author for event in stored] == ["user", "root"]
+    assert (stored[1].error_code, stored[1].error_message) == ("401", str(error))
+    assert stored[1].custom_metadata["model_error"]["request_id"] == "req_1"
+    assert stored[1].content is None
+
+
+@pytest.mark.parametrize("name", ["standard", "adk", "minimal"])
+def test_arguments_that_are_no_object_come_back_to_the_model(name: str) -> None:
+    class Careless(Parrot):
+        async def _answers(self, request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
+            self.calls += 1
+            answer = Answer("parrot")
+            if self.calls == 1:
+                answer.call("c1", "add", '{"a": 1, "b": 2}')
+                answer.call(None, "add", '{"a": 1, "b"')
+            else:
+                answer.text(str(request.contents[-1].parts[1].function_response.response["error"]))
+            yield answer.response("end", {"end": FinishReason.STOP})
+
+    made: list[tuple[int, int]] = []
+
+    def add(a: int = 0, b: int = 0) -> int:
+        made.append((a, b))
+        return a + b
+
+    events, _ = run_agent(Careless(script=[]), [add], name)
+    assert made == [(1, 2)]
+    assert events[0].error_code == "MALFORMED_FUNCTION_CALL"
+    assert "was not called: the arguments are no valid JSON" in events[-1].content.parts[0].text

@@ -32,7 +32,7 @@ def _caught(error: Exception) -> ModelError:
 def test_a_status_is_an_error_with_all_that_the_service_said() -> None:
     headers = {"retry-after": "3", "request-id": "req_7"}
     error = _caught(_status_error(429, '{"error": {"message": "slow down"}}', **headers))
-    assert (error.code, error.provider, error.model, error.request_id) == ("429", "parrot", "polly", "req_7")
+    assert (error.code, error.provider, error.model, error.request_id) == (429, "parrot", "polly", "req_7")
     assert (error.retryable, error.retry_after) == (True, 3.0)
     assert "parrot (polly) answered 429: slow down; try again later" in str(error)
     assert isinstance(error.__cause__, httpx2.HTTPStatusError)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import contextmanager
-from importlib import import_module
+from collections.abc import AsyncGenerator
 from importlib.metadata import version
 
 from newel.models.google.client import Connection
@@ -38,35 +36,18 @@ async def responses(
     """The responses to `request`, which stays as it is."""
     arguments = requests.arguments(request, ending_with_user(request), model, vertex=vertex)
     create = connection.sdk.aio.interactions.create
-    with _api_errors():
-        if not stream:
-            yield response_of(_json(await create(**arguments, stream=False)))
-            return
-        interaction = StreamedInteraction()
-        async with connection.stream(create, **arguments, stream=True) as events:
-            async for event in events:
-                response = interaction.add(_json(event))
-                if response is not None:
-                    yield response
-        yield interaction.close()
+    if not stream:
+        yield response_of(_json(await create(**arguments, stream=False)))
+        return
+    interaction = StreamedInteraction()
+    async with connection.stream(create, **arguments, stream=True) as events:
+        async for event in events:
+            response = interaction.add(_json(event))
+            if response is not None:
+                yield response
+    yield interaction.close()
 
 
 def _json(answer: Answer) -> Json:
     """An answer of the SDK as JSON, which stays the same while its classes change with each release."""
     return answer.model_dump(mode="json", exclude_none=True)
-
-
-@contextmanager
-def _api_errors() -> Iterator[None]:
-    """Raise the errors of this part of the SDK as the other part does: as its ``APIError``."""
-    try:
-        yield
-    except Exception as error:
-        status = getattr(error, "status_code", None)
-        if not isinstance(status, int):
-            raise
-        errors = import_module("google.genai.errors")
-        kind = errors.ClientError if status < 500 else errors.ServerError
-        body = getattr(error, "body", None)
-        details = body if isinstance(body, dict) else {"message": str(error)}
-        raise kind(status, details, getattr(error, "response", None)) from error

@@ -1,0 +1,42 @@
+"""malformed_calls: a call whose arguments are no object of JSON is not made; the model gets an error instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from newel.models.wire.answer import MALFORMED_CALLS
+from newel_kernel import BaseTool, Context, Event, Json, ToolPolicy, hookimpl
+
+
+def wrap(call_tool: Any) -> Any:
+    """A tool call that looks first at what the answer says of its calls."""
+
+    async def checked(tool: BaseTool, args: Json, context: Context) -> Any:
+        problem = _problem(context)
+        if problem is None:
+            return await call_tool(tool, args, context)
+        return {"error": f"the tool {tool.name} was not called: {problem}; call it again with an object of JSON"}
+
+    return checked
+
+
+def _problem(context: Context) -> str | None:
+    """Why the arguments of the running call cannot be used; None where they can."""
+    for event in reversed(context.session.events):  # the last one, or it is near
+        calls = event.get_function_calls()
+        place = next((n for n, call in enumerate(calls) if call.id == context.function_call_id), None)
+        if place is not None:
+            return _noted(event, place)
+    return None
+
+
+def _noted(event: Event, place: int) -> str | None:
+    malformed = (event.custom_metadata or {}).get(MALFORMED_CALLS)
+    problem = malformed.get(str(place)) if isinstance(malformed, dict) else None
+    return str(problem) if problem is not None else None
+
+
+@hookimpl
+def register_tool_policies() -> list[ToolPolicy]:
+    """The policy `malformed_calls`."""
+    return [ToolPolicy(name="malformed_calls", wrap=wrap)]

@@ -1,0 +1,80 @@
+"""model_errors: a model's failure that ends an invocation is in the session, as an event with its code and message."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+
+from newel.models.kinds import ModelCall, ModelPolicy
+from newel_kernel import (
+    BaseLlm,
+    Chains,
+    Epilogue,
+    Event,
+    InvocationContext,
+    LlmRequest,
+    LlmResponse,
+    ModelError,
+    hookimpl,
+)
+
+#: The label of a request that names its agent.
+_AGENT = "adk_agent_name"
+
+
+async def noting(
+    call: ModelCall, model: BaseLlm, request: LlmRequest, stream: bool
+) -> AsyncGenerator[LlmResponse, None]:
+    """The responses; a failure learns which agent asked."""
+    try:
+        async with aclosing(call(model, request, stream)) as responses:
+            async for response in responses:
+                yield response
+    except ModelError as error:
+        error.agent = (request.config.labels or {}).get(_AGENT, "")
+        raise
+
+
+async def record(ctx: InvocationContext, error: BaseException | None) -> list[Event] | None:
+    """The event of the model's failure that ended the invocation."""
+    failure = next(_failures(error), None) if error is not None else None
+    if failure is None:
+        return None
+    about = {"provider": failure.provider, "model": failure.model, "request_id": failure.request_id,
+             "retryable": failure.retryable}  # fmt: skip
+    event = Event(invocation_id=ctx.invocation_id, author=failure.agent or ctx.agent.name)
+    event.error_code, event.error_message = str(failure.code), str(failure)
+    event.custom_metadata = {"model_error": {name: value for name, value in about.items() if value is not None}}
+    return [event]
+
+
+def _failures(error: BaseException | None) -> Iterator[ModelError]:
+    """The failures of services that an error is, holds or comes from."""
+    seen: set[int] = set()
+    left = [error]
+    while left:
+        one = left.pop(0)
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, ModelError) and one.code is not None:
+            yield one
+        if isinstance(one, BaseExceptionGroup):
+            left.extend(one.exceptions)
+        left.append(one.__cause__)
+
+
+@hookimpl
+def register_model_call_policies() -> list[ModelPolicy]:
+    """The policy `model_errors`."""
+
+    def wrap(call: ModelCall, chains: Chains) -> ModelCall:
+        return lambda model, request, stream: noting(call, model, request, stream)
+
+    return [ModelPolicy(name="model_errors", wrap=wrap, before=("model_costs",))]
+
+
+@hookimpl
+def register_epilogues() -> list[Epilogue]:
+    """The epilogue `model_errors`."""
+    return [Epilogue(name="model_errors", run=record)]
