@@ -5,11 +5,15 @@ from __future__ import annotations
 import gc
 from importlib import import_module
 
+from newel.cli.key_file import path as key_file
+
 
 def main() -> None:
     """Compose, then run the command."""
     # Imports and composition make many objects and drop few: to collect in between is a third of the start-up time.
     gc.disable()
+    if key_file().exists():
+        import_module("newel.cli.key_store").load()
     startup = import_module("newel.cli.startup").start()
     cli = import_module("newel.cli.group").cli
     gc.freeze()

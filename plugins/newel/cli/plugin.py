@@ -19,8 +19,11 @@ COMMANDS = [
     Command(name="chat", load=_from("chat", "chat"), help="Talk to an agent."),
     Command(name="eval", load=_from("evaluation.group", "evaluation"), help="Evaluate an agent, and look at runs."),
     Command(name="eval_set", load=_from("evaluation.eval_set", "eval_set"), help="Make eval sets, and fill them."),
+    Command(name="doctor", load=_from("doctor", "doctor"), help="Look at the SDKs, keys and proxies of models."),
     Command(name="graph", load=_from("graph", "graph"), help="Draw what an agent is made of."),
+    Command(name="keys", load=_from("keys", "keys"), help="Keep API keys where only their user reads them."),
     Command(name="lock", load=_from("lock", "lock"), help="Hold the plugins to their present versions."),
+    Command(name="models", load=_from("models", "models"), help="List the models' providers, or what a model can do."),
     Command(name="plugins", load=_from("plugins", "plugins"), help="List the plugins, and why each is in or out."),
     Command(name="run", load=_from("run", "run"), help="Send an agent one message and print its answer."),
     Command(name="schema", load=_from("schema", "schema"), help="Print the JSON schema of agent and app files."),
@@ -36,4 +39,5 @@ def register_kinds() -> list[Kind[Descriptor]]:
 @hookimpl
 def register_commands() -> list[Command]:
     """run, chat, plugins, chain, eval, eval_set, graph, lock, schema."""
+    """run, chat, models, keys, doctor, plugins, chain, graph, lock, schema."""
     return COMMANDS

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Protocol
 
 import click
 from pydantic_core import to_jsonable_python
 
+from newel.cli.bill import Bill
 from newel.cli.terminal import say, short_json
 from newel.events.text import one_line, text_of
 from newel.questions.names import HIDDEN
@@ -71,6 +73,7 @@ class Answer:
     def __init__(self, stream: bool) -> None:
         self._stream = stream
         self._demo = DemoNote()
+        self._bill = Bill()
         self._chunks = False
         self._answered = False
         self._status = 0
@@ -78,6 +81,7 @@ class Answer:
     def show(self, event: Event) -> None:
         """Print what belongs to the answer."""
         self._demo.note(event)
+        self._bill.note(event)
         if (fault := failure(event)) is not None:
             self.cut()
             say(f"Error: {fault}", err=True)
@@ -98,6 +102,8 @@ class Answer:
 
     def end(self) -> int:
         """1 where an event told of a failure."""
+        if (bill := self._bill.line()) and sys.stderr.isatty():
+            say(f"({bill})", err=True, dim=True)
         return self._status
 
     @property
@@ -119,11 +125,13 @@ class Dialogue:
         self._author = root
         self._root = root
         self._demo = DemoNote()
+        self._bill = Bill()
         self._chunks = False
 
     def show(self, event: Event) -> None:
         """Show one event."""
         self._demo.note(event)
+        self._bill.note(event)
         if (fault := failure(event)) is not None:
             self.cut()
             say(f"error: {fault}", fg="red")
@@ -140,6 +148,8 @@ class Dialogue:
 
     def end(self) -> int:
         """Failures were shown where they happened."""
+        if bill := self._bill.line():
+            say(f"({bill})", dim=True)
         return 0
 
     def _tools(self, event: Event) -> None:
@@ -179,6 +189,6 @@ def as_json(value: object) -> str:
 
 def failure(event: Event) -> str | None:
     """What an event of a failed model call says, on one line."""
-    if not event.error_code:
+    if not event.error_code or event.get_function_calls():  # the model corrects its calls itself
         return None
     return one_line(f"{event.error_code}: {event.error_message or 'no message'}")

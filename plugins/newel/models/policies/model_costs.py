@@ -41,6 +41,19 @@ def cost_of(provider: str, model: str, usage: GenerateContentResponseUsageMetada
     return total
 
 
+def price_of(provider: str, model: str) -> str | None:
+    """The price of a model in words: ``$3/input MTok, $15/output MTok``; None where it is not known."""
+    prices = _prices()
+    if prices is None:
+        return None
+    usage = prices.Usage(input_tokens=0, output_tokens=0)
+    try:
+        calculation = prices.calc_price(usage, model, provider_id=_PROVIDERS.get(provider, provider))
+    except (LookupError, ValueError):
+        return None
+    return str(calculation.model_price)
+
+
 @lru_cache(maxsize=1)
 def _prices() -> Any:
     try:

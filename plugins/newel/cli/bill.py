@@ -1,0 +1,33 @@
+"""Bill: what the calls of a model cost, as the last line of a turn."""
+
+from __future__ import annotations
+
+from newel.models.policies.model_costs import COST
+from newel_kernel import Event
+
+
+class Bill:
+    """Adds up the tokens and the cost of events; empty where no price is known."""
+
+    def __init__(self) -> None:
+        self._prompt, self._output = 0, 0
+        #: US dollars.
+        self._cost: float | None = None
+
+    def note(self, event: Event) -> None:
+        """Count one event."""
+        usage = event.usage_metadata
+        cost = (usage.model_extra or {}).get(COST) if usage is not None else None
+        if usage is None or event.partial or not isinstance(cost, int | float):
+            return
+        self._prompt += usage.prompt_token_count or 0
+        self._output += (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)
+        self._cost = (self._cost or 0.0) + cost
+
+    def line(self) -> str:
+        """``1,234 tokens in, 56 out, $0.0042``; the next one begins anew."""
+        if self._cost is None:
+            return ""
+        text = f"{self._prompt:,} tokens in, {self._output:,} out, ${self._cost:.4f}"
+        self._prompt, self._output, self._cost = 0, 0, None
+        return text

@@ -1,0 +1,162 @@
+"""`newel doctor`: what may be wrong with this machine's models: SDKs, keys, proxies, the way to the services."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, requires, version
+from urllib.parse import urlsplit
+
+import click
+
+from newel.cli import key_store
+from newel.cli.terminal import say, show_json, to_terminal
+from newel_kernel import Json
+
+#: The extras of newel that hold SDKs of models, and the packages they are judged by.
+_SDKS = {"anthropic": "anthropic", "openai": "openai", "gemini": "google-genai", "litellm": "litellm"}
+_KEYS = (
+    "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY",
+    "GOOGLE_CLOUD_PROJECT", "OPENROUTER_API_KEY",
+)  # fmt: skip
+_PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_SERVICES = {
+    "anthropic": ("ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
+    "openai": ("OPENAI_BASE_URL", "https://api.openai.com/v1"),
+    "gemini": ("GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com"),
+}
+_PATIENCE = 5.0
+_RELEASE = re.compile(r"\d+(?:\.\d+)*")
+_CONDITION = re.compile(r"(<=|>=|==|!=|~=|<|>)\s*(\d+(?:\.\d+)*)")
+
+
+@click.command("doctor")
+@click.option("--reach", is_flag=True, help="Open a connection to each service, too.")
+@click.pass_context
+def doctor(ctx: click.Context, reach: bool) -> None:
+    """Look at SDKs, keys and proxies. Ends with status 1 where something is wrong."""
+    facts: Json = {
+        "sdks": list(_sdks()),
+        "keys": {name: _where(name) for name in _KEYS},
+        "proxies": {name: _shown(value) for name in _PROXIES if (value := _variable(name))},
+        "offline": os.environ.get("NEWEL_OFFLINE", ""),
+    }
+    if reach:
+        facts["services"] = asyncio.run(_reached())
+    problems = [one["problem"] for one in facts["sdks"] if one["problem"]]
+    problems += [f"{name}: {words}" for name, words in facts.get("services", {}).items() if words != "reached"]
+    facts["problems"] = problems
+    if to_terminal():
+        _tell(facts)
+    else:
+        show_json(facts)
+    ctx.exit(1 if problems else 0)
+
+
+def _tell(facts: Json) -> None:
+    for sdk in facts["sdks"]:
+        say(f"{sdk['package']}: {sdk['version'] or 'not installed'} (newel[{sdk['extra']}] wants {sdk['wanted']})")
+    for name, where in facts["keys"].items():
+        say(f"{name}: {where or 'not set'}")
+    for name, value in {**facts["proxies"], **facts.get("services", {})}.items():
+        say(f"{name}: {value}")
+    for problem in facts["problems"]:
+        say(f"problem: {problem}", fg="red")
+
+
+def _sdks() -> Iterator[Json]:
+    """Each SDK with its version, what newel wants of it, and what is wrong with it."""
+    wanted = _wanted("newel")
+    for extra, package in _SDKS.items():
+        installed = _version(package)
+        condition = wanted.get(package, "")
+        problem = ""
+        if installed and not _fits(installed, condition):
+            problem = f"{package} {installed} does not fit: pip install '{package}{condition}'"
+        elif installed:
+            problem = "; ".join(_conflicts(package))
+        yield {"extra": extra, "package": package, "version": installed, "wanted": condition, "problem": problem}
+
+
+def _conflicts(package: str) -> Iterator[str]:
+    """What a package wants otherwise than it is installed."""
+    for name, condition in _wanted(package, extras=False).items():
+        installed = _version(name)
+        if installed and not _fits(installed, condition):
+            yield f"{package} wants {name}{condition}, and {installed} is installed"
+
+
+def _wanted(package: str, *, extras: bool = True) -> dict[str, str]:
+    """What a package requires: name -> condition. Those of other environments are left out."""
+    made: dict[str, str] = {}
+    for line in requires(package) or ():
+        requirement, _, marker = line.partition(";")
+        if ("extra" in marker and not extras) or "python_version" in marker or "platform" in marker:
+            continue
+        match = re.match(r"\s*([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*\(?([^)]*)\)?", requirement)
+        if match and match[2]:
+            made.setdefault(match[1], match[2].strip())
+    return made
+
+
+def _fits(installed: str, condition: str) -> bool:
+    """Whether a release fits; only numbers are compared, as SDKs name no others."""
+    have = _numbers(installed)
+    return all(_holds(have, operator, _numbers(release)) for operator, release in _CONDITION.findall(condition))
+
+
+def _holds(have: tuple[int, ...], operator: str, bound: tuple[int, ...]) -> bool:
+    width = max(len(have), len(bound))
+    left, right = (one + (0,) * (width - len(one)) for one in (have, bound))
+    if operator == "~=":
+        return left >= right and have[: len(bound) - 1] == bound[:-1]
+    outcomes = {"<=": left <= right, ">=": left >= right, "==": left == right, "!=": left != right}
+    return outcomes.get(operator, left < right if operator == "<" else left > right)
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    match = _RELEASE.match(release)
+    return tuple(map(int, match[0].split("."))) if match else ()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _where(name: str) -> str | None:
+    """Where a key is, never what it is."""
+    if os.environ.get(name, "").strip():
+        return "environment"
+    return key_store.names().get(name)
+
+
+def _variable(name: str) -> str | None:
+    return os.environ.get(name) or os.environ.get(name.lower())
+
+
+def _shown(value: str) -> str:
+    """A proxy without its password."""
+    return re.sub(r"//[^/@]*@", "//[credentials]@", value)
+
+
+async def _reached() -> dict[str, str]:
+    names = list(_SERVICES)
+    outcomes = await asyncio.gather(*(_reach(*_SERVICES[name]) for name in names))
+    return dict(zip(names, outcomes, strict=True))
+
+
+async def _reach(variable: str, usual: str) -> str:
+    url = urlsplit(os.environ.get(variable) or usual)
+    port = url.port or (443 if url.scheme == "https" else 80)
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            _, writer = await asyncio.open_connection(url.hostname, port, ssl=url.scheme == "https" or None)
+    except (OSError, TimeoutError) as error:
+        return f"{url.hostname}:{port} cannot be reached ({type(error).__name__})"
+    writer.close()
+    return "reached"

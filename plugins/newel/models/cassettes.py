@@ -1,0 +1,141 @@
+"""cassettes: a model's answers, kept in a file and given again: ``record:FILE:ADDRESS`` and ``replay:FILE``.
+
+A cassette has a line of JSON for each call: the responses, chunks included, without any secret of the environment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import PrivateAttr
+
+from newel.models.kinds import ModelCall, ModelPolicy, ModelProvider, model_of
+from newel.models.wire.secrets import mask
+from newel_kernel import (
+    BaseLlm,
+    Chains,
+    Json,
+    LlmRequest,
+    LlmResponse,
+    ModelCapabilities,
+    ModelError,
+    hookimpl,
+)
+
+Responses = AsyncGenerator[LlmResponse, None]
+
+_RECORD = re.compile(r"record:(?P<file>[^:]+):(?P<address>.+)")
+_SECRET = re.compile(r".*(KEY|TOKEN|SECRET|PASSWORD)(_.*)?", re.I)
+#: Shorter values are no secrets, and masking them would garble texts.
+_LEAST = 8
+
+
+class RecordingLlm(BaseLlm):
+    """Another model, whose answers go into a cassette."""
+
+    networked: ClassVar[bool] = True
+
+    file: Path
+    address: str
+
+    def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Responses:
+        """Only a composition knows the model that is recorded."""
+        raise ModelError(
+            f"the model {self.model!r} is recorded by an agent's runner only; pass its address to an agent"
+        )
+
+
+class ReplayingLlm(BaseLlm):
+    """The answers of a cassette, in their order."""
+
+    capabilities: ClassVar[ModelCapabilities] = ModelCapabilities(output_schema_with_tools=True)
+
+    file: Path
+    _calls: list[Json] | None = PrivateAttr(default=None)
+    _next: int = PrivateAttr(default=0)
+
+    async def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Responses:
+        """The next answer; of one that was streamed, an unary call gets the whole."""
+        if self._calls is None:
+            self._calls = _read(self.file)
+        if self._next >= len(self._calls):
+            raise ModelError(f"the cassette {self.file} has {len(self._calls)} answers, and another one is asked for")
+        call = self._calls[self._next]
+        self._next += 1
+        for one in call["responses"]:
+            response = LlmResponse.model_validate(one)
+            if stream or not response.partial:
+                yield response
+
+
+async def recorded(call: ModelCall, model: BaseLlm, file: Path, request: LlmRequest, stream: bool) -> Responses:
+    """The responses; those of an answer that came to its end are written."""
+    taken: list[Json] = []
+    async with aclosing(call(model, request, stream)) as responses:
+        async for response in responses:
+            taken.append(response.model_dump(mode="json", exclude_none=True))
+            yield response
+    line = json.dumps({"model": model.model, "stream": stream, "responses": taken}, ensure_ascii=False)
+    with file.open("a", encoding="utf-8") as stream_of_lines:
+        stream_of_lines.write(f"{mask(line, _secrets())}\n")
+
+
+def _secrets() -> list[str]:
+    """The values of the environment whose names say that they are secret, as they stand in JSON."""
+    values = [value for name, value in os.environ.items() if _SECRET.fullmatch(name) and len(value) >= _LEAST]
+    return sorted((json.dumps(value)[1:-1] for value in values), key=len, reverse=True)
+
+
+def _read(file: Path) -> list[Json]:
+    try:
+        calls = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    except (OSError, ValueError) as error:
+        raise ModelError(f"the cassette {file} cannot be read: {error}; record:{file}:ADDRESS makes one") from error
+    if not all(isinstance(call, dict) and isinstance(call.get("responses"), list) for call in calls):
+        raise ModelError(f"{file} is no cassette; record:{file}:ADDRESS makes one")
+    return calls
+
+
+def _recording(address: str) -> BaseLlm:
+    match = _RECORD.fullmatch(address)
+    if match is None:
+        raise ModelError(f"the model address {address!r} is wrong: write record:FILE:ADDRESS")
+    return RecordingLlm(model=address, file=Path(match["file"]), address=match["address"])
+
+
+def _replaying(address: str) -> BaseLlm:
+    file = Path(address.removeprefix("replay:"))
+    _read(file)
+    return ReplayingLlm(model=address, file=file)
+
+
+@hookimpl
+def register_model_providers() -> list[ModelProvider]:
+    """``record:`` and ``replay:``."""
+    return [
+        ModelProvider(name="record", create=_recording, description="Keeps a model's answers: record:FILE:MODEL"),
+        ModelProvider(name="replay", create=_replaying, description="The answers of a cassette: replay:FILE"),
+    ]
+
+
+@hookimpl
+def register_model_call_policies() -> list[ModelPolicy]:
+    """The policy `cassettes`, around all others."""
+
+    def wrap(call: ModelCall, chains: Chains) -> ModelCall:
+        def ask(model: BaseLlm, request: LlmRequest, stream: bool) -> Responses:
+            if not isinstance(model, RecordingLlm):
+                return call(model, request, stream)
+            inner = model_of(chains, model.address)
+            request.model = inner.model
+            return recorded(call, inner, model.file, request, stream)
+
+        return ask
+
+    return [ModelPolicy(name="cassettes", wrap=wrap, before=("model_errors", "model_costs"))]
