@@ -7,7 +7,8 @@ from dataclasses import fields
 import click
 
 from newel.cli.startup import composition_of
-from newel.cli.terminal import one_line, say, show_json, show_table, to_terminal
+from newel.cli.terminal import say, show_json, show_table, to_terminal
+from newel.events.text import one_line
 from newel.models.kinds import ModelProvider, default_model, model_of
 from newel.models.policies.model_costs import price_of
 from newel_compose import Composition

@@ -63,6 +63,8 @@ def test_an_unknown_command(project: Any) -> None:
     assert project.refused("runn") == "unknown command 'runn'; did you mean 'run'?"
     known = "chain, chat, eval, eval_set, graph, lock, plugins, run, schema"
     assert project.refused("zzz") == f"unknown command 'zzz' (there are: {known})"
+    assert project.refused("zzz") == "unknown command 'zzz' (there are: chain, chat, doctor, graph, keys, lock, "
+        "models, plugins, run, schema)"
 
 
 BROKEN = {

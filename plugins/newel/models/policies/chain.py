@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from functools import lru_cache
 from graphlib import TopologicalSorter
 from typing import Any
@@ -11,6 +12,7 @@ from pydantic import PrivateAttr
 
 from newel.models.kinds import ModelCall, ModelPolicy
 from newel.models.remote import RemoteLlm
+from newel.models.wire.answer import MALFORMED_CALLS
 from newel.models.wire.limits import POLICED
 from newel_kernel import BaseLlm, Chains, Key, LlmRequest, LlmResponse, ModelCapabilities
 
@@ -42,8 +44,9 @@ def call_of(chains: Chains) -> ModelCall:
     """What asks a model within all policies, the first of them outermost."""
     call = chains.stash.get(_CALL, None)
     if call is None:
-        call = _ask
-        for policy in reversed(ordered(chains.registry.all(ModelPolicy))):
+        policies = chains.registry.all(ModelPolicy)
+        call = _ask if any(policy.name == "malformed_calls" for policy in policies) else _ask_strictly
+        for policy in reversed(ordered(policies)):
             call = policy.wrap(call, chains)
         chains.stash[_CALL] = call
     return call
@@ -64,6 +67,15 @@ def ordered(policies: Sequence[ModelPolicy]) -> list[ModelPolicy]:
 def _ask(model: BaseLlm, request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
     request.stash[POLICED] = True
     return model.generate_content_async(request, stream=stream)
+
+
+async def _ask_strictly(model: BaseLlm, request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
+    """The responses; of an answer with malformed calls, which nobody here would hold back, the error only."""
+    async with aclosing(_ask(model, request, stream)) as responses:
+        async for response in responses:
+            if MALFORMED_CALLS in (response.custom_metadata or ()):
+                response = response.model_copy(update={"content": None})
+            yield response
 
 
 class PolicedLlm(BaseLlm):

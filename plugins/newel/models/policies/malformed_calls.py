@@ -2,24 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from newel.models.kinds import ModelPolicy
 from newel.models.wire.answer import MALFORMED_CALLS
-from newel_kernel import BaseTool, Context, Event, Json, hookimpl
+from newel_kernel import BaseTool, Context, Event, Json, ToolPolicy, hookimpl
+
+ToolCall = Callable[[BaseTool, Json, Context], Awaitable[Any]]
+NAME = "malformed_calls"
 
 
-@hookimpl(tryfirst=True)
-def before_tool_callback(tool: BaseTool, tool_args: Json, tool_context: Context) -> Json | None:
-    """The error that answers a call which the model spelt wrong."""
-    for event in reversed(tool_context.session.events):  # the last one, or it is near
+def wrap(call_tool: ToolCall) -> ToolCall:
+    """A tool call that first looks at what the model's answer says of it."""
+
+    async def checked(tool: BaseTool, args: Json, context: Context) -> Any:
+        problem = _problem(context)
+        if problem is None:
+            return await call_tool(tool, args, context)
+        return {"error": f"the tool {tool.name} was not called: {problem}; call it again with an object of JSON"}
+
+    return checked
+
+
+def _problem(context: Context) -> str | None:
+    """Why the arguments of the running call cannot be used; None where they can."""
+    for event in reversed(context.session.events):  # the last one, or it is near
         calls = event.get_function_calls()
-        place = next((n for n, call in enumerate(calls) if call.id == tool_context.function_call_id), None)
+        place = next((n for n, call in enumerate(calls) if call.id == context.function_call_id), None)
         if place is not None:
-            problem = _problem(event, place)
-            again = "call it again with an object of JSON"
-            return {"error": f"the tool {tool.name} was not called: {problem}; {again}"} if problem else None
+            return _noted(event, place)
     return None
 
 
-def _problem(event: Event, place: int) -> str | None:
+def _noted(event: Event, place: int) -> str | None:
     malformed = (event.custom_metadata or {}).get(MALFORMED_CALLS)
     problem = malformed.get(str(place)) if isinstance(malformed, dict) else None
     return str(problem) if problem is not None else None
+
+
+@hookimpl
+def register_tool_policies() -> list[ToolPolicy]:
+    """The policy `malformed_calls` around tools."""
+    return [ToolPolicy(name=NAME, wrap=wrap)]
+
+
+@hookimpl
+def register_model_call_policies() -> list[ModelPolicy]:
+    """The policy `malformed_calls` around models: that it is there lets malformed calls come through."""
+    return [ModelPolicy(name=NAME, wrap=lambda call, chains: call)]
