@@ -65,6 +65,8 @@ def test_an_unknown_command(project: Any) -> None:
     assert project.refused("zzz") == f"unknown command 'zzz' (there are: {known})"
     assert project.refused("zzz") == "unknown command 'zzz' (there are: chain, chat, doctor, graph, keys, lock, "
         "models, plugins, run, schema)"
+    known = "chain, chat, doctor, graph, keys, lock, models, plugins, run, schema"
+    assert project.refused("zzz") == f"unknown command 'zzz' (there are: {known})"
 
 
 BROKEN = {
