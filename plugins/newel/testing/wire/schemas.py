@@ -14,6 +14,11 @@ _NOT_IN_ANTHROPIC = (
     "uniqueItems", "oneOf", "not", "patternProperties",
 )  # fmt: skip
 
+_NOT_IN_OPENAI = (
+    "allOf", "not", "oneOf", "dependentRequired", "dependentSchemas", "if", "then", "else", "default",
+    "patternProperties", "prefixItems",
+)  # fmt: skip
+
 
 class RefusedError(Exception):
     """The service would answer 400."""
@@ -96,3 +101,23 @@ def _resolved(root: Any, ref: str) -> Any:
         if step:
             node = node.get(step) if isinstance(node, dict) else None
     return node
+
+
+def check_strict_openai(schema: Any, where: str) -> None:
+    """Refuse what OpenAI's strict mode does not support ("Structured Outputs", "Supported schemas")."""
+    if "anyOf" in schema:
+        raise RefusedError(f"{where}: root must not be anyOf")
+    for path, node in walk(schema):
+        for key in _NOT_IN_OPENAI:
+            if key in node:
+                raise RefusedError(f"{where}{path}: in strict mode {key!r} is not permitted")
+        kind = node.get("type")
+        if kind == "object" or (isinstance(kind, list) and "object" in kind) or "properties" in node:
+            if node.get("additionalProperties") is not False:
+                raise RefusedError(f"{where}{path}: 'additionalProperties' is required to be supplied and to be false")
+            if missing := set(node.get("properties", {})) - set(node.get("required", [])):
+                raise RefusedError(f"{where}{path}: 'required' must include every property; missing {sorted(missing)}")
+        if "$ref" in node and len(node) > 1:
+            raise RefusedError(f"{where}{path}: $ref cannot have other keywords")
+        if not node.keys() & {"type", "$ref", "anyOf", "enum", "const"}:
+            raise RefusedError(f"{where}{path}: schema must have a 'type' key")

@@ -18,6 +18,8 @@ from newel.testing.wire.answers import LONG, Answer
 from newel.testing.wire.anthropic import AnthropicWire
 from newel.testing.wire.faults import Fault
 from newel.testing.wire.http import HttpServer, Logged, Reply
+from newel.testing.wire.openai_chat import ChatWire, CompatibleWire
+from newel.testing.wire.openai_responses import ResponsesWire
 from newel.testing.wire.schemas import RefusedError
 from newel_kernel import Json
 
@@ -64,7 +66,8 @@ class WireServer(HttpServer):
 
     def __init__(self, wires: Sequence[Wire] | None = None) -> None:
         super().__init__(self._answer)
-        self._wires = list(wires) if wires is not None else [AnthropicWire()]
+        default: list[Wire] = [AnthropicWire(), ChatWire(), CompatibleWire(), ResponsesWire()]
+        self._wires = list(wires) if wires is not None else default
         self._steps: list[Step] = []
         self._lock = threading.Lock()
         self._numbers = count(1)

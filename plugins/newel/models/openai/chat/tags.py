@@ -6,12 +6,17 @@ _OPEN, _CLOSE = "<think>", "</think>"
 
 
 class ThinkTags:
-    """Takes text in pieces, and tells thoughts from the rest. A thought can only open the answer."""
+    """Takes text in pieces, and tells thoughts from the rest. A thought can only open the answer.
+
+    The line ends beside the tags belong to neither.
+    """
 
     def __init__(self) -> None:
         self._thinking = False
         self._decided = False
         self._held = ""
+        #: A tag has just ended: line ends that follow are its own.
+        self._trims = False
 
     def feed(self, text: str) -> list[tuple[str, bool]]:
         """What is clear by now: each text with whether it is a thought."""
@@ -23,20 +28,39 @@ class ThinkTags:
                 return []
             self._decided = True
             if bare.startswith(_OPEN):
-                self._thinking, text = True, bare[len(_OPEN) :].lstrip("\n")
-        if not self._thinking:
-            return [(text, False)] if text else []
-        at = text.find(_CLOSE)
-        if at >= 0:
-            self._thinking = False
-            rest = text[at + len(_CLOSE) :].lstrip("\n")
-            return [(said, thought) for said, thought in ((text[:at], True), (rest, False)) if said]
-        keep = next((n for n in range(len(_CLOSE) - 1, 0, -1) if text.endswith(_CLOSE[:n])), 0)
-        self._held = text[len(text) - keep :]
-        said = text[: len(text) - keep]
-        return [(said, True)] if said else []
+                self._thinking = self._trims = True
+                text = bare[len(_OPEN) :]
+        found: list[tuple[str, bool]] = []
+        if self._thinking:
+            text = self._think(text, found)
+        if text and not self._thinking:
+            self._add(text, False, found)
+        return found
 
     def close(self) -> list[tuple[str, bool]]:
         """What was held back."""
-        held, self._held = self._held, ""
-        return [(held, self._thinking)] if held else []
+        found: list[tuple[str, bool]] = []
+        self._add(self._held, self._thinking, found)
+        self._held = ""
+        return found
+
+    def _think(self, text: str, found: list[tuple[str, bool]]) -> str:
+        """Take a piece of a thought; what follows its end."""
+        at = text.find(_CLOSE)
+        if at >= 0:
+            self._add(text[:at].rstrip("\n"), True, found)
+            self._thinking, self._trims = False, True
+            return text[at + len(_CLOSE) :]
+        # Line ends before the tag, and what may be the beginning of it, wait for more.
+        tag = next((n for n in range(len(_CLOSE) - 1, 0, -1) if text.endswith(_CLOSE[:n])), 0)
+        keep = len(text[: len(text) - tag].rstrip("\n"))
+        self._held = text[keep:]
+        self._add(text[:keep], True, found)
+        return ""
+
+    def _add(self, text: str, thought: bool, found: list[tuple[str, bool]]) -> None:
+        if self._trims:
+            text = text.lstrip("\n")
+        if text:
+            self._trims = False
+            found.append((text, thought))

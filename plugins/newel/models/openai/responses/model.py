@@ -25,7 +25,7 @@ from newel_kernel import LlmRequest, LlmResponse, ModelCapabilities, ModelError
 
 _PATH = "/responses"
 #: With these the service says that it has no such response any more.
-_LOST = ("400", "404")
+_LOST = (400, 404)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,35 +73,36 @@ class OpenAIResponsesLlm(OpenAIModel):
         service = self._service(request, endpoint)
         with service.translated():
             turn = self._turn(request, service, stream)
-            if turn.continued is not None:
-                began = False
-                try:
-                    async with aclosing(self._sent(endpoint, turn, turn.continued, stream)) as responses:
-                        async for response in responses:
-                            began = True
-                            yield response
-                    return
-                except ModelError as error:
-                    if began or error.code not in _LOST or "previous" not in str(error).lower():
-                        raise
-            async with aclosing(self._sent(endpoint, turn, turn.whole, stream)) as responses:
-                async for response in responses:
-                    yield response
+        if turn.continued is not None:
+            began = False
+            try:
+                async with aclosing(self._sent(endpoint, turn, turn.continued, stream)) as responses:
+                    async for response in responses:
+                        began = True
+                        yield response
+                return
+            except ModelError as error:
+                if began or error.code not in _LOST or "previous" not in str(error).lower():
+                    raise
+        async with aclosing(self._sent(endpoint, turn, turn.whole, stream)) as responses:
+            async for response in responses:
+                yield response
 
     async def _sent(self, endpoint: Endpoint, turn: Turn, call: Call, stream: bool) -> Responses:
         """One request and its answer."""
         reader = Reader(call.service, self._tool_names, turn.tools, wrapped=turn.wrapped)
-        if stream:
-            assembly = Assembly(call.service, wrapped=turn.wrapped)
-            async with self._sender.streamed(endpoint, call) as events:
-                async for event in events:
-                    shown = assembly.feed(event)
-                    if shown is not None:
-                        yield shown
-            value = assembly.close()
-        else:
-            value = parsed(await self._sender.whole(endpoint, call), call.service)
-        response = reader.response(value)
+        with call.service.translated():
+            if stream:
+                assembly = Assembly(call.service, wrapped=turn.wrapped)
+                async with self._sender.streamed(endpoint, call) as events:
+                    async for event in events:
+                        shown = assembly.feed(event)
+                        if shown is not None:
+                            yield shown
+                value = assembly.close()
+            else:
+                value = parsed(await self._sender.whole(endpoint, call), call.service)
+            response = reader.response(value)
         if turn.mark is not None:
             turn.mark.put(response, value.get("id"))
         yield response
