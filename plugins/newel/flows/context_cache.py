@@ -5,10 +5,12 @@ The provider does the caching, where it can, and notes on its response what it u
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import TYPE_CHECKING
 
 from newel.flows.visibility import on_branch
-from newel.models.google.request_keys import CACHE_CONFIG, CACHE_METADATA, CACHEABLE_TOKENS
+from newel.models.google.request_keys import CACHE_CONFIG, CACHE_METADATA, CACHE_SCOPE, CACHEABLE_TOKENS
 from newel_kernel import InvocationContext, LlmRequest, Log, RequestProcessor, hookimpl
 from newel_types import CacheMetadata
 
@@ -23,7 +25,14 @@ def run(ctx: InvocationContext, request: LlmRequest) -> None:
         return
     stash = request.stash
     stash[CACHE_CONFIG] = config
+    stash[CACHE_SCOPE] = _scope(ctx)
     stash[CACHE_METADATA], stash[CACHEABLE_TOKENS] = _latest(ctx)
+
+
+def _scope(ctx: InvocationContext) -> str:
+    """The same for all prompts that may begin alike: those of one app, user and agent."""
+    names = json.dumps([ctx.session.app_name, ctx.session.user_id, ctx.agent.name])
+    return hashlib.sha256(names.encode()).hexdigest()[:32]
 
 
 def _latest(ctx: InvocationContext) -> tuple[CacheMetadata | None, int | None]:

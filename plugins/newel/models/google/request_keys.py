@@ -18,5 +18,7 @@ CACHE_METADATA: Key[CacheMetadata | None] = Key("cache metadata")
 CACHEABLE_TOKENS: Key[int | None] = Key("cacheable tokens")
 #: How many of the request's contents the cache that it names holds.
 CACHED_CONTENTS: Key[int] = Key("cached contents")
+#: What tells the prompts of one app, user and agent from those of others, without naming them.
+CACHE_SCOPE: Key[str | None] = Key("cache scope")
 #: The interaction that this one continues.
 PREVIOUS_INTERACTION: Key[str | None] = Key("previous interaction")

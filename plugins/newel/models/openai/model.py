@@ -7,6 +7,7 @@ import os
 from pydantic import Field, PrivateAttr, SecretStr
 
 from newel.models.capabilities import capabilities_of
+from newel.models.google.request_keys import CACHE_SCOPE
 from newel.models.openai.client import Call, Endpoint, Sender, check_sdk
 from newel.models.openai.profiles import ENDPOINTS, OPENAI, Profile
 from newel.models.openai.thinking import Say
@@ -102,6 +103,9 @@ class OpenAIModel(RemoteLlm):
         return say
 
     def _call(self, path: str, body: Json, request: LlmRequest, service: Service) -> Call:
+        scope, field = request.stash.get(CACHE_SCOPE, None), self.settled_profile.cache_key
+        if scope and field:
+            body = {**body, field: scope}
         options = request.config.http_options
         headers = options.headers if options is not None and options.headers else {}
         return Call(path, body, service, self.limits_for(request), headers)
