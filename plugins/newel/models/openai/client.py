@@ -12,11 +12,8 @@ from typing import Any, Protocol
 from newel.models.openai.events import events
 from newel.models.wire.clients import Clients, http_client
 from newel.models.wire.limits import Limits
-from newel.models.wire.service import Service
+from newel.models.wire.service import UNREACHABLE, Service
 from newel_kernel import Json, ModelError, NewelError
-
-#: The code of errors of the connection.
-UNREACHABLE = "CONNECTION_ERROR"
 
 
 class Response(Protocol):

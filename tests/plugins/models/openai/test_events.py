@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncGenerator
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from newel.models.openai.events import EventReader, events
@@ -15,6 +15,9 @@ from newel.models.wire.service import Service
 from newel_kernel import Json, ModelError
 
 SERVICE = Service("openai", "gpt-x")
+
+#: A loaded machine draws values slowly.
+SLOW = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 
 
 def read(*pieces: bytes) -> list[Json]:
@@ -28,6 +31,7 @@ def read(*pieces: bytes) -> list[Json]:
     return asyncio.run(collect())
 
 
+@SLOW
 @given(
     values=st.lists(st.dictionaries(st.text(), st.text() | st.integers()), min_size=1),
     end=st.sampled_from([b"\n", b"\r\n"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -13,6 +13,9 @@ from newel.models.json_schemas import Schema
 from newel.models.openai.strict import inlined, parameters, relaxed_schema, strict_schema, without_nulls
 
 STRING = {"type": "string"}
+
+#: A loaded machine draws values slowly.
+SLOW = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 
 
 def closed(**properties: Any) -> Schema:
@@ -145,6 +148,7 @@ def _value(schema: Schema) -> Any:
     return schema["enum"][0] if "enum" in schema else 1 if kinds == "integer" else "a"
 
 
+@SLOW
 @given(_SCHEMAS)
 def test_what_a_model_writes_in_strict_mode_fits_the_tool(schema: Schema) -> None:
     strict = strict_schema(schema)

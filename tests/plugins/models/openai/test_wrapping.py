@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from newel.models.openai.wrapping import Unwrapping, wrapped
@@ -15,12 +15,16 @@ _JSON = st.recursive(
     max_leaves=8,
 )
 
+#: A loaded machine draws values slowly.
+SLOW = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+
 
 def _unwrapped(pieces: list[str]) -> str:
     unwrapping = Unwrapping()
     return "".join(map(unwrapping.feed, pieces)) + unwrapping.close()
 
 
+@SLOW
 @given(value=_JSON, size=st.integers(1, 9), indent=st.sampled_from([None, 2]))
 def test_what_is_inside_comes_out_however_it_is_cut(value: object, size: int, indent: int | None) -> None:
     text = json.dumps({"result": value}, indent=indent)
@@ -29,6 +33,7 @@ def test_what_is_inside_comes_out_however_it_is_cut(value: object, size: int, in
     assert _unwrapped(pieces) == _unwrapped([text])
 
 
+@SLOW
 @given(st.lists(st.text(max_size=5)))
 def test_text_that_is_not_wrapped_passes(pieces: list[str]) -> None:
     text = "".join(pieces)

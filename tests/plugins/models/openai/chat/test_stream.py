@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -213,3 +214,21 @@ def test_a_stream_may_end_without_a_reason_where_the_profile_says_so(chat: Calle
     llm = OpenAILlm(model="m", endpoint="lab", profile=Profile(base_url=base, finish_reason_optional=True))
     responses = chat.ask(user("Hi"), steps=fault("stream_no_end"), stream=True, llm=llm)
     assert responses[-1].finish_reason is FinishReason.STOP
+
+
+@pytest.mark.parametrize("name", ["stream_error", "stream_bad_json", "stream_cut", "wrong_type"])
+def test_error_in_a_200_stream(name: str, chat: Caller) -> None:
+    shown: list[LlmResponse] = []
+    with pytest.raises(ModelError):
+        shown = chat.ask(user("Hi"), steps=fault(name), stream=True)
+    assert shown == []
+
+
+@BOTH
+def test_an_error_in_an_answer_keeps_its_status(stream: bool, chat: Caller) -> None:
+    """As OpenRouter reports one: status 200, the code in the body."""
+    error = {"error": {"code": 402, "message": "no credits"}}
+    raw = f"data: {json.dumps(error)}\n\n" if stream else json.dumps(error)
+    with pytest.raises(ModelError, match="answered 402: no credits") as caught:
+        chat.ask(user("Hi"), steps=fault("malformed", raw=raw.encode()), stream=stream)
+    assert (caught.value.code, caught.value.retryable) == (402, False)

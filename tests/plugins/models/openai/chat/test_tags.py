@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from newel.models.openai.chat.tags import ThinkTags
+
+#: A loaded machine draws values slowly.
+SLOW = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 
 
 def _told(pieces: list[str]) -> tuple[str, str]:
@@ -15,6 +18,7 @@ def _told(pieces: list[str]) -> tuple[str, str]:
     return "".join(text for text, thought in found if thought), "".join(text for text, thought in found if not thought)
 
 
+@SLOW
 @given(size=st.integers(1, 9))
 def test_thoughts_are_told_from_text_however_it_is_cut(size: int) -> None:
     text = "\n<think>\nHm,\n 1 < 2 </thin?\n</think>\n\nIt is <think>2</think>."

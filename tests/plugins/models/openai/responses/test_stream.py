@@ -8,6 +8,7 @@ import pytest
 
 from newel.models.openai import OpenAIResponsesLlm
 from newel.models.wire.signatures import kept_for, signature_of
+from newel.testing.wire import fault
 from newel.testing.wire.answers import Answer, call, common_answers, text, thought
 from newel.testing.wire.caller import Caller, model, result, user
 from newel.testing.wire.openai_responses import encrypted
@@ -85,6 +86,27 @@ def test_failed_response_is_an_error(stream: bool, responses: Caller) -> None:
     assert (caught.value.code, caught.value.retryable) == ("server_error", True)
 
 
+@pytest.mark.parametrize("stop", ["end", "max", "failed"])
+def test_stream_ends_with_completed_incomplete_failed(stop: str, responses: Caller) -> None:
+    answer = Answer(parts=(text("So"),), stop=stop)
+    if stop != "failed":
+        assert responses.answered(answer, stream=True).finish_reason is not None
+        return
+    with pytest.raises(ModelError, match="The model failed"):
+        responses.answered(answer, stream=True)
+
+
+def test_a_stream_without_its_end_is_an_error(responses: Caller) -> None:
+    with pytest.raises(ModelError, match="before the response was completed"):
+        responses.ask(user("Hi"), steps=fault("stream_no_end"), stream=True)
+
+
+def test_error_event(responses: Caller) -> None:
+    with pytest.raises(ModelError, match="no capacity") as caught:
+        responses.ask(user("Hi"), steps=fault("stream_error", message="no capacity"), stream=True)
+    assert caught.value.code == "server_error"
+
+
 @BOTH
 def test_refusal_content(stream: bool, responses: Caller) -> None:
     response = responses.answered(Answer(parts=(text("x"),), more={"refusal": "I cannot."}), stream=stream)
@@ -159,11 +181,18 @@ class TestStored:
         history = [user("One")]
         history += [self.talk(responses, llm, *history), user("Two")]
         history += [self.talk(responses, llm, *history), user("Three")]
-        self.talk(responses, llm, *history, system_instruction="Be brief.")
+        self.talk(responses, llm, *history)
         body = responses.server.bodies[-1]
         assert body["previous_response_id"] == "resp_2"
         assert [item["content"][0]["text"] for item in body["input"]] == ["Three"]
-        assert body["instructions"] == "Be brief."  # they are not inherited
+
+    def test_instructions_are_repeated_with_previous_response_id(self, responses: Caller) -> None:
+        llm = OpenAIResponsesLlm(model="gpt-4o", store=True)
+        said = self.talk(responses, llm, user("One"), system_instruction="Be brief.")
+        self.talk(responses, llm, user("One"), said, user("Two"), system_instruction="Be brief.")
+        body = responses.server.bodies[-1]
+        assert body["previous_response_id"] == "resp_1"
+        assert body["instructions"] == "Be brief."
 
     def test_a_result_continues_its_call(self, responses: Caller) -> None:
         llm = OpenAIResponsesLlm(model="gpt-4o", store=True)
