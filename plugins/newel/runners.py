@@ -11,7 +11,7 @@ import newel_compose
 from newel.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from newel.contexts.base_runner import BaseRunner
 from newel.memory.in_memory_memory_service import InMemoryMemoryService
-from newel.runs.abort import AbortSignal, abortable
+from newel.runs.abort import AbortSignal, abortable, interruptible
 from newel.runs.thread import iterate
 from newel.runs.transcript import print_event
 from newel.sessions.in_memory_session_service import InMemorySessionService
@@ -114,6 +114,8 @@ class Runner(BaseRunner):
             user_id=user_id, session_id=session_id, invocation_id=invocation_id, new_message=new_message,
             state_delta=state_delta, run_config=run_config, yield_user_message=yield_user_message,
         )  # fmt: skip
+        if self.claims is not None and self.claims.busy == "interrupt":
+            events = interruptible(events)
         return events if abort_signal is None else abortable(events, abort_signal)
 
     def run(
@@ -164,9 +166,12 @@ class Runner(BaseRunner):
 
     async def rewind_async(self, *, user_id: str, session_id: str, rewind_before_invocation_id: str) -> None:
         """Take the session back to before an invocation: what it and later ones said, wrote and saved is undone."""
-        session = await self._open(user_id, session_id, RunConfig())
-        event = await rewind_event(session, rewind_before_invocation_id, self.artifact_service)
-        await self.session_service.append_event(session, event)
+        session = await self._open(user_id, session_id, RunConfig(), resumes=False)
+        try:
+            event = await rewind_event(session, rewind_before_invocation_id, self.artifact_service)
+            await self.session_service.append_event(session, event)
+        finally:
+            await self._end(session, None, None)
 
 
 class InMemoryRunner(Runner):

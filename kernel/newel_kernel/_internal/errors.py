@@ -137,6 +137,9 @@ class AlreadyExistsError(SessionError):
 class StaleSessionError(SessionError, ValueError):
     """The stored session has events that this view has not seen: reload the tail and retry."""
 
+    #: The event that was refused, where a store says so.
+    event: object = None
+
 
 class FencedError(SessionError):
     """Another worker holds the session's lease: stop."""

@@ -105,23 +105,23 @@ class Runner:
         if new_message is None and invocation_id is None:
             raise ConfigurationError("run_async needs a `new_message` or the `invocation_id` of a run to resume")
         config = config if config is not None else self.default_config.__copy__()
-        session = await self._open(user_id, session_id, config)
-        turn = Log(session.events).turn(received(new_message) if new_message is not None else None)
-        ctx = self.new_context(session, config, invocation_id, turn.content)
-        self.composition.turns.enter(ctx, turn, invocation_id)
-        if new_message is not None:
-            messages = await receive(ctx, turn, state_delta)
-            for event in messages if yield_user_message else ():
-                yield event
-        agent = self.composition.turns.agent(ctx)
-        if agent is None:  # a crash may have left out the epilogues
-            await epilogues(ctx, None)
-            return
-        ctx.agent = agent
-        plain = not config.custom_metadata and "on_event_callback" not in self.composition.hooks
-        append = ctx.session_service.append_event
+        session = await self._open(user_id, session_id, config, new_message is None)
+        begun: InvocationContext | None = None
         failure: BaseException | None = None
         try:
+            turn = Log(session.events).turn(received(new_message) if new_message is not None else None)
+            ctx = self.new_context(session, config, invocation_id, turn.content)
+            self.composition.turns.enter(ctx, turn, invocation_id)
+            if new_message is not None:
+                messages = await receive(ctx, turn, state_delta)
+                for event in messages if yield_user_message else ():
+                    yield event
+            agent = self.composition.turns.agent(ctx)
+            if agent is None:  # a crash may have left out the epilogues
+                await epilogues(ctx, None)
+                return
+            begun, ctx.agent = ctx, agent
+            plain = not config.custom_metadata and "on_event_callback" not in self.composition.hooks
             if "before_run_callback" in self.composition.hooks and (answer := await self._before_run(ctx)) is not None:
                 yield answer
                 return
@@ -130,14 +130,19 @@ class Runner:
                     if not plain:
                         event = await self._commit(ctx, event)
                     elif not event.partial:
-                        await append(session, event)
+                        await ctx.session_service.append_event(session, event)
                     yield event
         except BaseException as error:
             failure = error
             raise
         finally:
-            await finish(ctx, failure)
+            await self._end(session, begun, failure)
             del failure  # its traceback holds this frame
+
+    async def _end(self, session: Session, ctx: InvocationContext | None, error: BaseException | None) -> None:
+        """The run is over; `ctx` is None where the invocation had not begun."""
+        if ctx is not None:
+            await finish(ctx, error)
 
     async def _before_run(self, ctx: InvocationContext) -> Event | None:
         """The event of a plugin's answer instead of the agent's, committed, or None."""
@@ -158,7 +163,8 @@ class Runner:
             await ctx.session_service.append_event(ctx.session, event)
         return event
 
-    async def _open(self, user_id: str, session_id: str, config: RunConfig) -> Session:
+    async def _open(self, user_id: str, session_id: str, config: RunConfig, resumes: bool) -> Session:
+        """The session to work with; a run that `resumes` brings no message."""
         session = await self.session_service.open(
             app_name=self.app_name, user_id=user_id, session_id=session_id, config=config.get_session_config
         )

@@ -1,13 +1,28 @@
-"""BaseRunner: a runner whose invocations share services."""
+"""BaseRunner: a runner whose invocations share services, and which has a session for itself while it runs it."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from newel.claims.claim import Claim, take
+from newel.claims.errors import SessionBusyError
+from newel.claims.leasing import LeasingStore
+from newel.claims.plugin import Settings
 from newel.contexts.invocation_context import InvocationContext, Resumability
 from newel.contexts.run_config import RunConfig
-from newel_kernel import BaseAgent, BaseSessionService, Chains, Session
+from newel_kernel import (
+    BaseAgent,
+    BaseSessionService,
+    Chains,
+    ConfigurationError,
+    Event,
+    Session,
+    StaleSessionError,
+    seam,
+)
+from newel_kernel import InvocationContext as KernelInvocationContext
 from newel_kernel import RunConfig as KernelRunConfig
 from newel_kernel import Runner as KernelRunner
 from newel_types import Content
@@ -15,6 +30,11 @@ from newel_types import Content
 if TYPE_CHECKING:
     from newel.contexts.services import ArtifactService, CredentialService, MemoryService
     from newel_kernel import Application
+
+#: How often a run that waits for another process looks whether the session is free, in seconds.
+_LOOK = 0.05
+#: A run that is over gives its session back without waiting for the store: so long it may take, in seconds.
+_HANDOVER = 0.5
 
 
 class BaseRunner(KernelRunner):
@@ -47,6 +67,11 @@ class BaseRunner(KernelRunner):
         self.memory_service = memory_service
         self.credential_service = credential_service
         self.resumability_config: Resumability | None = getattr(app, "resumability_config", None)
+        claims = self.composition.settings.get("claims")
+        #: How sessions in use are kept apart; None: the plugin is not composed, and they are not.
+        self.claims = claims if isinstance(claims, Settings) else None
+        #: The claims of the runs at work, by the identity of their views.
+        self._claimed: dict[int, Claim] = {}
 
     def new_context(
         self, session: Session, config: KernelRunConfig, invocation_id: str | None, content: Content | None
@@ -59,3 +84,69 @@ class BaseRunner(KernelRunner):
             content, self.artifact_service, self.memory_service, self.credential_service, None, self.app,
             self.resumability_config,
         )  # fmt: skip
+
+    async def _open(self, user_id: str, session_id: str, config: KernelRunConfig, resumes: bool) -> Session:
+        """The session to work with, claimed."""
+        if not session_id.strip():
+            raise ConfigurationError("the session id is blank: name a session, or create one and use its id")
+        if self.claims is None:
+            return await super()._open(user_id, session_id, config, resumes)
+        where = (self.app_name, user_id, session_id)
+        subject = f"the session {session_id[:80]!r}"
+        claim = await take(self.session_service, where, subject, self.claims)
+        session: Session | None = None
+        try:
+            end = seam.monotonic() + self.claims.wait_seconds
+            while session is None or not await self._is_leased(session, subject, resumes, end):
+                session = await super()._open(user_id, session_id, config, resumes)
+        except BaseException:
+            self._free(claim, session)
+            raise
+        self._claimed[id(session)] = claim
+        return session
+
+    def _free(self, claim: Claim, session: Session | None) -> None:
+        if session is not None and isinstance(self.session_service, LeasingStore):
+            self.session_service.let_go(session)
+        claim.end()
+
+    async def _is_leased(self, session: Session, subject: str, resumes: bool, end: float) -> bool:
+        """Whether the store has, or will have with the first append, the session for this run."""
+        store, settings = self.session_service, self.claims
+        if settings is None or not isinstance(store, LeasingStore):
+            return True
+        if (holder := store.holder(session)) is not None:
+            if seam.monotonic() > (end if settings.busy == "queue" else end - settings.wait_seconds + _HANDOVER):
+                raise SessionBusyError(
+                    f"{subject} has a run already, in another process ({holder}): wait for its end, or set "
+                    f"`busy: queue` for the plugin 'claims' in the distribution's settings"
+                )
+            await asyncio.sleep(_LOOK)
+            return False
+        store.hold(session, settings.lease_seconds)
+        if resumes:  # its first append may come behind an effect
+            await store.take(session)
+        return True
+
+    async def _end(self, session: Session, ctx: KernelInvocationContext | None, error: BaseException | None) -> None:
+        """The run is over: note what it must not lose, run its epilogues, and free the session."""
+        claim = self._claimed.pop(id(session), None)
+        try:
+            if claim is not None:
+                claim.closing = True
+            if ctx is not None and isinstance(error, StaleSessionError):
+                await _keep_results(ctx, error)
+            await super()._end(session, ctx, error)
+        finally:
+            if claim is not None:
+                self._free(claim, session)
+
+
+async def _keep_results(ctx: KernelInvocationContext, error: StaleSessionError) -> None:
+    """Store the results of tools whose event was refused, behind what came in: they depend on nothing of it."""
+    event = error.event
+    if isinstance(event, Event) and event.author != "user" and event.get_function_responses():
+        try:
+            await ctx.session_service.append_event(ctx.session, event)
+        except Exception as problem:
+            error.add_note(f"the results of tools could not be stored either: {type(problem).__name__}: {problem}")

@@ -36,12 +36,16 @@ class EventLog(list[Event]):
     under the same id has another one. `cache` is what views share (see Session.cache).
     """
 
-    __slots__ = ("__weakref__", "cache", "number")
+    __slots__ = ("__weakref__", "cache", "foreign", "holder", "number")
 
     def __init__(self, events: Sequence[Event] = (), number: int = 0) -> None:
         super().__init__(events)
         self.number = number
         self.cache = Stash()
+        #: A view that has seen fewer events is stale: another process was first (and not out of band).
+        self.foreign = 0
+        #: Who had the lease of the session when it was last opened.
+        self.holder: str | None = None
 
     def grow(self, first: int, events: Sequence[Event]) -> None:
         """Add `events`, the first of which has the sequence number `first`; those already here are left out.

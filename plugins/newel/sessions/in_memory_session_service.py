@@ -113,7 +113,7 @@ class InMemorySessionService(BaseSessionService):
     @staticmethod
     def _append_plain(stored: Session, session: Session, log: EventLog, event: Event) -> Event:
         """The usual append, through a live view at the end of its log, of an event without actions."""
-        if session.lease != stored.lease:
+        if session.lease and session.lease != stored.lease:
             raise FencedError(fenced(session.id, session.lease, stored.lease))
         check_pairing(log, event)
         freeze_event(event)
@@ -146,5 +146,5 @@ class InMemorySessionService(BaseSessionService):
             id=stored.id, app_name=stored.app_name, user_id=stored.user_id, state=state, events=events,
             last_update_time=stored.last_update_time,
         )  # fmt: skip
-        copy.version, copy.lease = len(stored.events), stored.lease
+        copy.version = len(stored.events)
         return copy

@@ -19,7 +19,7 @@ from newel_kernel import (
 
 def check_append(session: Session, event: Event, *, version: int, lease: int) -> None:
     """Raise where `session` is no view of the stored one, which has `version` events and the epoch `lease`."""
-    if session.lease != lease:
+    if session.lease and session.lease != lease:  # 0: it holds nothing, and nobody can take that
         raise FencedError(fenced(session.id, session.lease, lease))
     if session.version > version:
         raise StaleSessionError(
@@ -68,14 +68,19 @@ def catch_up(session: Session, log: EventLog, version: int | None = None) -> Non
     session.last_update_time = log[version - 1].timestamp
 
 
-def apply_commit(session: Session, log: EventLog, sequence: int, event: Event) -> None:
-    """Apply `event`, which the store committed with the number `sequence`, to the view it was appended through."""
+def apply_commit(session: Session, log: EventLog, sequence: int, event: Event, stored: Event | None = None) -> None:
+    """Apply `event`, which the store committed with the number `sequence`, to the view it was appended through.
+
+    `stored` is the event as it was read back: the state is what a restart would show.
+    """
     actions = event.touched_actions
     if session.version <= sequence:
         if session.version < sequence:
             catch_up(session, log, sequence)
         if actions is not None:
             apply_to_state(session.state, event)
+            if stored is not None:
+                apply_to_state(session.state, stored)
         if session.events is not log:
             _own(session).append(event)
         session.version = sequence + 1

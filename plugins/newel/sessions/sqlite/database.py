@@ -41,6 +41,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             app_name TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL,
             PRIMARY KEY (app_name, key)) WITHOUT ROWID""",
     ),
+    (
+        "ALTER TABLE sessions ADD COLUMN owner TEXT",
+        "ALTER TABLE sessions ADD COLUMN lease_until REAL",
+        # The version after the latest event that was not appended out of band.
+        "ALTER TABLE sessions ADD COLUMN in_band INTEGER NOT NULL DEFAULT 0",
+        "UPDATE sessions SET in_band = version",
+    ),
 )
 
 

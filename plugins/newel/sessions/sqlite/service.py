@@ -7,16 +7,22 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
 import weakref
+from functools import partial
 from typing import Self
 
+from newel.claims.errors import SessionBusyError
 from newel.sessions.event_log import EventLog, LiveLogs
 from newel.sessions.sqlite.database import SqliteDatabase
 from newel.sessions.sqlite.encoding import encode_event
+from newel.sessions.sqlite.leases import Lease, Leases, Prolong, Take, is_dead
 from newel.sessions.sqlite.statements import (
     Append,
+    Appended,
     Create,
     Delete,
+    EventRows,
     Key,
     Row,
     State,
@@ -33,6 +39,7 @@ from newel.sessions.views import apply_commit, catch_up, check_append, check_key
 from newel_kernel import (
     BaseSessionService,
     Event,
+    FencedError,
     GetSessionConfig,
     Json,
     ListSessionsResponse,
@@ -44,6 +51,7 @@ from newel_kernel import (
 
 #: Reading this many events takes about a millisecond; more are read in a thread.
 _FEW_EVENTS = 200
+_LONG = Session(id="")
 
 
 class SqliteSessionService(BaseSessionService):
@@ -55,7 +63,8 @@ class SqliteSessionService(BaseSessionService):
 
     def __init__(self, db_path: str | os.PathLike[str], *, live_sessions: int = 256) -> None:
         self._database = SqliteDatabase(db_path)
-        self._writer = SqliteWriter(self._database)
+        self._leases = Leases()
+        self._writer = SqliteWriter(self._database, self._leases)
         self._logs = LiveLogs(live_sessions)
         # Also at exit and for whoever never calls close().
         self._finalizer = weakref.finalize(self, self._writer.close)
@@ -92,17 +101,7 @@ class SqliteSessionService(BaseSessionService):
         """A view that shares the log of this process; only the state is its own."""
         if config is not None:
             return await self.get_session(app_name=app_name, user_id=user_id, session_id=session_id, config=config)
-        key = Key(app_name, user_id, session_id)
-        with self._database.reading() as connection:
-            row = read_row(connection, key)
-            state = read_state(connection, key, row.number) if row is not None else {}
-        if row is None:
-            self._logs.forget(key)
-            return None
-        log = await self._synchronised(key, row)
-        view = _view(key, row, state, log)
-        view.cache = log.cache
-        return view
+        return await self._view(Key(app_name, user_id, session_id))
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
         """The sessions by user, each user's in the order of creation, without events."""
@@ -122,27 +121,107 @@ class SqliteSessionService(BaseSessionService):
         Raises a SessionError that leaves `session`, `event` and the store as they were, with one exception:
         where another process was first, StaleSessionError comes with `session` brought up to date.
         """
-        if event.partial:
-            return event
+        return event if event.partial else await self._append(session, event, out_of_band=False)
+
+    async def _append(self, session: Session, event: Event, *, out_of_band: bool) -> Event:
         key = Key(session.app_name, session.user_id, session.id)
-        log = self._logs.get(key)
-        if log is None or session.version > len(log):  # read by another service, or listed: it may know more
-            log = await self._loaded(key)
-        check_append(session, event, version=len(log), lease=session.lease)
+        written = event.touched_actions
+        if written is not None and written.state_delta:
+            check_keys(written.state_delta, f"event {event.id} of {event.author!r}")
         stored = encode_event(event)
         actions = stored.event.touched_actions
         delta = actions.state_delta if actions is not None else None
         change = StateChange.of(delta, f"event {event.id} of {event.author!r}") if delta else None
-        append = Append(key, log, session.lease, stored, change)
-        try:
-            await self._writer.commit(append, lambda sequence: apply_commit(session, log, sequence, event))
-        except StaleSessionError:
-            catch_up(session, await self._loaded(key))
-            raise
-        except SessionNotFoundError:
-            self._logs.forget(key)
-            raise
-        return event
+        while True:
+            log = self._logs.get(key)
+            if log is None or session.version > len(log):  # read by another service, or listed: it may know more
+                log = await self._loaded(key)
+            lease = self._leases.of(session)
+            check_append(session, event, version=len(log), lease=session.lease)
+            try:
+                if session.version < log.foreign and not session.lease:
+                    raise StaleSessionError(_behind(key, session.version, len(log), event))
+                append = Append(key, log, session, lease, stored, change, out_of_band)
+                await self._writer.commit(append, partial(_applied, append, event))
+            except StaleSessionError as error:
+                seen = session.version
+                log = await self._loaded(key)
+                catch_up(session, log)
+                if session.lease or seen >= log.foreign:
+                    continue  # what came in was out of band, or the session is this view's: it goes behind
+                error.event = event
+                raise
+            except SessionNotFoundError:
+                self._logs.forget(key)
+                raise
+            return event
+
+    def holder(self, session: Session) -> str | None:
+        """Who else had the lease of the session when it was last opened; not a process that is known to be dead."""
+        log = self._logs.get(Key(session.app_name, session.user_id, session.id))
+        owner = log.holder if log is not None else None
+        return None if owner is None or owner == self._leases.owner or is_dead(owner) else owner
+
+    def hold(self, session: Session, seconds: float) -> None:
+        """Take the lease with the next append through this view, and prolong it until `let_go`."""
+        log = self._logs.get(Key(session.app_name, session.user_id, session.id))
+        if log is not None:
+            self._leases.add(Lease(session, log.number, self._leases.owner, log.holder, seconds, lasting=True))
+
+    async def take(self, session: Session) -> None:
+        """Take now what `hold` has asked for; SessionBusyError where somebody else has it."""
+        lease = self._leases.of(session)
+        if lease is None:
+            return
+        key = Key(session.app_name, session.user_id, session.id)
+        epoch = await self._writer.commit(Take(key, lease.owner, lease.before, lease.seconds))
+        if epoch is None:
+            raise SessionBusyError(f"the session {session.id!r} has a run in another process: wait for its end")
+        session.lease, lease.taken = epoch, True
+
+    def let_go(self, session: Session) -> None:
+        """Give the lease back, without waiting for the file."""
+        lease = self._leases.drop(session)
+        if lease is not None and lease.taken:
+            self._writer.send(Prolong(lease.number, session.lease, None))
+
+    async def claim(self, *, app_name: str, user_id: str, session_id: str, owner: str, ttl: float) -> Session | None:
+        """Take the session for `ttl` seconds: a view that holds the lease, or None where another owner has it."""
+        key = Key(app_name, user_id, session_id)
+        epoch = await self._writer.commit(Take(key, owner, None, ttl))
+        view = await self._view(key) if epoch is not None else None
+        if view is not None and epoch is not None:
+            view.lease = epoch
+            log = await self._loaded(key)
+            self._leases.add(Lease(view, log.number, owner, None, ttl, lasting=False, taken=True))
+        return view
+
+    async def renew(self, session: Session, *, ttl: float) -> None:
+        """Prolong the lease that the view holds; FencedError where somebody else has taken it."""
+        lease = self._leases.of(session)
+        if lease is None or not await self._writer.commit(Prolong(lease.number, session.lease, ttl)):
+            raise FencedError(f"the lease of the session {session.id!r} is not this view's any more: stop")
+
+    async def release(self, session: Session) -> None:
+        """Give the lease back, so that the next claim need not wait."""
+        if (lease := self._leases.drop(session)) is not None:
+            await self._writer.commit(Prolong(lease.number, session.lease, None))
+
+    async def append_out_of_band(self, *, app_name: str, user_id: str, session_id: str, event: Event) -> Event:
+        """Append beside whoever runs the session: behind what is there, and without ending that run."""
+        view = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
+        if view is None:
+            raise SessionNotFoundError(f"the session {session_id!r} does not exist; the event is not stored")
+        while True:
+            try:
+                return await self._append(view, event, out_of_band=True)
+            except StaleSessionError:
+                continue
+
+    async def tail(self, *, app_name: str, user_id: str, session_id: str, after: int) -> list[Event]:
+        """The committed events behind the first `after`, in order."""
+        view = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
+        return view.events[after:] if view is not None else []
 
     async def close(self) -> None:
         """Commit what is on its way and close the file; the service cannot be used any more."""
@@ -171,26 +250,74 @@ class SqliteSessionService(BaseSessionService):
         if row is None:
             self._logs.forget(key)
             raise SessionNotFoundError(f"the session {key.id!r} does not exist (any more); the event is not stored")
-        return await self._synchronised(key, row)
+        if row.version - self._known(key, row) > _FEW_EVENTS:
+            return await asyncio.to_thread(self._synchronised, key, row)
+        return self._synchronised(key, row)
 
-    async def _synchronised(self, key: Key, row: Row) -> EventLog:
+    async def _view(self, key: Key) -> Session | None:
+        """A view of one state of the file: its row, its state and its events are of the same moment."""
+        view = self._read(key, _FEW_EVENTS)
+        if view is _LONG:
+            view = await asyncio.to_thread(self._read, key, None)
+        if view is None:
+            self._logs.forget(key)
+        return view
+
+    def _read(self, key: Key, most: int | None) -> Session | None:
+        """A view; _LONG where more than `most` events have to be read for it."""
+        with self._database.reading() as connection:
+            row = read_row(connection, key)
+            if row is None:
+                return None
+            if most is not None and row.version - self._known(key, row) > most:
+                return _LONG
+            state = read_state(connection, key, row.number)
+            log, rows = self._missing(connection, key, row)
+        log = self._grown(key, row, log, rows)
+        log.holder = row.holder
+        view = _view(key, row, state, log)
+        view.cache = log.cache
+        return view
+
+    def _synchronised(self, key: Key, row: Row) -> EventLog:
         """The log with at least the events that `row` counts."""
+        with self._database.reading() as connection:
+            log, rows = self._missing(connection, key, row)
+        return self._grown(key, row, log, rows)
+
+    def _known(self, key: Key, row: Row) -> int:
+        log = self._logs.get(key)
+        return len(log) if log is not None and log.number == row.number else 0
+
+    def _missing(self, connection: sqlite3.Connection, key: Key, row: Row) -> tuple[EventLog, EventRows]:
+        """The log, and the stored events that `row` counts and the log does not have."""
         log = self._logs.get(key)
         if log is None or log.number != row.number:
             log = EventLog((), row.number)
-        missing = row.version - len(log)
-        if missing > 0:
-            if missing > _FEW_EVENTS:
-                await asyncio.to_thread(self._read_tail, key, log)
-            else:
-                self._read_tail(key, log)
+        first = len(log)
+        return log, read_tail(connection, row.number, first, row.version) if row.version > first else ()
+
+    def _grown(self, key: Key, row: Row, log: EventLog, rows: EventRows) -> EventLog:
+        if rows:
+            log.grow(rows[0][0], decode_events(rows, key))
+            if log is self._logs.get(key) and row.in_band > rows[0][0]:  # another process has written behind it
+                log.foreign = max(log.foreign, row.in_band)
         return self._logs.keep(key, log)
 
-    def _read_tail(self, key: Key, log: EventLog) -> None:
-        first = len(log)
-        with self._database.reading() as connection:
-            rows = read_tail(connection, log.number, first)
-        log.grow(first, decode_events(rows, key))
+
+def _applied(append: Append, event: Event, appended: Appended) -> None:
+    """What an append that was committed changes here."""
+    if append.lease is not None and not append.lease.taken:
+        append.view.lease, append.lease.taken = appended.lease, True
+    apply_commit(append.view, append.log, appended.sequence, event, append.stored.event)
+
+
+def _behind(key: Key, version: int, length: int, event: Event) -> str:
+    return (
+        f"another process appended to the session {key.id!r} (it has {length} events, {version} were known to this "
+        f"view); event {event.id} is not stored. The session object has been brought up to date: look at the new "
+        f"events, then append again"
+    )
 
 
 def _view(key: Key, row: Row, state: State, events: list[Event]) -> Session:
@@ -198,5 +325,5 @@ def _view(key: Key, row: Row, state: State, events: list[Event]) -> Session:
         id=key.id, app_name=key.app_name, user_id=key.user_id, state=state, events=events,
         last_update_time=row.update_time,
     )  # fmt: skip
-    view.version, view.lease = row.version, row.lease
+    view.version = row.version
     return view

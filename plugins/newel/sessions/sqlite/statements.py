@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, TypeVar
 
+from newel.claims.errors import SessionBusyError
 from newel.sessions.event_log import EventLog
 from newel.sessions.pairing import check_pairing
 from newel.sessions.scopes import merge_scopes, split_by_scope
 from newel.sessions.sqlite.encoding import StoredEvent, decode_event, decode_value, encode_value
+from newel.sessions.sqlite.leases import FREE, HOLDER, NOW, TAKE, Lease
 from newel.sessions.sqlite.writer import Batch
 from newel.sessions.views import fenced
 from newel_kernel import (
@@ -20,6 +22,7 @@ from newel_kernel import (
     FencedError,
     GetSessionConfig,
     Json,
+    Session,
     SessionError,
     SessionNotFoundError,
     StaleSessionError,
@@ -52,6 +55,10 @@ class Row(NamedTuple):
     version: int
     lease: int
     update_time: float
+    #: Who has the lease now.
+    holder: str | None
+    #: The version after the latest event that was not appended out of band.
+    in_band: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,26 +118,33 @@ class Create:
         return row, read_state(connection, self.key, number)
 
 
+class Appended(NamedTuple):
+    """An event's sequence number, and the epoch of the lease under which it was appended (0: under none)."""
+
+    sequence: int
+    lease: int
+
+
 @dataclass(frozen=True, slots=True)
 class Append:
-    """Adds an event; the result is its sequence number. The writer's log says which version the session must have."""
+    """Adds an event. The writer's log says which version the session must have, the view which lease it holds."""
 
     key: Key
     log: EventLog
-    lease: int
+    view: Session
+    lease: Lease | None
     stored: StoredEvent
     change: StateChange | None
+    #: Beside whoever runs the session: no view is stale for it.
+    out_of_band: bool = False
 
-    def __call__(self, batch: Batch) -> int:
+    def __call__(self, batch: Batch) -> Appended:
         connection, log, event = batch.connection, self.log, self.stored.event
         earlier = batch.added(log)
         check_pairing([*log, *earlier] if earlier else log, event)
         version = len(log) + len(earlier)
-        update = connection.execute(
-            "UPDATE sessions SET version = version + 1, update_time = ? WHERE number = ? AND version = ? AND lease = ?",
-            (event.timestamp, log.number, version, self.lease),
-        )
-        if not update.rowcount:
+        epoch = self._count(connection, version)
+        if epoch is None:
             raise self._conflict(connection, version)
         connection.execute(
             "INSERT INTO events (session, sequence, timestamp, data) VALUES (?, ?, ?, ?)",
@@ -139,17 +153,48 @@ class Append:
         if self.change is not None:
             _change_state(connection, self.key, log.number, self.change)
         batch.add(log, version, event)
-        return version
+        return Appended(version, epoch)
+
+    def _count(self, connection: sqlite3.Connection, version: int) -> int | None:
+        """Count the event, take or prolong the lease: the epoch of the view, or None where something is in the way."""
+        lease, time = self.lease, self.stored.event.timestamp
+        if lease is None:
+            held = self.view.lease
+            update = connection.execute(
+                "UPDATE sessions SET version = version + 1, update_time = ?, in_band = iif(?, in_band, version + 1) "
+                "WHERE number = ? AND version = ? AND lease = coalesce(?, lease)",
+                (time, self.out_of_band, self.log.number, version, held or None),
+            )
+            return held if update.rowcount else None
+        if lease.taken:
+            update = connection.execute(
+                f"UPDATE sessions SET version = version + 1, update_time = ?, in_band = version + 1, "  # noqa: S608
+                f"lease_until = {NOW} + ? WHERE number = ? AND version = ? AND lease = ?",
+                (time, lease.seconds, self.log.number, version, self.view.lease),
+            )
+            return self.view.lease if update.rowcount else None
+        row = connection.execute(
+            f"UPDATE sessions SET version = version + 1, update_time = ?, in_band = version + 1, {TAKE} "  # noqa: S608
+            f"WHERE number = ? AND version = ? AND {FREE} RETURNING lease",
+            (time, lease.owner, lease.seconds, self.log.number, version, lease.owner, lease.before),
+        ).fetchone()
+        return row[0] if row else None
 
     def _conflict(self, connection: sqlite3.Connection, version: int) -> SessionError:
         present = connection.execute(
-            "SELECT version, lease FROM sessions WHERE number = ?", (self.log.number,)
+            f"SELECT version, lease, {HOLDER} FROM sessions WHERE number = ?", (self.log.number,)  # noqa: S608
         ).fetchone()
         lost = f"event {self.stored.event.id} is not stored"
         if present is None:
             return SessionNotFoundError(f"the session {self.key.id!r} was deleted; {lost}")
-        if present[1] != self.lease:
-            return FencedError(f"{fenced(self.key.id, self.lease, present[1])}; {lost}")
+        if self.view.lease and present[1] != self.view.lease:
+            return FencedError(f"{fenced(self.key.id, self.view.lease, present[1])}; {lost}")
+        lease = self.lease
+        if lease is not None and not lease.taken and present[2] not in (None, lease.owner, lease.before):
+            return SessionBusyError(
+                f"the session {self.key.id!r} has a run already, in another process ({present[2]}); {lost}: wait for "
+                f"its end"
+            )
         return StaleSessionError(
             f"another process appended to the session {self.key.id!r} (it has {present[0]} events, {version} were "
             f"known here); {lost}. The session object has been brought up to date: look at the new events, then "
@@ -194,7 +239,7 @@ def _change(
             )
 
 
-_ROW = "SELECT number, user_id, id, version, lease, coalesce(update_time, 0.0) FROM sessions "
+_ROW = f"SELECT number, user_id, id, version, lease, coalesce(update_time, 0.0), {HOLDER}, in_band FROM sessions "  # noqa: S608
 
 
 def read_row(connection: sqlite3.Connection, key: Key) -> Row | None:
@@ -245,10 +290,11 @@ def _merged(key: Key, *scopes: Scope) -> State:
     return merge_scopes(app, user, own)
 
 
-def read_tail(connection: sqlite3.Connection, number: int, first: int) -> EventRows:
-    """The events with the sequence numbers from `first` on."""
+def read_tail(connection: sqlite3.Connection, number: int, first: int, version: int) -> EventRows:
+    """The events with the sequence numbers from `first` on, below `version`."""
     return connection.execute(
-        "SELECT sequence, data FROM events WHERE session = ? AND sequence >= ? ORDER BY sequence", (number, first)
+        "SELECT sequence, data FROM events WHERE session = ? AND sequence >= ? AND sequence < ? ORDER BY sequence",
+        (number, first, version),
     ).fetchall()
 
 

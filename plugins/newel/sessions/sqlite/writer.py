@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from newel.sessions.event_log import EventLog
 from newel.sessions.sqlite.database import SqliteDatabase
@@ -55,6 +55,20 @@ class _Item:
     error: BaseException | None = None
 
 
+class Pulse(Protocol):
+    """What the thread does from time to time where nobody writes."""
+
+    @property
+    def interval(self) -> float | None:
+        """How often, in seconds; None: there is nothing to do."""
+
+    def prolong(self, connection: sqlite3.Connection) -> None:
+        """Do it, in a transaction."""
+
+    def forget(self) -> None:
+        """Begin anew, in a child process."""
+
+
 class SqliteWriter:
     """Commits writes in their order. The thread starts with the first one and ends in `rest`.
 
@@ -62,8 +76,9 @@ class SqliteWriter:
     the disk, or another process that writes, takes.
     """
 
-    def __init__(self, database: SqliteDatabase) -> None:
+    def __init__(self, database: SqliteDatabase, pulse: Pulse) -> None:
         self.database = database
+        self.pulse = pulse
         self._queue: SimpleQueue[_Item | None] = SimpleQueue()
         self._gate = threading.RLock()
         self._thread: threading.Thread | None = None
@@ -89,6 +104,11 @@ class SqliteWriter:
         if cancelled is not None:
             raise cancelled
         return item.future.result()  # type: ignore[no-any-return]
+
+    def send(self, write: Write[object]) -> None:
+        """Let `write` be committed with what comes next, and wait for nothing; where it fails, nobody hears of it."""
+        with suppress(SessionError):
+            self._submit(write)
 
     def _submit(self, write: Write[object]) -> _Item:
         loop = asyncio.get_running_loop()
@@ -133,7 +153,11 @@ class SqliteWriter:
     def _take(self) -> tuple[list[_Item], bool]:
         """The writes that wait (at least one is waited for), and whether the thread shall end after them."""
         items: list[_Item] = []
-        item = self._queue.get()
+        try:
+            item = self._queue.get(timeout=self.pulse.interval)
+        except Empty:
+            self._beat()
+            return items, False
         while item is not None:
             items.append(item)
             if len(items) == _MOST_PER_COMMIT:
@@ -143,6 +167,13 @@ class SqliteWriter:
             except Empty:
                 return items, False
         return items, True
+
+    def _beat(self) -> None:
+        """Prolong what this process holds. Where that fails, others find it free: the next append says so."""
+        with suppress(SessionError), self.database.writing() as connection, self.database.explained("written"):
+            connection.execute("BEGIN IMMEDIATE")
+            self.pulse.prolong(connection)
+            connection.execute("COMMIT")
 
     def _commit(self, items: list[_Item]) -> None:
         try:
@@ -183,6 +214,7 @@ class SqliteWriter:
     def after_fork_in_child(self) -> None:
         """Go on, with locks of the child's own."""
         self.database.after_fork_in_child()
+        self.pulse.forget()
         self._gate = threading.RLock()
 
 

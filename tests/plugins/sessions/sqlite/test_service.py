@@ -100,7 +100,9 @@ def test_a_second_process_remembers_the_first_and_the_first_sees_the_second(tmp_
         assert texts(view) == texts(await store.get_session(**AT)) == ["first", "second"]
         assert view is not None
         assert view.state == {"n": 2, "user:name": "Bob"}
-        await store.append_event(session, said("third"))  # this copy is stale, but this process is not
+        with pytest.raises(StaleSessionError):
+            await store.append_event(session, said("third"))  # this copy has not seen it
+        await store.append_event(session, said("third"))
         assert texts(session) == ["first", "second", "third"]
 
     run(tmp_path, scenario)
@@ -123,6 +125,8 @@ def test_an_append_after_another_process_is_stale_once(tmp_path: Path) -> None:
         event.author = "still mine"
         await store.append_event(view, event)
         assert view.state == {"n": 2, "temp:t": 1}
+        with pytest.raises(StaleSessionError, match="0 were known"):  # each view that is behind learns it
+            await store.append_event(copied, said("last"))
         await store.append_event(copied, said("last"))
         assert texts(copied) == texts(view) == texts(await store.get_session(**AT)) == ["theirs", "ours", "last"]
 
@@ -139,7 +143,7 @@ def test_another_process_may_delete_recreate_and_take_over(tmp_path: Path) -> No
                 await store.append_event(session, said("lost"))
             anew = await other.create_session(**AT)
             await other.append_event(anew, said("new"))
-        view = await store.open(**AT)
+        view = await store.claim(**AT, owner="we", ttl=60)
         assert texts(view) == ["new"]
         with sqlite3.connect(tmp_path / "s.db") as connection:
             connection.execute("UPDATE sessions SET lease = lease + 1")
@@ -149,7 +153,7 @@ def test_another_process_may_delete_recreate_and_take_over(tmp_path: Path) -> No
             await store.append_event(view, said("lost"))
         again = await store.open(**AT)
         assert again is not None
-        assert again.lease == 1
+        assert again.lease == 0  # it holds nothing, so that nobody can take anything from it
         await store.append_event(again, said("ours"))
         assert texts(await store.get_session(**AT)) == ["new", "ours"]
 

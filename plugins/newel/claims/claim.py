@@ -1,0 +1,105 @@
+"""Claim: the use of a session by one run of this process."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import weakref
+from collections.abc import Hashable
+from contextvars import ContextVar
+
+from newel.claims.errors import SessionBusyError
+from newel.claims.plugin import Settings
+from newel_kernel import seam
+
+#: Steps of the event loop that a run gets which its caller has left without closing it.
+_GRACE = 3
+#: What a run looks at that may be interrupted; it is set while the run begins.
+INTERRUPTION: ContextVar[asyncio.Event | None] = ContextVar("newel_interruption", default=None)
+# Held for operations on the dictionaries only, never across a wait.
+_lock = threading.Lock()
+_claims: weakref.WeakKeyDictionary[object, dict[Hashable, Claim]] = weakref.WeakKeyDictionary()
+
+
+class Claim:
+    """A run's claim of a session of a store, from `take` to `end`."""
+
+    __slots__ = ("_claims", "_loop", "_interrupted", "_waiting", "_where", "closing", "task")
+
+    def __init__(self, claims: dict[Hashable, Claim], where: Hashable) -> None:
+        self._claims = claims
+        self._where = where
+        self._loop = asyncio.get_running_loop()
+        self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
+        #: The task in which the run began.
+        self.task = asyncio.current_task()
+        #: Whether the run is on its way out, so that waiting for its end is no mistake.
+        self.closing = False
+        self._interrupted = INTERRUPTION.get()
+
+    def end(self) -> None:
+        """Free the session."""
+        with _lock:
+            if self._claims.get(self._where) is self:
+                del self._claims[self._where]
+            waiting, self._waiting = self._waiting, []
+        for loop, future in waiting:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(_wake, future)
+
+    def interrupt(self) -> None:
+        """Ask the run to end."""
+        if self._interrupted is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._interrupted.set)
+
+    async def ended(self, seconds: float) -> bool:
+        """Wait for the end at most `seconds`; whether it came."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+        with _lock:
+            if self._claims.get(self._where) is not self:
+                return True
+            self._waiting.append((loop, future))
+        try:
+            await asyncio.wait_for(future, seconds)
+        except TimeoutError:
+            return False
+        return True
+
+
+def _wake(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+async def take(store: object, where: Hashable, subject: str, settings: Settings) -> Claim:
+    """Claim the session `where` of `store`; SessionBusyError where another run keeps it."""
+    with _lock:
+        claims = _claims.setdefault(store, {})
+    mine = Claim(claims, where)
+    end = seam.monotonic() + settings.wait_seconds
+    steps = 0
+    while True:
+        with _lock:
+            holder = claims.setdefault(where, mine)
+        if holder is mine:
+            return mine
+        if steps < _GRACE:  # a run whose caller left its events behind closes as soon as the loop goes on
+            steps += 1
+            await asyncio.sleep(0)
+        elif not await _outlast(holder, settings, end):
+            raise SessionBusyError(
+                f"{subject} has a run already: wait for its end, or set `busy: queue` (or `interrupt`) for the plugin "
+                f"'claims' in the distribution's settings"
+            )
+
+
+async def _outlast(holder: Claim, settings: Settings, end: float) -> bool:
+    """Wait for the holder's end, as the settings have it; whether it came."""
+    own = holder.task is not None and holder.task is asyncio.current_task()
+    if not holder.closing:
+        if own or settings.busy == "refuse":  # to wait for oneself would have no end
+            return False
+        if settings.busy == "interrupt":
+            holder.interrupt()
+    return await holder.ended(max(end - seam.monotonic(), 0.001))

@@ -1,0 +1,28 @@
+"""The contract of a store whose sessions several processes use: it knows which of them runs a session."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from newel_kernel import Session
+
+
+@runtime_checkable
+class LeasingStore(Protocol):
+    """A session store with leases. A lease is taken for a while by the store's clock, and each has a higher epoch.
+
+    Appends through the view that holds the lease prolong it, and go behind whatever others have appended meanwhile.
+    Another view of the session holds nothing: it may append, and ends nobody's lease.
+    """
+
+    def holder(self, session: Session) -> str | None:
+        """Who else had the lease when this view was opened."""
+
+    def hold(self, session: Session, seconds: float) -> None:
+        """Take the lease with the next append through this view (SessionBusyError), and prolong it until `let_go`."""
+
+    async def take(self, session: Session) -> None:
+        """Take now what `hold` has asked for."""
+
+    def let_go(self, session: Session) -> None:
+        """Give the lease back, without waiting for the store; nothing where none was taken."""
