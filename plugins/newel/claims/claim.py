@@ -24,13 +24,12 @@ _claims: weakref.WeakKeyDictionary[object, dict[Hashable, Claim]] = weakref.Weak
 class Claim:
     """A run's claim of a session of a store, from `take` to `end`."""
 
-    __slots__ = ("_claims", "_loop", "_interrupted", "_waiting", "_where", "closing", "task")
+    __slots__ = ("_claims", "_interrupted", "_waiting", "_where", "closing", "task")
 
     def __init__(self, claims: dict[Hashable, Claim], where: Hashable) -> None:
         self._claims = claims
         self._where = where
-        self._loop = asyncio.get_running_loop()
-        self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] | None = None
         #: The task in which the run began.
         self.task = asyncio.current_task()
         #: Whether the run is on its way out, so that waiting for its end is no mistake.
@@ -42,15 +41,15 @@ class Claim:
         with _lock:
             if self._claims.get(self._where) is self:
                 del self._claims[self._where]
-            waiting, self._waiting = self._waiting, []
-        for loop, future in waiting:
+            waiting = self._waiting
+        for loop, future in waiting or ():
             if not loop.is_closed():
                 loop.call_soon_threadsafe(_wake, future)
 
     def interrupt(self) -> None:
         """Ask the run to end."""
-        if self._interrupted is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._interrupted.set)
+        if self._interrupted is not None and self.task is not None and not (loop := self.task.get_loop()).is_closed():
+            loop.call_soon_threadsafe(self._interrupted.set)
 
     async def ended(self, seconds: float) -> bool:
         """Wait for the end at most `seconds`; whether it came."""
@@ -59,7 +58,7 @@ class Claim:
         with _lock:
             if self._claims.get(self._where) is not self:
                 return True
-            self._waiting.append((loop, future))
+            self._waiting = [*(self._waiting or ()), (loop, future)]
         try:
             await asyncio.wait_for(future, seconds)
         except TimeoutError:
@@ -72,26 +71,35 @@ def _wake(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
-async def take(store: object, where: Hashable, subject: str, settings: Settings) -> Claim:
-    """Claim the session `where` of `store`; SessionBusyError where another run keeps it."""
+def table_of(store: object) -> dict[Hashable, Claim]:
+    """The claims of a store's sessions, which all runners of this process share."""
     with _lock:
-        claims = _claims.setdefault(store, {})
-    mine = Claim(claims, where)
+        return _claims.setdefault(store, {})
+
+
+def take(table: dict[Hashable, Claim], where: Hashable) -> Claim | None:
+    """Claim the session `where`; None where another run has it."""
+    if where in table:
+        return None
+    claim = Claim(table, where)
+    return claim if table.setdefault(where, claim) is claim else None
+
+
+async def wait(table: dict[Hashable, Claim], where: Hashable, subject: str, settings: Settings) -> Claim:
+    """The same as the settings have it where another run has the session; SessionBusyError where that keeps it."""
     end = seam.monotonic() + settings.wait_seconds
     steps = 0
-    while True:
-        with _lock:
-            holder = claims.setdefault(where, mine)
-        if holder is mine:
-            return mine
+    while (mine := take(table, where)) is None:
+        holder = table.get(where)
         if steps < _GRACE:  # a run whose caller left its events behind closes as soon as the loop goes on
             steps += 1
             await asyncio.sleep(0)
-        elif not await _outlast(holder, settings, end):
+        elif holder is not None and not await _outlast(holder, settings, end):
             raise SessionBusyError(
                 f"{subject} has a run already: wait for its end, or set `busy: queue` (or `interrupt`) for the plugin "
                 f"'claims' in the distribution's settings"
             )
+    return mine
 
 
 async def _outlast(holder: Claim, settings: Settings, end: float) -> bool:

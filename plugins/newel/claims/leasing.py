@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard
 
 from newel_kernel import Session
 
 
-@runtime_checkable
 class LeasingStore(Protocol):
     """A session store with leases. A lease is taken for a while by the store's clock, and each has a higher epoch.
 
@@ -26,3 +25,15 @@ class LeasingStore(Protocol):
 
     def let_go(self, session: Session) -> None:
         """Give the lease back, without waiting for the store; nothing where none was taken."""
+
+
+_METHODS = ("holder", "hold", "take", "let_go")
+_leasing: dict[type, bool] = {}
+
+
+def is_leasing(store: object) -> TypeGuard[LeasingStore]:
+    """Whether a store has leases. Asking a protocol would cost more than the rest of a claim."""
+    kind = type(store)
+    if kind not in _leasing:
+        _leasing[kind] = all(callable(getattr(kind, name, None)) for name in _METHODS)
+    return _leasing[kind]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
-from newel.claims.claim import Claim, take
+from newel.claims.claim import Claim, table_of, take, wait
 from newel.claims.errors import SessionBusyError
-from newel.claims.leasing import LeasingStore
+from newel.claims.leasing import is_leasing
 from newel.claims.plugin import Settings
 from newel.contexts.invocation_context import InvocationContext, Resumability
 from newel.contexts.run_config import RunConfig
@@ -72,6 +72,7 @@ class BaseRunner(KernelRunner):
         self.claims = claims if isinstance(claims, Settings) else None
         #: The claims of the runs at work, by the identity of their views.
         self._claimed: dict[int, Claim] = {}
+        self._claims: tuple[BaseSessionService, dict[Hashable, Claim]] = (session_service, table_of(session_service))
 
     def new_context(
         self, session: Session, config: KernelRunConfig, invocation_id: str | None, content: Content | None
@@ -91,42 +92,49 @@ class BaseRunner(KernelRunner):
             raise ConfigurationError("the session id is blank: name a session, or create one and use its id")
         if self.claims is None:
             return await super()._open(user_id, session_id, config, resumes)
-        where = (self.app_name, user_id, session_id)
-        subject = f"the session {session_id[:80]!r}"
-        claim = await take(self.session_service, where, subject, self.claims)
+        where, table = (self.app_name, user_id, session_id), self._table()
+        claim = take(table, where) or await wait(table, where, f"the session {session_id[:80]!r}", self.claims)
         session: Session | None = None
         try:
-            end = seam.monotonic() + self.claims.wait_seconds
-            while session is None or not await self._is_leased(session, subject, resumes, end):
-                session = await super()._open(user_id, session_id, config, resumes)
+            session = await super()._open(user_id, session_id, config, resumes)
+            if is_leasing(self.session_service):
+                session = await self._leased(session, user_id, config, resumes)
         except BaseException:
             self._free(claim, session)
             raise
         self._claimed[id(session)] = claim
         return session
 
+    def _table(self) -> dict[Hashable, Claim]:
+        """The claims on the runner's store, which may be another one than before."""
+        store, table = self._claims
+        if store is not self.session_service:
+            store, table = self._claims = self.session_service, table_of(self.session_service)
+        return table
+
     def _free(self, claim: Claim, session: Session | None) -> None:
-        if session is not None and isinstance(self.session_service, LeasingStore):
-            self.session_service.let_go(session)
+        if session is not None and is_leasing(store := self.session_service):
+            store.let_go(session)
         claim.end()
 
-    async def _is_leased(self, session: Session, subject: str, resumes: bool, end: float) -> bool:
-        """Whether the store has, or will have with the first append, the session for this run."""
+    async def _leased(self, session: Session, user_id: str, config: KernelRunConfig, resumes: bool) -> Session:
+        """The session, which the store has, or will have with the first append, for this run."""
         store, settings = self.session_service, self.claims
-        if settings is None or not isinstance(store, LeasingStore):
-            return True
-        if (holder := store.holder(session)) is not None:
-            if seam.monotonic() > (end if settings.busy == "queue" else end - settings.wait_seconds + _HANDOVER):
+        if settings is None or not is_leasing(store):
+            return session
+        end = seam.monotonic() + (settings.wait_seconds if settings.busy == "queue" else _HANDOVER)
+        while (holder := store.holder(session)) is not None:
+            if seam.monotonic() > end:
                 raise SessionBusyError(
-                    f"{subject} has a run already, in another process ({holder}): wait for its end, or set "
-                    f"`busy: queue` for the plugin 'claims' in the distribution's settings"
+                    f"the session {session.id[:80]!r} has a run already, in another process ({holder}): wait for its "
+                    f"end, or set `busy: queue` for the plugin 'claims' in the distribution's settings"
                 )
             await asyncio.sleep(_LOOK)
-            return False
+            session = await super()._open(user_id, session.id, config, resumes)
         store.hold(session, settings.lease_seconds)
         if resumes:  # its first append may come behind an effect
             await store.take(session)
-        return True
+        return session
 
     async def _end(self, session: Session, ctx: KernelInvocationContext | None, error: BaseException | None) -> None:
         """The run is over: note what it must not lose, run its epilogues, and free the session."""

@@ -18,7 +18,7 @@ from newel.claims import SessionBusyError
 from newel.sessions import BaseSessionService, InMemorySessionService, SqliteSessionService
 from newel.testing import ScriptedModel
 from newel_compose import Composition, compose
-from newel_kernel import ConfigurationError, Event, EventActions, FencedError
+from newel_kernel import ConfigurationError, Event, EventActions, FencedError, StaleSessionError
 from newel_types import Content, FunctionCall, Part
 
 AT: dict[str, Any] = {"user_id": "u", "session_id": "s"}
@@ -400,5 +400,41 @@ class TestLeases:
                 await two.release(now)
                 assert await one.claim(**WHERE, owner="one", ttl=60) is not None
                 assert texts(await two.tail(**WHERE, after=0)) == ["now"]
+
+        asyncio.run(main())
+
+
+class TestResults:
+    def test_the_result_of_a_tool_is_stored_behind_what_came_in(self, tmp_path: Path) -> None:
+        """Nothing is claimed, so that another process begins a run while the tool works, and answers its call."""
+        file = tmp_path / "free.yaml"
+        file.write_text("name: free\nextends: standard\ndisable: [claims]\n", encoding="utf-8")
+        path = tmp_path / "s.db"
+
+        async def main() -> None:
+            kitchen, free = Kitchen(), compose(file)
+            async with SqliteSessionService(path) as one, SqliteSessionService(path) as two:
+                first = asyncio.create_task(events_of(runner(kitchen, one, free).run_async(**AT, new_message="eat")))
+                await kitchen.begun.wait()
+                await events_of(runner(kitchen, two, free, "hello").run_async(**AT, new_message="hi"))
+                kitchen.go_on.set()
+                with pytest.raises(StaleSessionError):
+                    await first
+                session = await two.get_session(**WHERE)
+                assert session is not None
+                results = [r.response for e in session.events for r in e.get_function_responses()]
+                assert len(results) == 2  # what stood in for it, and the tool's own
+                assert results[1] == {"result": "done"}
+                model = ScriptedModel(["bye"])
+                last = Runner(agent=Agent(name="cook", model=model, tools=[kitchen.cook]), app_name="house",
+                              session_service=two, composition=free)  # fmt: skip
+                await events_of(last.run_async(**AT, new_message="and now"))
+                told = [
+                    p.function_response
+                    for c in model.requests[0].contents
+                    for p in c.parts or ()
+                    if p.function_response
+                ]
+                assert [response.response for response in told] == [{"result": "done"}]
 
         asyncio.run(main())

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from newel_kernel import Event, SessionError
 
 T = TypeVar("T")
 _MOST_PER_COMMIT = 500
+#: How long the thread waits for something to commit with what was sent, in seconds.
+_MOMENT = 0.02
 
 
 class Batch:
@@ -55,6 +58,10 @@ class _Item:
     error: BaseException | None = None
 
 
+#: In the queue: look at what was sent.
+_WAKE: Any = object()
+
+
 class Pulse(Protocol):
     """What the thread does from time to time where nobody writes."""
 
@@ -83,6 +90,9 @@ class SqliteWriter:
         self._gate = threading.RLock()
         self._thread: threading.Thread | None = None
         self._closing = False
+        #: What was sent, and whether the thread waits long: then it must be woken for that.
+        self._late: deque[Write[object]] = deque()
+        self._resting = False
         _writers.add(self)
 
     async def commit(self, write: Write[T], then: Callable[[T], object] | None = None) -> T:
@@ -106,9 +116,19 @@ class SqliteWriter:
         return item.future.result()  # type: ignore[no-any-return]
 
     def send(self, write: Write[object]) -> None:
-        """Let `write` be committed with what comes next, and wait for nothing; where it fails, nobody hears of it."""
-        with suppress(SessionError):
-            self._submit(write)
+        """Let `write` be committed with what comes next, at the latest a moment later; where it fails, nobody hears."""
+        with self._gate:
+            if not self._closing:
+                self._late.append(write)
+                self._start()
+                if self._resting:
+                    self._queue.put(_WAKE)
+
+    def _start(self) -> None:
+        if self._thread is None:
+            # A daemon, because the interpreter waits for other threads before it lets anybody end them.
+            self._thread = threading.Thread(target=self._run, name="newel-sessions", daemon=True)
+            self._thread.start()
 
     def _submit(self, write: Write[object]) -> _Item:
         loop = asyncio.get_running_loop()
@@ -116,10 +136,7 @@ class SqliteWriter:
         with self._gate:
             if self._closing:
                 raise SessionError(f"the session store {self.database.path!r} is closed")
-            if self._thread is None:
-                # A daemon, because the interpreter waits for other threads before it lets anybody end them.
-                self._thread = threading.Thread(target=self._run, name="newel-sessions", daemon=True)
-                self._thread.start()
+            self._start()
             self._queue.put(item)
         return item
 
@@ -145,7 +162,7 @@ class SqliteWriter:
         ends = False
         while not ends:
             items, ends = self._take()
-            if items:
+            if items or (ends and self._late):
                 self._commit(items)
         if self._closing:
             self.database.close()
@@ -153,13 +170,10 @@ class SqliteWriter:
     def _take(self) -> tuple[list[_Item], bool]:
         """The writes that wait (at least one is waited for), and whether the thread shall end after them."""
         items: list[_Item] = []
-        try:
-            item = self._queue.get(timeout=self.pulse.interval)
-        except Empty:
-            self._beat()
-            return items, False
+        item = self._next()
         while item is not None:
-            items.append(item)
+            if item is not _WAKE:
+                items.append(item)
             if len(items) == _MOST_PER_COMMIT:
                 return items, False
             try:
@@ -167,6 +181,22 @@ class SqliteWriter:
             except Empty:
                 return items, False
         return items, True
+
+    def _next(self) -> _Item | None:
+        """What comes next. Before it waits long, the thread commits what was sent to be committed with that."""
+        if self._late or self.pulse.interval is not None:
+            with suppress(Empty):
+                return self._queue.get(timeout=_MOMENT)
+        while True:
+            self._resting = True
+            if self._late:
+                self._commit([])
+            try:
+                return self._queue.get(timeout=self.pulse.interval)
+            except Empty:
+                self._beat()
+            finally:
+                self._resting = False
 
     def _beat(self) -> None:
         """Prolong what this process holds. Where that fails, others find it free: the next append says so."""
@@ -179,6 +209,8 @@ class SqliteWriter:
         try:
             self._transact(items)
         except BaseException as error:  # noqa: BLE001 - it goes to whoever waits for the write
+            if not items:
+                return
             if len(items) > 1:  # one of them spoils it for all: each on its own
                 for item in items:
                     self._commit([item])
@@ -191,6 +223,8 @@ class SqliteWriter:
             batch = Batch(connection)
             connection.execute("BEGIN IMMEDIATE")
             try:
+                while self._late:
+                    _outcome(self._late.popleft(), batch)
                 for item in items:
                     item.result, item.error = _outcome(item.write, batch)
                 connection.execute("COMMIT")
@@ -216,6 +250,7 @@ class SqliteWriter:
         self.database.after_fork_in_child()
         self.pulse.forget()
         self._gate = threading.RLock()
+        self._late.clear()
 
 
 def _outcome(write: Write[object], batch: Batch) -> tuple[object, BaseException | None]:
