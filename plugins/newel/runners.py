@@ -8,12 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import newel_compose
+from newel import runs
 from newel.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from newel.contexts.base_runner import BaseRunner
 from newel.memory.in_memory_memory_service import InMemoryMemoryService
-from newel.runs.abort import AbortSignal, abortable, interruptible
-from newel.runs.thread import iterate
-from newel.runs.transcript import print_event
 from newel.sessions.in_memory_session_service import InMemorySessionService
 from newel.sessions.rewind import rewind_event
 from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Event, RunConfig
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from newel.artifacts.base_artifact_service import BaseArtifactService
     from newel.auth.credential_service.base_credential_service import BaseCredentialService
     from newel.memory.base_memory_service import BaseMemoryService
-    from newel.runs.services import Services
     from newel_compose import Composition
 
 __all__ = ["InMemoryRunner", "Runner"]
@@ -75,7 +72,7 @@ class Runner(BaseRunner):
         composed = newel_compose.extend(base, objects)
 
         # What opens stores loads with the first runner, not with its class.
-        services: Services = import_module("newel.runs.services").open_services(
+        services = runs.open_services(
             composed, app, session_service, artifact_service, memory_service, credential_service
         )
         super().__init__(
@@ -102,7 +99,7 @@ class Runner(BaseRunner):
         state_delta: dict[str, Any] | None = None,
         run_config: RunConfig | None = None,
         yield_user_message: bool = False,
-        abort_signal: AbortSignal | None = None,
+        abort_signal: runs.AbortSignal | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Run one invocation; yield its events, each committed before the agent goes on.
 
@@ -115,8 +112,8 @@ class Runner(BaseRunner):
             state_delta=state_delta, run_config=run_config, yield_user_message=yield_user_message,
         )  # fmt: skip
         if self.claims is not None and self.claims.busy == "interrupt":
-            events = interruptible(events)
-        return events if abort_signal is None else abortable(events, abort_signal)
+            events = runs.interruptible(events)
+        return events if abort_signal is None else runs.abortable(events, abort_signal)
 
     def run(
         self,
@@ -128,7 +125,7 @@ class Runner(BaseRunner):
         run_config: RunConfig | None = None,
     ) -> Generator[Event, None, None]:
         """`run_async` for code without an event loop; closing the generator stops the run and waits for its end."""
-        return iterate(
+        return runs.iterate(
             lambda: self.run_async(
                 user_id=user_id, session_id=session_id, new_message=new_message, state_delta=state_delta,
                 run_config=run_config,
@@ -161,7 +158,7 @@ class Runner(BaseRunner):
                 async for event in run:
                     events.append(event)
                     if not quiet:
-                        print_event(event, verbose=verbose)
+                        runs.print_event(event, verbose=verbose)
         return events
 
     async def rewind_async(self, *, user_id: str, session_id: str, rewind_before_invocation_id: str) -> None:

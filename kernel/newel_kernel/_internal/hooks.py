@@ -104,8 +104,7 @@ async def run_round(hook: str, round_: Round, keywords: Mapping[str, object]) ->
     if own:
         names = spec.agent_keywords or ()
         values = keywords.values() if len(names) == len(keywords) else list(keywords.values())[-len(names) :]
-        answer = await first_answer(own, spec.returns, dict(zip(names, values, strict=True)))
-        if answer is not None:
+        if (answer := await first_answer(own, spec.returns, dict(zip(names, values, strict=True)))) is not None:
             return answer
     return await first_answer(fallbacks, spec.returns, keywords) if fallbacks else None
 

@@ -25,10 +25,8 @@ class Draft:
 
     def take(self) -> EventActions | None:
         """The actions for one event; the next response of a stream starts from a copy."""
-        actions = self.actions
-        if actions is None:
-            return None
-        self.actions = actions.model_copy(deep=True)
+        if (actions := self.actions) is not None:
+            self.actions = actions.model_copy(deep=True)
         return actions
 
 

@@ -93,8 +93,7 @@ async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft)
     if hooked and ctx.round_of("before_model_callback"):
         if request.config.tools:  # a tool's declaration is made once; what a hook does to it is for this request
             request.config.tools = deep_copy(request.config.tools)
-        early = await model_round(ctx, draft, "before_model_callback", {"llm_request": request})
-        if early is not None:
+        if (early := await model_round(ctx, draft, "before_model_callback", {"llm_request": request})) is not None:
             return _only(early)
     model = agent.model_for(ctx)
     ctx.increment_llm_call_count()
@@ -137,8 +136,7 @@ async def _hooked(ctx: InvocationContext, request: LlmRequest, answers: Response
             except Exception as error:
                 failed = True
                 failure = {"llm_request": request, "error": error}
-                answer = await model_round(ctx, draft, "on_model_error_callback", failure)
-                if answer is None:
+                if (answer := await model_round(ctx, draft, "on_model_error_callback", failure)) is None:
                     raise
                 response = answer
             response = _own(response)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import ClassVar, Protocol
+from functools import cached_property
+from typing import Protocol
 
 from newel_kernel._internal.chains import Chains
 from newel_kernel._internal.completion import epilogues, finish, toolsets
@@ -49,9 +50,6 @@ class Runner:
     Give `agent` with `app_name`, or `app`. `plugins` are closed with the runner; their hooks are in the composition.
     """
 
-    #: How an invocation runs where its caller does not say.
-    default_config: ClassVar[RunConfig] = RunConfig()
-
     def __init__(
         self,
         *,
@@ -74,6 +72,11 @@ class Runner:
         self.plugins: list[object] = list(plugins)
         self.composition = composition.for_app(app)
         self.session_service = session_service
+
+    @cached_property
+    def default_config(self) -> RunConfig:
+        """How an invocation runs where its caller does not say."""
+        return RunConfig()
 
     def run_async(
         self,

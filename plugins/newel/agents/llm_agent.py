@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, field_validator
 
 import newel_compose
+from newel import models
 from newel.agents import base_agent
 from newel.agents.llm import task
 from newel.agents.structured_output import validated as validated
@@ -17,7 +18,6 @@ from newel.contexts.invocation_context import InvocationContext, full_invocation
 from newel.events.text import text_of
 from newel.models.kinds import model_of
 from newel.models.llm_request import LlmRequest
-from newel.models.policies.chain import policed
 from newel.tools.kinds import adapt_tool
 from newel.turns.delegates import is_delegate
 from newel.turns.handovers import handed_over, has_finished, transferred_to
@@ -181,7 +181,8 @@ class LlmAgent(base_agent.BaseAgent):
     def model_for(self, ctx: InvocationContext) -> BaseLlm:
         """The model, resolved by the invocation's distribution and within its policies."""
         named = self.model or self._named_model()
-        return policed(ctx.composition, model_of(ctx.composition, named) if isinstance(named, str) else named)
+        model = model_of(ctx.composition, named) if isinstance(named, str) else named
+        return models.policed(ctx.composition, model) if getattr(type(model), "networked", False) else model
 
     def _named_model(self) -> str | BaseLlm:
         agent: BaseAgent | None = self

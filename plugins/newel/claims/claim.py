@@ -9,7 +9,7 @@ from collections.abc import Hashable
 from contextvars import ContextVar
 
 from newel.claims.errors import SessionBusyError
-from newel.claims.plugin import Settings
+from newel.claims.settings import Settings
 from newel_kernel import seam
 
 #: Steps of the event loop that a run gets which its caller has left without closing it.

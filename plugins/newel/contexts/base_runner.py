@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Hashable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from newel.claims.claim import Claim, table_of, take, wait
 from newel.claims.errors import SessionBusyError
 from newel.claims.leasing import is_leasing
-from newel.claims.plugin import Settings
+from newel.claims.settings import Settings
 from newel.contexts.invocation_context import InvocationContext, Resumability
 from newel.contexts.run_config import RunConfig
 from newel_kernel import (
@@ -40,7 +41,6 @@ _HANDOVER = 0.5
 class BaseRunner(KernelRunner):
     """Runs an agent (or an app) against sessions, by a composition and with the services that it is given."""
 
-    default_config = RunConfig()
     artifact_service: ArtifactService | None
     memory_service: MemoryService | None
     credential_service: CredentialService | None
@@ -73,6 +73,11 @@ class BaseRunner(KernelRunner):
         #: The claims of the runs at work, by the identity of their views.
         self._claimed: dict[int, Claim] = {}
         self._claims: tuple[BaseSessionService, dict[Hashable, Claim]] = (session_service, table_of(session_service))
+
+    @cached_property
+    def default_config(self) -> RunConfig:
+        """How an invocation runs where its caller does not say."""
+        return RunConfig()
 
     def new_context(
         self, session: Session, config: KernelRunConfig, invocation_id: str | None, content: Content | None

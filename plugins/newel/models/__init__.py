@@ -9,6 +9,7 @@ from newel_types import lazy_exports
 if TYPE_CHECKING:
     from newel.models.google.gemini import Gemini as Gemini
     from newel.models.llm_request import LlmRequest as LlmRequest
+    from newel.models.policies.chain import policed as policed
     from newel.models.registry import LLMRegistry as LLMRegistry
     from newel_kernel import BaseLlm as BaseLlm
     from newel_kernel import BaseLlmConnection as BaseLlmConnection
@@ -23,6 +24,7 @@ _WHERE = {
     "LlmRequest": "newel.models.llm_request",
     "LlmResponse": "newel_kernel",
     "ModelCapabilities": "newel_kernel",
+    "policed": "newel.models.policies.chain",
 }
 
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

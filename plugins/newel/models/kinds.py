@@ -6,8 +6,8 @@ import re
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 
+import newel_compose
 from newel.models.registry import LLMRegistry
-from newel_compose import PluginRegistry
 from newel_kernel import (
     BaseLlm,
     Chains,
@@ -85,7 +85,7 @@ def _provider(chains: Chains, address: str) -> ModelProvider:
 def _plugin(chains: Chains, provider: ModelProvider) -> str:
     """Who provides it, in words."""
     registry = chains.registry
-    if not isinstance(registry, PluginRegistry):
+    if not isinstance(registry, newel_compose.PluginRegistry):
         return f"the provider {provider.name!r}"
     owned = registry.owned(ModelProvider)[provider.name]
     return f"the plugin {owned.plugin!r} ({owned.source})"

@@ -27,6 +27,8 @@ class RemoteLlm(BaseLlm):
 
     #: The provider's name: that of addresses, errors, signatures and notices.
     provider: ClassVar[str]
+    #: Its calls go through the policies of the composition.
+    networked: ClassVar[bool] = True
 
     #: How failed requests are repeated; None: as the composition has it.
     retry_options: HttpRetryOptions | None = None

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from functools import lru_cache
 from graphlib import TopologicalSorter
 from typing import Any
 
 from pydantic import PrivateAttr
 
 from newel.models.kinds import ModelCall, ModelPolicy
-from newel.models.remote import RemoteLlm
 from newel.models.wire.answer import MALFORMED_CALLS
 from newel.models.wire.limits import POLICED
 from newel_kernel import BaseLlm, Chains, Key, LlmRequest, LlmResponse, ModelCapabilities
@@ -22,9 +20,7 @@ _MOST = 256
 
 
 def policed(chains: Chains, model: BaseLlm) -> BaseLlm:
-    """`model` within the composition's policies, where it is one that goes through a network."""
-    if not _networked(type(model)):
-        return model
+    """A model that goes through a network, within the composition's policies."""
     known = chains.stash[_POLICED]
     entry = known.get(id(model))
     if entry is None or entry[0] is not model:
@@ -32,12 +28,6 @@ def policed(chains: Chains, model: BaseLlm) -> BaseLlm:
             known.clear()
         entry = known[id(model)] = (model, PolicedLlm.around(model, call_of(chains)))
     return entry[1]
-
-
-@lru_cache(maxsize=256)
-def _networked(kind: type[BaseLlm]) -> bool:
-    """Whether its models go through a network: a RemoteLlm, or another class that says ``networked = True``."""
-    return issubclass(kind, RemoteLlm) or getattr(kind, "networked", False) is True
 
 
 def call_of(chains: Chains) -> ModelCall:

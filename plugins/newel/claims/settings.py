@@ -1,0 +1,18 @@
+"""The settings of claims."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+
+class Settings(BaseModel, extra="forbid", defer_build=True):
+    """What happens where a session has a run already."""
+
+    #: The second run is refused (SessionBusyError), waits for the end of the first, or ends it.
+    busy: Literal["refuse", "queue", "interrupt"] = "refuse"
+    #: How long a run waits for another one's end, in seconds; then it is refused.
+    wait_seconds: float = Field(default=60.0, gt=0)
+    #: How long a store keeps the session for a process that gives no sign any more, in seconds.
+    lease_seconds: float = Field(default=10.0, gt=0)
