@@ -10,15 +10,17 @@ from pydantic import ValidationError
 from newel.auth import pending
 from newel.auth.auth_handler import AuthHandler
 from newel.auth.errors import AuthConfigError, CredentialExchangeError
-from newel.auth.exchanger.oauth2_credential_exchanger import OAuth2CredentialExchanger
+from newel.auth.kinds import exchanger_of
 from newel.auth.oauth2_discovery import with_end_points
 from newel.auth.secrecy import note
 from newel.auth.settings import settings_of
 from newel.auth.stash_keys import ANSWERS, FAILURES, STORED, UNEXCHANGED
 from newel.auth.token_endpoint import policy_of
 from newel.contexts.stash_keys import CREDENTIALS
+from newel.questions.answers import is_settled
 from newel.questions.names import CREDENTIAL_CALL
-from newel_kernel import Event, FeatureUnavailableError, InvocationContext, Json, Log
+from newel.questions.question import Kind, Question, find_questions
+from newel_kernel import ConfigurationError, FeatureUnavailableError, InvocationContext, Json, Log, response_ids
 from newel_types import (
     APIKey,
     AuthConfig,
@@ -45,26 +47,33 @@ def seal_answers(ctx: InvocationContext, content: Content) -> Content:
 
     Raises AuthConfigError for an answer that is none: nothing of it is stored.
     """
-    asked = _requests(ctx, {p.function_response.id for p in content.parts or () if p.function_response is not None})
-    return Content(role=content.role, parts=[_sealed(ctx, part, asked) for part in content.parts or ()])
+    requests = {
+        id_: arguments_of(question) for id_, (_, question) in _requests(ctx, set(response_ids(content))).items()
+    }
+    return Content(role=content.role, parts=[_sealed(ctx, part, requests) for part in content.parts or ()])
 
 
-def _sealed(ctx: InvocationContext, part: Part, asked: Mapping[str, AuthToolArguments]) -> Part:
+def arguments_of(question: Question) -> AuthToolArguments:
+    """What a request for a credential asks for, and for which call."""
+    return AuthToolArguments.model_validate(question.args)
+
+
+def _sealed(ctx: InvocationContext, part: Part, requests: Mapping[str, AuthToolArguments]) -> Part:
     response = part.function_response
-    if response is None or (response.name != CREDENTIAL_CALL and response.id not in asked):
+    if response is None or (response.name != CREDENTIAL_CALL and response.id not in requests):
         return part
-    request = asked.get(response.id or "")
-    shown: Json = {}
+    request = requests.get(response.id or "")
+    sealed: Json = {}
     if request is not None:
-        shown["credentialKey"] = request.auth_config.credential_key
+        sealed["credentialKey"] = request.auth_config.credential_key
         answer = None
         if not _is_sealed(response.response):
             answer = read(response.response, request.auth_config, response.id)
         if answer is not None:
             ctx.stash[ANSWERS][response.id] = answer
             note(ctx, answer)
-            shown["exchangedAuthCredential"] = {"authType": answer.auth_type.value}
-    return Part(function_response=FunctionResponse(id=response.id, name=CREDENTIAL_CALL, response=shown))
+            sealed["exchangedAuthCredential"] = {"authType": answer.auth_type.value}
+    return Part(function_response=FunctionResponse(id=response.id, name=CREDENTIAL_CALL, response=sealed))
 
 
 def read(value: object, request: AuthConfig, call_id: str | None) -> AuthCredential | None:
@@ -78,9 +87,9 @@ def read(value: object, request: AuthConfig, call_id: str | None) -> AuthCredent
         return AuthConfig.model_validate(value).exchanged_auth_credential
     except ValidationError as error:
         fields = ", ".join(".".join(map(str, one["loc"])) for one in error.errors(include_input=False))
-    wanted = "AuthCredential" if is_credential else "AuthConfig"
+    type_name = "AuthCredential" if is_credential else "AuthConfig"
     raise AuthConfigError(
-        f"the answer to the call {call_id} of {CREDENTIAL_CALL} is no {wanted}: "
+        f"the answer to the call {call_id} of {CREDENTIAL_CALL} is no {type_name}: "
         f"wrong or missing is {fields}; send the authConfig of the call with its exchangedAuthCredential filled in"
     )
 
@@ -99,70 +108,55 @@ def _is_sealed(value: object) -> bool:
     """Whether an answer is one as it is stored: who handed it on had lost what it held, and is to be asked again."""
     if not isinstance(value, Mapping) or "credentialKey" not in value:
         return False
-    shown = value.get("exchangedAuthCredential", {"authType": ""})
+    sealed = value.get("exchangedAuthCredential", {"authType": ""})
     rest = value.keys() - {"credentialKey", "exchangedAuthCredential"}
-    return not rest and isinstance(shown, Mapping) and shown.keys() == {"authType"}
+    return not rest and isinstance(sealed, Mapping) and sealed.keys() == {"authType"}
 
 
 async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionResponse]) -> set[str]:
     """Take up the answers among `responses`: their credentials are the invocation's. The calls that waited for them.
 
-    What an answer is for is told by the request that the session holds, never by the answer.
+    The request that the session holds says what an answer is for, never the answer.
     """
     answered = {r.id: r for r in responses if r.name == CREDENTIAL_CALL and r.id}
     if not answered:
         return set()
-    waiting = set()
-    recorded = settings_of(ctx).recorded
-    for call_id, request in _requests(ctx, set(answered), own=not recorded).items():
+    call_ids = set()
+    recorded, log = settings_of(ctx).recorded, Log(ctx.session.events)
+    for call_id, (position, question) in _requests(ctx, set(answered), own=not recorded).items():
         answer = ctx.stash[ANSWERS].pop(call_id, None)
-        if not recorded and _is_done(ctx, call_id, request.function_call_id):
+        earlier = log.answers(call_id, position)
+        if not recorded and earlier and is_settled(log, earlier[0], question):
             continue  # the answer came before, and its call has run: it must change nothing
+        request = arguments_of(question)
         if answer is None and recorded:
             answer = read(answered[call_id].response, request.auth_config, call_id)
         if answer is not None:
             await _accept(ctx, call_id, request.auth_config, answer)
         if not request.function_call_id.startswith(TOOLSET):
-            waiting.add(request.function_call_id)
-    return waiting
+            call_ids.add(request.function_call_id)
+    return call_ids
 
 
-def _is_done(ctx: InvocationContext, request_id: str, call_id: str) -> bool:
-    """Whether an answer to the request has come before, and a result of the call that asks for nothing after it."""
-    log = Log(ctx.session.events)
-    position, _, _ = next(log.requests({request_id}), (len(log.events), None, None))
-    answers = log.answers(request_id, position)
-    for event in log.events[answers[0] + 1 :] if answers else ():
-        ids = {response.id for response in event.get_function_responses()}
-        if event.author != "user" and call_id in ids and not (event.custom_metadata or {}).get("provisional"):
-            actions = event.touched_actions
-            if actions is None or call_id not in actions.requested_auth_configs:
-                return True
-    return False
+def _requests(ctx: InvocationContext, ids: set[str | None], *, own: bool = False) -> dict[str, tuple[int, Question]]:
+    """The requests for credentials of these ids, each with its position; with `own`, those of the agent that runs."""
+    by_id: dict[str, tuple[int, Question]] = {}
+    for position, question in find_questions(Log(ctx.session.events), ids - {None}):
+        if question.kind is Kind.CREDENTIAL and not (own and not _is_own(ctx, question)):
+            by_id.setdefault(question.id, (position, question))
+    return by_id
 
 
-def _requests(ctx: InvocationContext, call_ids: set[str | None], *, own: bool = False) -> dict[str, AuthToolArguments]:
-    """What was asked by the requests of these ids; with `own`, only by those of the agent that runs."""
-    found: dict[str, AuthToolArguments] = {}
-    for _, event, call in Log(ctx.session.events).requests(call_ids - {None}):
-        if call.id in found or event.author == "user" or (own and not _is_own(ctx, event)):
-            continue
-        same = [one for one in event.get_function_calls() if one.id == call.id]
-        if call.id is not None and all(one.name == CREDENTIAL_CALL for one in same):
-            found[call.id] = AuthToolArguments.model_validate(call.args)
-    return found
-
-
-def _is_own(ctx: InvocationContext, event: Event) -> bool:
-    if ctx.branch not in (None, event.branch):  # an answer may run an agent by itself that ran in a branch before
+def _is_own(ctx: InvocationContext, question: Question) -> bool:
+    if ctx.branch not in (None, question.branch):  # an answer may run an agent by itself that ran in a branch before
         return False
-    return event.author == ctx.agent.name and event.isolation_scope == ctx.isolation_scope
+    return question.author == ctx.agent.name and question.scope == ctx.isolation_scope
 
 
 async def _accept(ctx: InvocationContext, call_id: str, request: AuthConfig, answer: AuthCredential) -> None:
     recorded, key = settings_of(ctx).recorded, request.credential_key or ""
-    kept = await pending.take(ctx, call_id, request)
-    issued = kept or request.exchanged_auth_credential or request.raw_auth_credential
+    issued_credential = await pending.take(ctx, call_id, request)
+    issued = issued_credential or request.exchanged_auth_credential or request.raw_auth_credential
     try:
         credential = AuthHandler(request).accept(answer, issued)
     except AuthConfigError as error:
@@ -177,7 +171,7 @@ async def _accept(ctx: InvocationContext, call_id: str, request: AuthConfig, ans
     if credential.oauth2 is not None and credential.oauth2.auth_code and not credential.oauth2.access_token:
         exchanged = await _exchanged(ctx, request, credential)
         if exchanged is None and not recorded:
-            if kept is None:
+            if issued_credential is None:
                 ctx.stash[UNEXCHANGED][key] = answer  # the tool's own config may have what it takes
                 ctx.stash[FAILURES].pop(key, None)
             return
@@ -189,12 +183,12 @@ async def _accept(ctx: InvocationContext, call_id: str, request: AuthConfig, ans
 
 
 async def _exchanged(ctx: InvocationContext, request: AuthConfig, credential: AuthCredential) -> AuthCredential | None:
-    policy = policy_of(settings_of(ctx))
     try:
-        scheme = await with_end_points(request.auth_scheme, policy)
-        result = await OAuth2CredentialExchanger(policy).exchange(credential, scheme)
+        scheme = await with_end_points(request.auth_scheme, policy_of(settings_of(ctx)))
+        exchanger = exchanger_of(ctx.composition, credential.auth_type, required=True)
+        result = await exchanger.exchange(credential, scheme)
         return result.credential if result.was_exchanged else None
-    except (CredentialExchangeError, AuthConfigError, FeatureUnavailableError) as error:
+    except (CredentialExchangeError, ConfigurationError, FeatureUnavailableError) as error:
         logger.warning("the answer for the credential %r gives no token: %s", request.credential_key, error)
         if not (isinstance(error, CredentialExchangeError) and error.user_can_help):
             ctx.stash[FAILURES][request.credential_key or ""] = error  # for the tool, whose matter it is

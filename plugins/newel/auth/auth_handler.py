@@ -59,8 +59,8 @@ class AuthHandler:
         if not asks_for_consent(config.auth_scheme) or _has_uri(config.exchanged_auth_credential):
             return config.model_copy(deep=True)
         has_uri = raw is not None and _has_uri(raw)
-        made = raw.model_copy(deep=True) if raw is not None and has_uri else self.generate_auth_uri()
-        return config.model_copy(deep=True, update={"exchanged_auth_credential": made})
+        exchanged = raw.model_copy(deep=True) if raw is not None and has_uri else self.generate_auth_uri()
+        return config.model_copy(deep=True, update={"exchanged_auth_credential": exchanged})
 
     def generate_auth_uri(self) -> AuthCredential:
         """The raw credential with the URL at which the user consents, its state and PKCE verifier, a nonce for OIDC."""
@@ -90,10 +90,10 @@ class AuthHandler:
         """
         if answer.oauth2 is None or not asks_for_consent(self.auth_config.auth_scheme):
             return answer if any(answer.secrets()) else None
-        given, own = answer.oauth2, (issued.oauth2 if issued is not None else None) or OAuth2Auth()
-        if given.access_token:
+        answer_oauth2, own = answer.oauth2, (issued.oauth2 if issued is not None else None) or OAuth2Auth()
+        if answer_oauth2.access_token:
             return _pinned(answer, own)
-        code, state = _code_of(given)
+        code, state = _code_of(answer_oauth2)
         if code is None:
             return None
         if own.state is not None and state != own.state:
@@ -112,18 +112,18 @@ def _has_uri(credential: AuthCredential | None) -> bool:
 
 
 def _pinned(answer: AuthCredential, own: OAuth2Auth) -> AuthCredential:
-    kept = ("client_id", "client_secret", "redirect_uri", "code_verifier", "nonce", "token_endpoint_auth_method")
-    update = {name: value for name in kept if (value := getattr(own, name)) is not None}
+    names = ("client_id", "client_secret", "redirect_uri", "code_verifier", "nonce", "token_endpoint_auth_method")
+    update = {name: value for name in names if (value := getattr(own, name)) is not None}
     assert answer.oauth2 is not None
     return answer.model_copy(update={"oauth2": answer.oauth2.model_copy(update=update)})
 
 
-def _code_of(given: OAuth2Auth) -> tuple[str | None, str | None]:
+def _code_of(answer_oauth2: OAuth2Auth) -> tuple[str | None, str | None]:
     """The authorization code and the state that came with it, in the URL the user was sent back to or alone."""
-    if given.auth_response_uri:
-        query = parse_qs(urlsplit(given.auth_response_uri.rstrip("#")).query)
+    if answer_oauth2.auth_response_uri:
+        query = parse_qs(urlsplit(answer_oauth2.auth_response_uri.rstrip("#")).query)
         return query.get("code", [None])[0], query.get("state", [None])[0]
-    return given.auth_code, given.state
+    return answer_oauth2.auth_code, answer_oauth2.state
 
 
 def _consent(scheme: AuthScheme) -> tuple[str, list[str]]:
@@ -139,10 +139,10 @@ def _consent(scheme: AuthScheme) -> tuple[str, list[str]]:
 
 
 def _parameters(oauth2: OAuth2Auth) -> Json:
-    wanted = {
+    parameters = {
         "access_type": "offline",
         "prompt": oauth2.prompt or "consent",
         "audience": oauth2.audience,
         "nonce": oauth2.nonce,
     }
-    return {name: value for name, value in wanted.items() if value}
+    return {name: value for name, value in parameters.items() if value}

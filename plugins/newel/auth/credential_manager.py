@@ -193,8 +193,8 @@ async def _renew(refresher: BaseCredentialRefresher, credential: AuthCredential,
     try:
         return await refresher.refresh(credential, scheme)
     except CredentialRefresherError as error:
-        left = seconds_left(credential.oauth2) if credential.oauth2 is not None else None
-        if not error.user_can_help and left is not None and left > 0:
+        seconds = seconds_left(credential.oauth2) if credential.oauth2 is not None else None
+        if not error.user_can_help and seconds is not None and seconds > 0:
             return credential  # it still works, and the next call tries again
         raise
 
@@ -216,8 +216,8 @@ def _needs_exchange(credential: AuthCredential) -> bool:
 
 
 def _is_expired(credential: AuthCredential) -> bool:
-    left = seconds_left(credential.oauth2) if credential.oauth2 is not None else None
-    return left is not None and left <= 0
+    seconds = seconds_left(credential.oauth2) if credential.oauth2 is not None else None
+    return seconds is not None and seconds <= 0
 
 
 def _needs_consent(credential: AuthCredential) -> bool:

@@ -27,11 +27,11 @@ class AuthorizationServerMetadata(BaseModel):
 async def with_end_points(scheme: AuthScheme, policy: Policy) -> AuthScheme:
     """`scheme` with its end points, looked up where it only says where they are told."""
     if isinstance(scheme, OpenIdConnect):
-        found = await _read(scheme.openIdConnectUrl, policy)
+        metadata = await _read(scheme.openIdConnectUrl, policy)
         return OpenIdConnectWithConfig(
-            authorization_endpoint=found.authorization_endpoint, token_endpoint=found.token_endpoint,
-            userinfo_endpoint=found.userinfo_endpoint, scopes=_scopes(scheme),
-            token_endpoint_auth_methods_supported=found.token_endpoint_auth_methods_supported,
+            authorization_endpoint=metadata.authorization_endpoint, token_endpoint=metadata.token_endpoint,
+            userinfo_endpoint=metadata.userinfo_endpoint, scopes=_scopes(scheme),
+            token_endpoint_auth_methods_supported=metadata.token_endpoint_auth_methods_supported,
         )  # fmt: skip
     if isinstance(scheme, ExtendedOAuth2) and scheme.issuer_url and _lacks_end_points(scheme):
         return _filled(scheme, await discover(scheme.issuer_url, policy))
@@ -39,8 +39,8 @@ async def with_end_points(scheme: AuthScheme, policy: Policy) -> AuthScheme:
 
 
 def _scopes(scheme: OpenIdConnect) -> list[str]:
-    asked = (scheme.model_extra or {}).get("scopes")
-    return list(asked) if isinstance(asked, (list, dict)) else ["openid"]
+    declared_scopes = (scheme.model_extra or {}).get("scopes")
+    return list(declared_scopes) if isinstance(declared_scopes, (list, dict)) else ["openid"]
 
 
 async def discover(issuer: str, policy: Policy) -> AuthorizationServerMetadata:
@@ -55,12 +55,12 @@ async def discover(issuer: str, policy: Policy) -> AuthorizationServerMetadata:
     problems = []
     for url in places:
         try:
-            found = await _read(url, policy)
+            metadata = await _read(url, policy)
         except AuthConfigError as error:
             problems.append(str(error))
             continue
-        if found.issuer.rstrip("/") == issuer.rstrip("/"):
-            return found
+        if metadata.issuer.rstrip("/") == issuer.rstrip("/"):
+            return metadata
         problems.append(f"{place_of(url)} speaks for another issuer")  # or tokens would go to whom it names
     raise AuthConfigError(f"the issuer {place_of(issuer)} does not tell its end points: {'; '.join(problems)}")
 
@@ -87,10 +87,10 @@ def _end_points(scheme: ExtendedOAuth2) -> list[tuple[BaseModel, str, str]]:
     return [(f, name, getattr(f, name)) for f in flows for name in ("authorizationUrl", "tokenUrl") if hasattr(f, name)]
 
 
-def _filled(scheme: ExtendedOAuth2, found: AuthorizationServerMetadata) -> ExtendedOAuth2:
+def _filled(scheme: ExtendedOAuth2, metadata: AuthorizationServerMetadata) -> ExtendedOAuth2:
     filled = scheme.model_copy(deep=True)
     for flow, name, value in _end_points(filled):
         if not value:
-            known = found.authorization_endpoint if name == "authorizationUrl" else found.token_endpoint
-            setattr(flow, name, known)
+            address = metadata.authorization_endpoint if name == "authorizationUrl" else metadata.token_endpoint
+            setattr(flow, name, address)
     return filled

@@ -18,20 +18,20 @@ from newel_types import AuthConfig, AuthCredential
 MOST = 1_000
 #: How long an answer may take, in seconds.
 PATIENCE = 86_400
-_kept: OrderedDict[tuple[str, str, str, str], AuthCredential] = OrderedDict()
+_credentials: OrderedDict[tuple[str, str, str, str], AuthCredential] = OrderedDict()
 _lock = threading.Lock()
 
 
 async def keep(ctx: InvocationContext, call_id: str, request: AuthConfig) -> None:
     """Keep the credential that `request`, the call `call_id`, was made for."""
-    made = request.exchanged_auth_credential
-    if made is None or not any(made.secrets()):
+    issued = request.exchanged_auth_credential
+    if issued is None or not any(issued.secrets()):
         return
-    credential = made.model_copy(update={UNTIL: seam.clock() + PATIENCE})
+    credential = issued.model_copy(update={UNTIL: seam.clock() + PATIENCE})
     with _lock:
-        _kept[_key(ctx, call_id)] = credential
-        while len(_kept) > MOST:
-            _kept.popitem(last=False)
+        _credentials[_key(ctx, call_id)] = credential
+        while len(_credentials) > MOST:
+            _credentials.popitem(last=False)
     if (service := full_invocation(ctx).credential_service) is not None:
         stored = _stored(ctx, call_id, request).model_copy(update={"exchanged_auth_credential": credential})
         await service.save_credential(stored, Context(full_invocation(ctx)))
@@ -40,16 +40,16 @@ async def keep(ctx: InvocationContext, call_id: str, request: AuthConfig) -> Non
 async def take(ctx: InvocationContext, call_id: str, request: AuthConfig) -> AuthCredential | None:
     """The credential that was kept for the call `call_id`, once."""
     with _lock:
-        known = _kept.pop(_key(ctx, call_id), None)
+        own = _credentials.pop(_key(ctx, call_id), None)
     service = full_invocation(ctx).credential_service
     if service is not None:
         stored = _stored(ctx, call_id, request)
-        found = await service.load_credential(stored, Context(full_invocation(ctx)))
-        if found is not None:
+        stored_credential = await service.load_credential(stored, Context(full_invocation(ctx)))
+        if stored_credential is not None:
             gone = stored.model_copy(update={"exchanged_auth_credential": None})
             await service.save_credential(gone, Context(full_invocation(ctx)))
-            known = known or found
-    return known if known is not None and not is_over(known) else None
+            own = own or stored_credential
+    return own if own is not None and not is_over(own) else None
 
 
 def _key(ctx: InvocationContext, call_id: str) -> tuple[str, str, str, str]:

@@ -36,11 +36,11 @@ async def ask(auth_config: AuthConfig, context: Context) -> AuthCredential | Non
 
 def providers_of(scheme: AuthScheme, ctx: InvocationContext) -> Iterator[BaseAuthProvider]:
     """The providers of a scheme, each once: the app's, then the process's, then those of the composition's plugins."""
-    seen: set[int] = set()
+    ids: set[int] = set()
     for registry in _registries(ctx):
         for provider in registry.get_providers(scheme):
-            if id(provider) not in seen:
-                seen.add(id(provider))
+            if id(provider) not in ids:
+                ids.add(id(provider))
                 yield provider
 
 

@@ -30,8 +30,8 @@ class Secrets:
 
     def add(self, texts: Iterable[str]) -> None:
         """Know further texts, and how they look where texts are written in the usual ways."""
-        known = {form for text in texts if len(text) >= LEAST for form in _forms(text)}
-        self._texts = sorted(known.union(self._texts), key=len, reverse=True)
+        forms = {form for text in texts if len(text) >= LEAST for form in _forms(text)}
+        self._texts = sorted(forms.union(self._texts), key=len, reverse=True)
 
     def add_pair(self, user: str, password: str) -> None:
         """Know how basic authentication sends the two."""
@@ -89,13 +89,13 @@ class Secrets:
 
         Where one still shows (a text that is made of something else) it is another error, with the type's name alone.
         """
-        clean, seen = True, set()
+        clean, ids = True, set()
         waiting: list[BaseException | None] = [error]
         while waiting:
             one = waiting.pop()
-            if one is None or id(one) in seen:
+            if one is None or id(one) in ids:
                 continue
-            seen.add(id(one))
+            ids.add(id(one))
             clean = self._mask_one(one) and clean
             waiting += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
         if clean:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from newel_kernel import Key
 
 if TYPE_CHECKING:
-    from newel.auth.errors import AuthConfigError, CredentialExchangeError
-    from newel_kernel import FeatureUnavailableError
+    from newel.auth.errors import CredentialExchangeError
+    from newel_kernel import ConfigurationError, FeatureUnavailableError
     from newel_types import AuthCredential
 
 #: Id of a request's call -> what the user's message brought for it.
@@ -16,7 +16,7 @@ ANSWERS: Key[dict[str | None, AuthCredential]] = Key("answers", dict)
 #: Credential key -> the answer that could not be exchanged when it came.
 UNEXCHANGED: Key[dict[str, AuthCredential]] = Key("unexchanged answers", dict)
 #: Credential key -> why the exchange failed, for the tool.
-FAILURES: Key[dict[str, AuthConfigError | CredentialExchangeError | FeatureUnavailableError]] = Key("failures", dict)
+FAILURES: Key[dict[str, ConfigurationError | CredentialExchangeError | FeatureUnavailableError]] = Key("failures", dict)
 #: Credential key -> the consent that an auth provider wants of the user.
 CONSENTS: Key[dict[str | None, AuthCredential]] = Key("consents", dict)
 #: The credential keys whose credentials are in the credential service.

@@ -32,9 +32,9 @@ async def resolve_toolsets(ctx: InvocationContext) -> Sequence[Event] | None:
         if credential is not None:
             ctx.stash[CREDENTIALS][config.credential_key or ""] = credential
             continue
-        wanted = manager.request_config(context)
-        AuthHandler(wanted).check()
-        missing[_name(toolset, missing)] = wanted
+        request = manager.request_config(context)
+        AuthHandler(request).check()
+        missing[_name(toolset, missing)] = request
     if not missing:
         return None
     event = await asking.request_event(ctx, missing)
@@ -42,7 +42,7 @@ async def resolve_toolsets(ctx: InvocationContext) -> Sequence[Event] | None:
     return [event]
 
 
-def _name(toolset: BaseToolset, taken: dict[str, AuthConfig]) -> str:
+def _name(toolset: BaseToolset, names: dict[str, AuthConfig]) -> str:
     name = f"{TOOLSET}{type(toolset).__name__}"
-    same = sum(one == name or one.startswith(f"{name}_") for one in taken)
+    same = sum(one == name or one.startswith(f"{name}_") for one in names)
     return f"{name}_{same + 1}" if same else name

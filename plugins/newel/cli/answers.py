@@ -13,9 +13,9 @@ from newel.events.text import one_line
 from newel.flows.approvals import check_fit
 from newel.questions.confirmation import UnusableAnswerError, read_answer
 from newel.questions.question import Kind, Question
-from newel.workflow.answers import answer_value
+from newel.questions.values import answer_value
 from newel_kernel import BaseTool, BaseToolset, ConfigurationError, Json
-from newel_types import Content, FunctionCall, FunctionResponse, Part
+from newel_types import Content, FunctionCall, Part
 
 _YES, _NO = ("y", "yes"), ("n", "no")
 Responses = Sequence[tuple[Question, Mapping[str, object]]]
@@ -69,7 +69,7 @@ def _no_credential(question: Question, conversation: Conversation) -> str:
 def message_of(responses: Responses) -> Content:
     """One message of all the responses."""
     parts = [
-        Part(function_response=FunctionResponse(id=question.id, name=question.name, response=dict(response)))
+        Part(function_response=question.response(dict(response)))
         for question, response in responses
     ]
     return Content(role="user", parts=parts)
@@ -103,7 +103,7 @@ def _verdict(question: Question, text: str, conversation: Conversation) -> Json:
     response = parsed_object(text)
     call = FunctionCall.model_validate(question.original)
     try:
-        answer = read_answer(FunctionResponse(id=question.id, name=question.name, response=response), call)
+        answer = read_answer(question.response(response), call)
         tool = _tool(question, conversation) if answer.edited_args is not None else None
         if tool is not None:  # one that only a run can find (of a toolset, say) is left to it
             check_fit(tool, answer.edited_args or {})

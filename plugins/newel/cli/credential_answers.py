@@ -6,6 +6,7 @@ from collections.abc import Awaitable
 from typing import Protocol
 from urllib.parse import parse_qs, urlsplit
 
+from newel.auth.answers import arguments_of
 from newel.auth.auth_handler import asks_for_consent
 from newel.auth.environment import variable_of
 from newel.auth.settings import settings_of
@@ -18,7 +19,6 @@ from newel_types import (
     AuthConfig,
     AuthCredential,
     AuthCredentialTypes,
-    AuthToolArguments,
     HttpAuth,
     HTTPBase,
     HttpCredentials,
@@ -92,7 +92,7 @@ def _response(credential: AuthCredential) -> Json:
 
 
 def _config(question: Question) -> AuthConfig:
-    return AuthToolArguments.model_validate(dict(question.args)).auth_config
+    return arguments_of(question).auth_config
 
 
 def _consent(config: AuthConfig) -> OAuth2Auth:

@@ -37,9 +37,9 @@ class Output:
         """Take more output."""
         if self._room:
             self._head.append(text[: self._room])
-            taken = len(self._head[-1])
-            self._room -= taken
-            text = text[taken:]
+            length = len(self._head[-1])
+            self._room -= length
+            text = text[length:]
         if text:
             tail = self._tail + text
             self._tail = tail[-self._most :]

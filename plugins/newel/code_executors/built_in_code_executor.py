@@ -21,9 +21,9 @@ class BuiltInCodeExecutor(BaseCodeExecutor):
         raise FeatureUnavailableError("BuiltInCodeExecutor runs no code: the model does; use SandboxCodeExecutor here")
 
     def process_llm_request(self, llm_request: LlmRequest) -> None:
-        """Declare the tool; a model whose name tells that it has none is refused."""
-        named = _CAPABLE.fullmatch(llm_request.model or "")
-        if named is None or (named["major"] is not None and int(named["major"]) < 2):
+        """Declare the tool; a model whose name says that it has none is refused."""
+        match = _CAPABLE.fullmatch(llm_request.model or "")
+        if match is None or (match["major"] is not None and int(match["major"]) < 2):
             raise ConfigurationError(
                 f"the model {llm_request.model!r} runs no code itself, so BuiltInCodeExecutor cannot work with it; "
                 "use a Gemini model from 2 on, or code_executor=SandboxCodeExecutor()"

@@ -49,10 +49,10 @@ class CodeExecutionUtils:
                 content.parts = parts[: index + 1]
                 return part.executable_code.code
         texts = [part for part in parts if part.text]
-        found = _first_block("\n".join(part.text or "" for part in texts), delimiters)
-        if found is None:
+        block = _first_block("\n".join(part.text or "" for part in texts), delimiters)
+        if block is None:
             return None
-        before, code = found
+        before, code = block
         content.parts = [texts[0].model_copy(update={"text": before})] if before else []
         content.parts.append(CodeExecutionUtils.build_executable_code_part(code))
         return code
@@ -64,15 +64,15 @@ class CodeExecutionUtils:
 
     @staticmethod
     def build_code_execution_result_part(result: CodeExecutionResult) -> Part:
-        """A part that tells what an execution gave: its error, else its output and the files that it wrote."""
+        """A part with what an execution gave: its error, else its output and the files that it wrote."""
         if result.stderr:
             return Part.from_code_execution_result(outcome=Outcome.OUTCOME_FAILED, output=result.stderr)
-        told = []
+        lines = []
         if result.stdout or not result.output_files:
-            told.append(f"Output of the code:\n{result.stdout}\n")
+            lines.append(f"Output of the code:\n{result.stdout}\n")
         if result.output_files:
-            told.append("Saved as artifacts: " + ", ".join(f"`{file.name}`" for file in result.output_files))
-        return Part.from_code_execution_result(outcome=Outcome.OUTCOME_OK, output="\n".join(told))
+            lines.append("Saved as artifacts: " + ", ".join(f"`{file.name}`" for file in result.output_files))
+        return Part.from_code_execution_result(outcome=Outcome.OUTCOME_OK, output="\n".join(lines))
 
     @staticmethod
     def convert_code_execution_parts(content: Content, code: Delimiters, result: Delimiters) -> None:

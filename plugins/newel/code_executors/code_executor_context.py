@@ -36,8 +36,8 @@ class CodeExecutorContext:
 
     def get_execution_id(self) -> str | None:
         """The id of the stateful environment, where there is one."""
-        found: str | None = (self._state.get(_CONTEXT) or {}).get(_EXECUTION_ID)
-        return found
+        execution_id: str | None = (self._state.get(_CONTEXT) or {}).get(_EXECUTION_ID)
+        return execution_id
 
     def set_execution_id(self, session_id: str) -> None:
         """Remember the id of the stateful environment."""
@@ -57,8 +57,8 @@ class CodeExecutorContext:
 
     def add_input_files(self, input_files: Iterable[CodeExecutionFile]) -> None:
         """Let the code read more files."""
-        known = self._scratch.get(_INPUT_FILES) or ()
-        self._scratch[_INPUT_FILES] = [*known, *(asdict(file) for file in input_files)]
+        present = self._scratch.get(_INPUT_FILES) or ()
+        self._scratch[_INPUT_FILES] = [*present, *(asdict(file) for file in input_files)]
 
     def clear_input_files(self) -> None:
         """Forget the input files, and which were explored."""

@@ -87,8 +87,8 @@ class ContainerCodeExecutor(BaseCodeExecutor):
             failed.add((err or b"").decode("utf-8", "replace"))
         code = engine.exec_inspect(execution)["ExitCode"]
         if code in _STOPPED:
-            told = f"The code was stopped: it ran longer than {self.timeout_seconds:g} seconds or took too much memory."
-            return CodeExecutionResult(stdout=printed.text(), stderr=told)
+            problem = f"it ran longer than {self.timeout_seconds:g} seconds or took too much memory"
+            return CodeExecutionResult(stdout=printed.text(), stderr=f"The code was stopped: {problem}.")
         if code:
             return CodeExecutionResult(stdout=printed.text(), stderr=failed.text() or f"The code exited with {code}.")
         return CodeExecutionResult(stdout=printed.text() + failed.text())

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Owner: TypeAlias = tuple[str, str, str]
 _MIB = 1024 * 1024
 #: Bytes of all the stateful environments that are kept; the one not used for longest goes first.
-_KEPT = 256 * _MIB
+_MOST_BYTES = 256 * _MIB
 
 
 class SandboxCodeExecutor(BaseCodeExecutor):
@@ -44,7 +44,7 @@ class SandboxCodeExecutor(BaseCodeExecutor):
     #: Nested calls.
     max_recursion: int = Field(default=500, gt=0, le=1000)
 
-    _states: States = PrivateAttr(default_factory=lambda: States(_KEPT))
+    _states: States = PrivateAttr(default_factory=lambda: States(_MOST_BYTES))
 
     def model_post_init(self, context: object, /) -> None:
         """Refuse now, not in the middle of a conversation, where the sandbox is not installed."""
@@ -71,7 +71,7 @@ class SandboxCodeExecutor(BaseCodeExecutor):
             with pool, pool.checkout(limits=self._limits(), os_policy={"sleep": "zero"}) as session:
                 self._feed(session, key, code_execution_input.code, printed, files)
         except MontyError as error:
-            return CodeExecutionResult(stdout=printed.text(), stderr=bounded(_told(error)))
+            return CodeExecutionResult(stdout=printed.text(), stderr=bounded(_text_of(error)))
         return CodeExecutionResult(stdout=printed.text(), output_files=files.written())
 
     def _feed(self, session: MontySession, key: Owner | None, code: str, printed: Output, files: SandboxFiles) -> None:
@@ -91,11 +91,11 @@ class SandboxCodeExecutor(BaseCodeExecutor):
             "max_suspensions": 1000,
         }
 
-    def _key(self, ctx: InvocationContext, given: CodeExecutionInput) -> Owner | None:
+    def _key(self, ctx: InvocationContext, request: CodeExecutionInput) -> Owner | None:
         """Whose environment it is: two users' sessions may have one id."""
-        if not self.stateful or given.execution_id is None:
+        if not self.stateful or request.execution_id is None:
             return None
-        return ctx.app_name, ctx.user_id, given.execution_id
+        return ctx.app_name, ctx.user_id, request.execution_id
 
 
 class States:
@@ -122,6 +122,6 @@ class States:
                 self._states.popitem(last=False)
 
 
-def _told(error: MontyError) -> str:
+def _text_of(error: MontyError) -> str:
     display = getattr(error, "display", None)
     return display() if display is not None else f"The sandbox stopped the code: {error}"

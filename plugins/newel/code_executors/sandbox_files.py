@@ -19,16 +19,16 @@ class SandboxFiles(OSAccess):
     """A file system of its own under ``/``; what the code writes to it is bounded."""
 
     _room: int
-    _given: dict[int, bytes]
+    _inputs: dict[int, bytes]
 
     @classmethod
     def holding(cls, files: Iterable[CodeExecutionFile], most: int) -> Self:
         """One with `files` in its root, where `most` bytes may be written."""
-        held = [MemoryFile(PurePosixPath("/", PurePosixPath(file.name).name), file_bytes(file)) for file in files]
-        made = cls(held, environ={})
-        made._room = most
-        made._given = {id(file): file_bytes_of(file) for file in held}
-        return made
+        inputs = [MemoryFile(PurePosixPath("/", PurePosixPath(file.name).name), file_bytes(file)) for file in files]
+        system = cls(inputs, environ={})
+        system._room = most
+        system._inputs = {id(file): file_bytes_of(file) for file in inputs}
+        return system
 
     def path_write_text(self, path: Where, data: str) -> int:
         """See `OSAccess`."""
@@ -54,14 +54,14 @@ class SandboxFiles(OSAccess):
 
     def written(self) -> list[CodeExecutionFile]:
         """The files that are new or changed."""
-        found = []
+        changed = []
         for file in self.files:
             data = file_bytes_of(file)
             name = "/".join(file.path.parts[1:])
-            if not file.deleted and self._given.get(id(file)) != data and is_harmless(name):
+            if not file.deleted and self._inputs.get(id(file)) != data and is_harmless(name):
                 kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-                found.append(CodeExecutionFile(name=name, content=data, mime_type=kind))
-        return found
+                changed.append(CodeExecutionFile(name=name, content=data, mime_type=kind))
+        return changed
 
 
 def file_bytes_of(file: Any) -> bytes:

@@ -57,8 +57,8 @@ class UnsafeLocalCodeExecutor(BaseCodeExecutor):
             for reader in readers:
                 reader.join(timeout=1.0)  # a descendant that left the group may hold the pipe open
         if code is None:
-            told = f"The code was stopped: it ran longer than {self.timeout_seconds:g} seconds."
-            return CodeExecutionResult(stdout=printed.text(), stderr=told)
+            problem = f"The code was stopped: it ran longer than {self.timeout_seconds:g} seconds."
+            return CodeExecutionResult(stdout=printed.text(), stderr=problem)
         if code:
             return CodeExecutionResult(stdout=printed.text(), stderr=failed.text() or f"The code exited with {code}.")
         return CodeExecutionResult(stdout=printed.text() + failed.text())

@@ -9,8 +9,9 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import to_jsonable_python
 
 from newel.questions.names import INPUT_CALL
+from newel.questions.requests import input_request
 from newel_kernel import Event, Json, seam
-from newel_types import Content, FunctionCall, Part
+from newel_types import Content, Part
 
 #: The name of the call that asks; an answer is its function response.
 REQUEST_INPUT = INPUT_CALL
@@ -32,13 +33,8 @@ class RequestInput(BaseModel):
 
     def as_event(self) -> Event:
         """The event that asks."""
-        arguments = {
-            "interruptId": self.interrupt_id,
-            "payload": to_jsonable_python(self.payload),
-            "message": self.message,
-            "response_schema": _json_schema(self.response_schema),
-        }
-        call = FunctionCall(id=self.interrupt_id, name=REQUEST_INPUT, args=arguments)
+        payload, schema = to_jsonable_python(self.payload), _json_schema(self.response_schema)
+        call = input_request(self.interrupt_id, self.message, payload, schema)
         return Event(
             content=Content(role=None, parts=[Part(function_call=call)]), long_running_tool_ids={self.interrupt_id}
         )

@@ -8,28 +8,19 @@ from newel.flows.interrupted_calls import NOT_REPEATED, first_results, interrupt
 from newel.questions.answers import TAKEN_UP, Answer, open_answers, result_event, run_again, tools_of
 from newel.questions.confirmation import ConfirmationAnswer, UnusableAnswerError, read_answer
 from newel.questions.names import CONFIRMATION_CALL
-from newel.questions.question import new_request, request_event
+from newel.questions.requests import approval_request, request_event
 from newel.turns.interruption import happens_once
 from newel_kernel import BaseTool, Event, InvocationContext, Json, ToolConfirmation
 from newel_types import FunctionCall, as_plain
 
-_CALL, _CONFIRMATION = "originalFunctionCall", "toolConfirmation"
-#: Marks a request to repeat a call that was interrupted.
-_REPEATS = "repeats"
 
-
-def ask_for_approval(ctx: InvocationContext, call_event: Event, wanted: Mapping[str, ToolConfirmation]) -> Event | None:
+def ask_for_approval(
+    ctx: InvocationContext, call_event: Event, confirmations: Mapping[str, ToolConfirmation]
+) -> Event | None:
     """The event that asks the user about the calls of `call_event` whose tools ask for it, by call id."""
     calls = {call.id: call for call in call_event.get_function_calls()}
-    requests = [_request(calls[call_id], confirmation) for call_id, confirmation in wanted.items() if call_id in calls]
+    requests = [approval_request(calls[id_], one) for id_, one in confirmations.items() if id_ in calls]
     return request_event(ctx, requests) if requests else None
-
-
-def _request(call: FunctionCall, confirmation: ToolConfirmation, *, repeats: bool = False) -> FunctionCall:
-    named = {"id": call.id, "name": call.name, "args": as_plain(call.args or {})}
-    told = confirmation.model_dump(mode="json", by_alias=True, exclude_none=True)
-    args = {_CALL: named, _CONFIRMATION: told, **({_REPEATS: True} if repeats else {})}
-    return new_request(CONFIRMATION_CALL, args)
 
 
 async def act_on_answers(ctx: InvocationContext) -> list[Event]:
@@ -57,7 +48,7 @@ async def _mended(ctx: InvocationContext) -> list[Event]:
 
 
 def _ask_to_repeat(ctx: InvocationContext, calls: Sequence[FunctionCall]) -> list[Event]:
-    requests = [_request(call, repeat_request(call), repeats=True) for call in calls]
+    requests = [approval_request(call, repeat_request(call), repeats=True) for call in calls]
     return [request_event(ctx, requests), first_results(ctx, calls)]
 
 
@@ -80,26 +71,26 @@ class _Verdicts:
         if call_id in self._doubtful:
             return  # the user is asked anew: another answer to the old request changes nothing
         try:
-            said = read_answer(answer.response, call)
-            if self._answers.setdefault(call_id, said) != said:
+            verdict = read_answer(answer.response, call)
+            if self._answers.setdefault(call_id, verdict) != verdict:
                 raise UnusableAnswerError("two answers in one message contradict each other")
-            if said.edited_args is not None:
-                check_fit(self._tools.get(call.name or ""), said.edited_args)
-                call.args = said.edited_args
+            if verdict.edited_args is not None:
+                check_fit(self._tools.get(call.name or ""), verdict.edited_args)
+                call.args = verdict.edited_args
         except UnusableAnswerError as error:
             self._calls.pop(call_id, None)
             text = f"This tool call is not approved and was not run. The answer to the request is refused: {error}"
             self._refused.append((call, {"error": text}))
             return
-        if answer.question.args.get(_REPEATS) and not said.confirmed:
+        if answer.question.repeats and not verdict.confirmed:
             self._refused.append((call, {"error": NOT_REPEATED}))
-        elif said.confirmed and not answer.new and happens_once(call, self._tools):
+        elif verdict.confirmed and not answer.new and happens_once(call, self._tools):
             self._doubtful[call_id] = call  # approved before, by a run that may have crashed or still goes on
         else:
             self._calls[call_id] = call
             self._requests[call_id] = answer.question.id
             self._confirmations[call_id] = ToolConfirmation(
-                hint=said.hint or "", confirmed=said.confirmed, payload=said.payload
+                hint=verdict.hint or "", confirmed=verdict.confirmed, payload=verdict.payload
             )
 
     async def carry_out(self, ctx: InvocationContext) -> list[Event]:
@@ -110,23 +101,23 @@ class _Verdicts:
         again = await run_again(ctx, list(self._calls.values()), self._tools, self._confirmations)
         for event in again:
             self._note_edits(event)
-        return events + again + self._taken_up(ctx, again)
+        return events + again + self._note_of_runs(ctx, again)
 
-    def _taken_up(self, ctx: InvocationContext, again: Sequence[Event]) -> list[Event]:
+    def _note_of_runs(self, ctx: InvocationContext, again: Sequence[Event]) -> list[Event]:
         """The note of the approved calls that ran and get their results later: they must not run again."""
-        told = {response.id for event in again for response in event.get_function_responses()}
-        left = [
+        answered = {response.id for event in again for response in event.get_function_responses()}
+        pending = [
             self._requests[call_id]
             for call_id, call in self._calls.items()
-            if call.id not in told and getattr(self._tools.get(call.name or ""), "is_long_running", False)
+            if call.id not in answered and getattr(self._tools.get(call.name or ""), "is_long_running", False)
         ]
-        if not left:
+        if not pending:
             return []
         note = Event(
             invocation_id=ctx.invocation_id,
             author=ctx.agent.name,
             branch=ctx.branch,
-            custom_metadata={TAKEN_UP: left},
+            custom_metadata={TAKEN_UP: pending},
         )
         note.isolation_scope = ctx.isolation_scope
         return [note]
@@ -134,7 +125,7 @@ class _Verdicts:
     def _note_edits(self, event: Event) -> None:
         """Record on an event of results with which arguments the calls really ran."""
         ids = {response.id for response in event.get_function_responses()}
-        edited = {key: said.edited_args for key, said in self._answers.items() if key in ids and said.edited_args}
+        edited = {id_: one.edited_args for id_, one in self._answers.items() if id_ in ids and one.edited_args}
         if edited:
             event.custom_metadata = {**(event.custom_metadata or {}), "edited_args": edited}
 

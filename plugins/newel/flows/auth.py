@@ -78,11 +78,11 @@ async def after(ctx: InvocationContext, call_event: Event, result_event: Event) 
 def on_tool_error_callback(
     tool: BaseTool, tool_args: Json, tool_context: Context, error: Exception
 ) -> Json | None:
-    """Mask the secrets of the invocation in what a tool raises, before anybody tells or logs it."""
+    """Mask the secrets of the invocation in what a tool raises, before anybody shows or logs it."""
     secrets = tool_context.get_invocation_context().stash.get(SECRETS, None)
-    if secrets is None or (shown := secrets.mask_error(error)) is error:
+    if secrets is None or (masked := secrets.mask_error(error)) is error:
         return None
-    return {"error": f"{type(shown).__name__}: {shown}"}
+    return {"error": f"{type(masked).__name__}: {masked}"}
 
 
 @hookimpl

@@ -47,7 +47,7 @@ describe({variable})
 
 
 def take_data_files(context: CodeExecutorContext, request: LlmRequest) -> list[CodeExecutionFile]:
-    """Put the name of a file in the place of each table in the user's contents; the files not yet explored."""
+    """Replace each table in the user's contents by the name of a file. Return the files that are not yet explored."""
     for row, content in enumerate(list.copy(request.contents)):
         if content.role != "user":
             continue
@@ -56,22 +56,22 @@ def take_data_files(context: CodeExecutorContext, request: LlmRequest) -> list[C
             if blob is None or blob.data is None or blob.mime_type not in _EXTENSIONS:
                 continue
             stem, extension = f"data_{row + 1}_{column + 1}", _EXTENSIONS[blob.mime_type]
-            name = _taken(context, stem, extension, blob.data, blob.mime_type)
+            name = _file_name(context, stem, extension, blob.data, blob.mime_type)
             parts = request.contents[row].parts or []
             parts[column] = Part(text=f"\nThe user's data is in the file `{name}`.\n")
     explored = set(context.get_processed_file_names())
     return [file for file in context.get_input_files() if file.name not in explored]
 
 
-def _taken(context: CodeExecutorContext, stem: str, extension: str, data: bytes, mime_type: str) -> str:
+def _file_name(context: CodeExecutorContext, stem: str, extension: str, data: bytes, mime_type: str) -> str:
     """The name of the input file that holds `data`: positions move when history is compacted, data does not."""
     encoded = base64.b64encode(data).decode()
-    known = {file.name: file.content for file in context.get_input_files()}
+    present_files = {file.name: file.content for file in context.get_input_files()}
     name, count = stem + extension, 1
-    for present, content in known.items():
+    for present, content in present_files.items():
         if content == encoded:
             return present
-    while name in known:
+    while name in present_files:
         count += 1
         name = f"{stem}_{count}{extension}"
     context.add_input_files([CodeExecutionFile(name=name, content=encoded, mime_type=mime_type)])
@@ -79,9 +79,9 @@ def _taken(context: CodeExecutorContext, stem: str, extension: str, data: bytes,
 
 
 async def explore(execution: Execution, file: CodeExecutionFile) -> list[Event]:
-    """Run code that tells what is in `file`: an event of that code and one of its result."""
+    """Run code that describes `file`. Return an event of that code and one of its result."""
     variable = re.sub(r"\W", "_", file.name.rpartition(".")[0])
     code = _EXPLORING.format(variable=variable, name=file.name)
     parts = [Part(text=f"Exploring the data file `{file.name}`:"), CodeExecutionUtils.build_executable_code_part(code)]
-    said = execution.event(Content(role="model", parts=parts))
-    return [said, await execution.run(code, [file], explored=file)]
+    code_event = execution.event(Content(role="model", parts=parts))
+    return [code_event, await execution.run(code, [file], explored=file)]

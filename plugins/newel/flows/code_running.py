@@ -58,8 +58,8 @@ class Execution:
 
     async def run(self, code: str, files: list[CodeExecutionFile], explored: CodeExecutionFile | None = None) -> Event:
         """Run `code` and give the event of its result; `explored` is the data file that it was about."""
-        given = CodeExecutionInput(code=code, input_files=files, execution_id=self._execution_id())
-        result = await self._attempt(given)
+        request = CodeExecutionInput(code=code, input_files=files, execution_id=self._execution_id())
+        result = await self._attempt(request)
         invocation = self._ctx.invocation_id
         self.context.update_code_execution_result(invocation, code, result.stdout, result.stderr)
         if explored is not None:
@@ -82,13 +82,13 @@ class Execution:
             self.context.set_execution_id(self._ctx.session.id)
         return self.context.get_execution_id()
 
-    async def _attempt(self, given: CodeExecutionInput) -> CodeExecutionResult:
+    async def _attempt(self, request: CodeExecutionInput) -> CodeExecutionResult:
         kind = type(self._executor).__name__
         try:
-            result, error = await off_loop(lambda: self._executor.execute_code(self._ctx, given), self._seconds)
+            result, error = await off_loop(lambda: self._executor.execute_code(self._ctx, request), self._seconds)
         except TimeoutError:
-            told = f"The code was given up: {kind} took longer than {self._seconds:g} seconds."
-            return CodeExecutionResult(stderr=told)
+            problem = f"The code was given up: {kind} took longer than {self._seconds:g} seconds."
+            return CodeExecutionResult(stderr=problem)
         if isinstance(error, FeatureUnavailableError):
             raise error  # for whoever set the agent up: no other code would help the model
         if error is not None:
@@ -122,12 +122,12 @@ async def off_loop(call: Callable[[], object], seconds: float | None) -> Outcome
     other work nor the end of the process.
     """
     loop = asyncio.get_running_loop()
-    done: asyncio.Future[Outcome] = loop.create_future()
+    future: asyncio.Future[Outcome] = loop.create_future()
     context = contextvars.copy_context()
 
     def settle(outcome: Outcome) -> None:
-        if not done.done():
-            done.set_result(outcome)
+        if not future.done():
+            future.set_result(outcome)
 
     def work() -> None:
         outcome: Outcome
@@ -140,4 +140,4 @@ async def off_loop(call: Callable[[], object], seconds: float | None) -> Outcome
 
     threading.Thread(target=work, name="newel-code", daemon=True).start()
     async with asyncio.timeout(seconds):
-        return await done
+        return await future

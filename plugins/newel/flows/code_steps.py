@@ -43,9 +43,9 @@ async def prepare_code(ctx: LlmContext, request: LlmRequest, limits: Limits) -> 
         execution = _execution(ctx, executor, limits)
         if not execution.exhausted:
             for file in take_data_files(execution.context, request):
-                told = await explore(execution, file)
-                events.extend(told)
-                request.contents.extend(e.content.model_copy(deep=True) for e in told if e.content is not None)
+                exploration = await explore(execution, file)
+                events.extend(exploration)
+                request.contents.extend(e.content.model_copy(deep=True) for e in exploration if e.content is not None)
     _write_as_text(executor, request)
     return events
 
@@ -65,11 +65,11 @@ async def run_code(ctx: LlmContext, response: LlmResponse, limits: Limits) -> li
     code = CodeExecutionUtils.extract_code_and_truncate_content(ending, executor.code_block_delimiters)
     if not code:
         return None
-    said = execution.event(ending)
-    said.usage_metadata = response.usage_metadata  # the answer itself is not recorded, its tokens are spent
+    code_event = execution.event(ending)
+    code_event.usage_metadata = response.usage_metadata  # the answer itself is not recorded, its tokens are spent
     result = await execution.run(code, execution.context.get_input_files())
     response.content = None
-    return [said, result]
+    return [code_event, result]
 
 
 def _executor(ctx: LlmContext) -> BaseCodeExecutor:

@@ -34,9 +34,9 @@ def window(events: Sequence[Event], config: EventsCompactionConfig) -> list[Even
         return []
     events = _common(events)
     latest = latest_compaction(events)
-    told = [event for event in events if compaction_of(event) is None]
+    spoken_events = [event for event in events if compaction_of(event) is None]
     ended: dict[str, float] = {}
-    for event in told:
+    for event in spoken_events:
         if event.invocation_id:
             ended[event.invocation_id] = max(ended.get(event.invocation_id, 0.0), event.timestamp)
     invocations = list(ended)
@@ -44,9 +44,9 @@ def window(events: Sequence[Event], config: EventsCompactionConfig) -> list[Even
     if len(fresh) < config.compaction_interval:
         return []
     start = invocations[max(0, invocations.index(fresh[0]) - config.overlap_size)]
-    first = next(i for i, event in enumerate(told) if event.invocation_id == start)
-    last = max(i for i, event in enumerate(told) if event.invocation_id == fresh[-1])
-    return _settled(told[first : last + 1])
+    first = next(i for i, event in enumerate(spoken_events) if event.invocation_id == start)
+    last = max(i for i, event in enumerate(spoken_events) if event.invocation_id == fresh[-1])
+    return _settled(spoken_events[first : last + 1])
 
 
 def surplus(
@@ -63,10 +63,10 @@ def surplus(
         return []
     events = _common(events)
     latest = latest_compaction(events)
-    told = [event for event in events if compaction_of(event) is None]
+    spoken_events = [event for event in events if compaction_of(event) is None]
     if latest is not None:
-        told = [event for event in told if event.timestamp > latest[1].end_timestamp]
-    chosen = _settled(told[: max(0, len(told) - config.event_retention_size)])
+        spoken_events = [event for event in spoken_events if event.timestamp > latest[1].end_timestamp]
+    chosen = _settled(spoken_events[: max(0, len(spoken_events) - config.event_retention_size)])
     if not chosen or latest is None:
         return chosen
     summary, compaction = latest
@@ -84,14 +84,14 @@ def _common(events: Sequence[Event]) -> list[Event]:
 
 def _settled(events: list[Event]) -> list[Event]:
     """The leading events up to the first call whose result is not among them: the two must not be parted."""
-    while True:
-        answered = {response.id for event in events for response in event.get_function_responses()}
-        end = next(
-            (i for i, event in enumerate(events) if any(c.id not in answered for c in event.get_function_calls())), None
-        )
-        if end is None:
-            return events
-        events = events[:end]
+    waiting: set[str | None] = set()
+    settled = 0
+    for count, event in enumerate(events, 1):
+        waiting.update(call.id for call in event.get_function_calls())
+        waiting.difference_update(response.id for response in event.get_function_responses())
+        if not waiting:
+            settled = count
+    return events[:settled]
 
 
 def _prompt_tokens(events: Sequence[Event], agent_name: str, branch: str | None) -> int | None:

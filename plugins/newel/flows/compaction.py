@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     #: How an LLM agent says which model it asks.
     ChooseModel: TypeAlias = Callable[[InvocationContext], BaseLlm]
 
-_DONE = Key[bool]("compaction is done")
+_COMPACTED = Key[bool]("compaction is done")
 
 
 async def run(ctx: InvocationContext, request: LlmRequest) -> None:
@@ -38,7 +38,7 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
     if config is None or config.token_threshold is None or ctx.opening is not None:  # that conversation is not this one
         return
     if (event := await _compacted_surplus(ctx, config, ctx.agent.name)) is not None:
-        ctx.stash[_DONE] = True
+        ctx.stash[_COMPACTED] = True
         await ctx.session_service.append_event(ctx.session, event)
 
 
@@ -47,7 +47,7 @@ async def close(ctx: InvocationContext, error: BaseException | None) -> list[Eve
     config = _config(ctx)
     if config is None or error is not None:
         return None
-    if _DONE not in ctx.stash and (event := await _compacted_surplus(ctx, config, "")) is not None:
+    if _COMPACTED not in ctx.stash and (event := await _compacted_surplus(ctx, config, "")) is not None:
         return [event]
     if not (events := window(ctx.session.events, config)):
         return None

@@ -27,7 +27,7 @@ class Settings(BaseModel, extra="forbid"):
 
 @cache
 def processor(fence: bool) -> Callable[[LlmContext, LlmRequest], None]:
-    """Replaces the contents by the conversation; what the instructions put there goes before the user's last words."""
+    """Replaces the contents by the conversation; contents of the instructions come before the user's last words."""
 
     def run(ctx: LlmContext, request: LlmRequest) -> None:
         agent = ctx.agent
@@ -47,11 +47,11 @@ def processor(fence: bool) -> Callable[[LlmContext, LlmRequest], None]:
 
 
 def _history(ctx: InvocationContext, name: str, fence: bool) -> History:
-    kept = ctx.session.stash[_HISTORIES]
+    by_view = ctx.session.stash[_HISTORIES]
     key = (name, ctx.branch, ctx.isolation_scope, fence)
-    history = kept.get(key)
+    history = by_view.get(key)
     if history is None:
-        history = kept[key] = History(name, ctx.branch, ctx.isolation_scope, fence=fence)
+        history = by_view[key] = History(name, ctx.branch, ctx.isolation_scope, fence=fence)
     return history
 
 
@@ -59,16 +59,16 @@ def _opened(ctx: LlmContext, opening: Opening, fence: bool) -> SharedContents:
     """The conversation of an isolated run: what it was given, then what was said in it."""
     agent = ctx.agent
     events = opening.own_events(ctx.session.events)
-    told: list[Content] = []
+    turn_contents: list[Content] = []
     if agent.include_contents == "none":
-        told = _current_turn(ctx, events, fence)
-    if not told:
+        turn_contents = _current_turn(ctx, events, fence)
+    if not turn_contents:
         history = opening.histories.get(agent.name)
         if history is None:
             history = History(agent.name, ctx.branch, ctx.isolation_scope, fence=fence)
             opening.histories[agent.name] = history
-        told = history.update(events)
-    return SharedContents([opening.content, *told])
+        turn_contents = history.update(events)
+    return SharedContents([opening.content, *turn_contents])
 
 
 def _current_turn(ctx: InvocationContext, events: Sequence[Event], fence: bool) -> list[Content]:

@@ -22,7 +22,7 @@ class History:
     """The contents that one agent on one branch sees. `update` takes the session's events and does what is new."""
 
     __slots__ = (
-        "_agent", "_branch", "_calls", "_contents", "_epoch", "_fence", "_marks", "_scope", "_seen", "_settled",
+        "_agent", "_branch", "_calls", "_contents", "_epoch", "_fence", "_marks", "_past", "_scope", "_settled",
         "_voices",
     )  # fmt: skip
 
@@ -35,7 +35,7 @@ class History:
         self._reset()
 
     def _reset(self) -> None:
-        self._seen: list[Event] = []
+        self._past: list[Event] = []
         #: How many contents there were after each seen event; rolls back when a log is cut.
         self._marks: list[int] = []
         self._contents: list[Content] = []
@@ -48,30 +48,30 @@ class History:
 
     def update(self, events: Sequence[Event]) -> list[Content]:
         """The contents for `events`: a list of frozen contents that is not to be changed."""
-        seen = self._seen
-        known = len(seen)
-        if known > len(events) or (known and events[known - 1] is not seen[-1]):
+        past = self._past
+        position = len(past)
+        if position > len(events) or (position and events[position - 1] is not past[-1]):
             self._roll_back(events)
-            seen = self._seen
-            known = len(seen)
-        for index in range(known, len(events)):
+            past = self._past
+            position = len(past)
+        for index in range(position, len(events)):
             event = events[index]
             if not self._settled or not (self._append_plain(event) or self._append_any(event)):
                 self._rebuild(events)
                 break
-            seen.append(event)
+            past.append(event)
             self._marks.append(len(self._contents))
         return self._contents
 
     def _roll_back(self, events: Sequence[Event]) -> None:
         """Forget the events that were cut off the end, or everything where the log is another one."""
-        count = min(len(self._seen), len(events))
-        while count > self._epoch and events[count - 1] is not self._seen[count - 1]:
+        count = min(len(self._past), len(events))
+        while count > self._epoch and events[count - 1] is not self._past[count - 1]:
             count -= 1  # cut off and written on
-        if self._epoch <= count and count and self._settled and events[count - 1] is self._seen[count - 1]:
-            del self._seen[count:], self._marks[count:]
+        if self._epoch <= count and count and self._settled and events[count - 1] is self._past[count - 1]:
+            del self._past[count:], self._marks[count:]
             del self._contents[self._marks[-1] :]
-            self._calls = tuple(rearrangement.call_ids(self._seen[-1]))
+            self._calls = tuple(rearrangement.call_ids(self._past[-1]))
         else:
             self._reset()
 
@@ -129,9 +129,9 @@ class History:
         self._reset()
         whole = assemble(events, self._agent, self._branch, self._scope, fence=self._fence)
         self._contents = [outgoing(event.content) for event in whole if event.content is not None]
-        self._seen = list(events)
-        self._marks = [len(self._contents)] * len(self._seen)
-        self._epoch = len(self._seen)
+        self._past = list(events)
+        self._marks = [len(self._contents)] * len(self._past)
+        self._epoch = len(self._past)
         self._calls = tuple(rearrangement.call_ids(whole[-1])) if whole else ()
         last = events[-1] if events else None
         # What a late response or a transcription did to the end depends on what comes next.
@@ -151,13 +151,13 @@ def assemble(
     visible = [event for event in Log(events).standing() if is_visible(event, branch, scope)]
     if any((a := event.touched_actions) is not None and a.compaction is not None for event in visible):
         visible = compacted(visible)
-    told: list[Event] = []
+    shown_events: list[Event] = []
     for event in transcribed(visible):
         if not is_from_other_agent(event, agent_name):  # a summary is: its author is the model
-            told.append(event)
+            shown_events.append(event)
         elif (content := as_quotation(event, fence=fence)) is not None:
-            told.append(Event(author="user", content=content, branch=event.branch, timestamp=event.timestamp))
-    return rearrangement.place_responses(rearrangement.place_latest_response(told))
+            shown_events.append(Event(author="user", content=content, branch=event.branch, timestamp=event.timestamp))
+    return rearrangement.place_responses(rearrangement.place_latest_response(shown_events))
 
 
 def compacted(events: Sequence[Event]) -> list[Event]:
@@ -175,30 +175,30 @@ def compacted(events: Sequence[Event]) -> list[Event]:
             actions=event.touched_actions,  # None: made when touched
         )  # fmt: skip
         at.setdefault(last, []).append(summary)
-    kept = at.get(-1, [])
+    whole = at.get(-1, [])
     for position, event in enumerate(events):
         if not _is_summary(event) and not any(
             position < index and compaction.start_timestamp <= event.timestamp <= compaction.end_timestamp
             for index, compaction, _ in summaries
         ):
-            kept.append(event)
-        kept.extend(at.get(position, ()))
-    return kept
+            whole.append(event)
+        whole.extend(at.get(position, ()))
+    return whole
 
 
 def _summaries(events: Sequence[Event]) -> list[tuple[int, EventCompaction, Event]]:
     """The compactions that no other takes in, in order."""
-    found = [
+    compactions = [
         (index, actions.compaction, event)
         for index, event in enumerate(events)
         if (actions := event.touched_actions) is not None and actions.compaction is not None
     ]
     return [
         (index, own, event)
-        for index, own, event in found
+        for index, own, event in compactions
         if not any(
             other.start_timestamp <= own.start_timestamp and own.end_timestamp <= other.end_timestamp
-            for later, other, _ in found
+            for later, other, _ in compactions
             if later > index or (later < index and _range(other) != _range(own))
         )
     ]
@@ -228,18 +228,18 @@ def transcribed(events: Iterable[Event]) -> list[Event]:
             run.clear()
 
     for event in events:
-        heard, said = event.input_transcription, event.output_transcription
+        input_text, output_text = event.input_transcription, event.output_transcription
         now = ""
         if event.content is None:
-            now = "input" if heard is not None else "output" if said is not None else ""
+            now = "input" if input_text is not None else "output" if output_text is not None else ""
         if now != kind:
             flush()
             kind = now
         if not now:
             result.append(event)
             continue
-        spoken = heard if heard is not None else said
-        run.append(spoken.text or "" if spoken is not None else "")
+        transcription = input_text if input_text is not None else output_text
+        run.append(transcription.text or "" if transcription is not None else "")
         latest = event
     flush()
     return result

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from newel.questions.answers import result_event, tools_of
-from newel.questions.question import Question
+from newel.questions.question import questions_of
 from newel.turns.interruption import happens_once, interrupted_calls
 from newel_kernel import Event, InvocationContext, ToolConfirmation
 from newel_types import FunctionCall
@@ -27,7 +27,7 @@ async def interrupted(ctx: InvocationContext) -> tuple[list[FunctionCall], list[
     calls = interrupted_calls(ctx)
     if calls is None:
         return [], []
-    ids = _asked_for(ctx)
+    ids = _questioned_ids(ctx)
     tools = await tools_of(ctx)
     return (
         [call for call in calls.open if call.id in ids],
@@ -35,19 +35,19 @@ async def interrupted(ctx: InvocationContext) -> tuple[list[FunctionCall], list[
     )
 
 
-def _asked_for(ctx: InvocationContext) -> set[str | None]:
+def _questioned_ids(ctx: InvocationContext) -> set[str | None]:
     """The ids of the calls on whose behalf this agent has asked for something, in this invocation."""
     questions = (
-        Question.of(event, call)
+        question
         for event in ctx.get_events(current_invocation=True)
-        if event.author == ctx.agent.name and event.long_running_tool_ids
-        for call in event.get_function_calls()
+        if event.author == ctx.agent.name
+        for question in questions_of(event)
     )
     return {question.behind for question in questions} - {None}
 
 
 def repeat_request(call: FunctionCall) -> ToolConfirmation:
-    """What the user is told who is asked whether a call may be repeated."""
+    """Asks the user whether a call may be repeated."""
     return ToolConfirmation(hint=_HINT.format(name=call.name))
 
 

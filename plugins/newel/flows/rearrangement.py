@@ -38,16 +38,16 @@ def place_latest_response(events: list[Event]) -> list[Event]:
     """
     if len(events) < 2:
         return events
-    wanted = set(answered_ids(events[-1]))
-    if not wanted or wanted & set(call_ids(events[-2])):
+    ids = set(answered_ids(events[-1]))
+    if not ids or ids & set(call_ids(events[-2])):
         return events
-    index = next((i for i in range(len(events) - 2, -1, -1) if wanted & set(call_ids(events[i]))), None)
+    index = next((i for i in range(len(events) - 2, -1, -1) if ids & set(call_ids(events[i]))), None)
     if index is None:
-        raise SessionError(f"no tool call matches the response(s) {sorted(map(str, wanted))}")
+        raise SessionError(f"no tool call matches the response(s) {sorted(map(str, ids))}")
     calls = set(call_ids(events[index]))
-    if not wanted <= calls:
+    if not ids <= calls:
         raise SessionError(
-            f"the last response event answers {sorted(map(str, wanted))}, "
+            f"the last response event answers {sorted(map(str, ids))}, "
             f"but the call event has {sorted(map(str, calls))}"
         )
     between = [e for e in events[index + 1 : -1] if calls & set(answered_ids(e))]
@@ -74,7 +74,7 @@ def place_responses(events: Sequence[Event]) -> list[Event]:
 
 
 def merged(events: Sequence[Event]) -> Event:
-    """One event of several responses; of two to the same call the later stands, in the place of the first."""
+    """One event of several responses; a later one to the same call replaces the first, at its position."""
     first = events[0]
     if len(events) == 1:
         return first

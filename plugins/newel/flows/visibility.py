@@ -83,23 +83,23 @@ def as_quotation(event: Event, *, fence: bool = False) -> Content | None:
 
     With `fence`, what it says stands between fences that it cannot close.
     """
-    told = _fenced if fence else str
+    write = _fenced if fence else str
     parts: list[Part] = []
     for part in (event.content.parts or ()) if event.content is not None else ():
         if part.thought:
             continue
         if part.text is not None:
             if part.text.strip():
-                parts.append(Part(told(f"[{event.author}] said: {part.text}")))
+                parts.append(Part(write(f"[{event.author}] said: {part.text}")))
         elif part.function_call is not None:
             call = part.function_call
             parts.append(
-                Part(text=told(f"[{event.author}] called tool `{call.name}` with parameters: {call.args or {}}"))
+                Part(text=write(f"[{event.author}] called tool `{call.name}` with parameters: {call.args or {}}"))
             )
         elif part.function_response is not None:
             response = part.function_response
             parts.append(
-                Part(text=told(f"[{event.author}] `{response.name}` tool returned result: {response.response}"))
+                Part(text=write(f"[{event.author}] `{response.name}` tool returned result: {response.response}"))
             )
         elif not is_invisible(part):
             parts.append(part)

@@ -30,28 +30,28 @@ class InMemoryMemoryService(BaseMemoryService):
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:  # fmt: skip
         """Remember a few events; those already known are left as they are."""
-        known = self._memories.setdefault((app_name, user_id), {}).setdefault(session_id or _NO_SESSION, {})
+        own = self._memories.setdefault((app_name, user_id), {}).setdefault(session_id or _NO_SESSION, {})
         for id_, entry in _remembered(events, custom_metadata).items():
-            known.setdefault(id_, entry)
+            own.setdefault(id_, entry)
 
     async def add_memory(
         self, *, app_name: str, user_id: str, memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:  # fmt: skip
         """Remember given entries; one with a known id replaces it."""
-        known = self._memories.setdefault((app_name, user_id), {}).setdefault(_NO_SESSION, {})
+        own = self._memories.setdefault((app_name, user_id), {}).setdefault(_NO_SESSION, {})
         for memory in memories:
             metadata = {**(custom_metadata or {}), **memory.custom_metadata}
             entry = memory.model_copy(update={"custom_metadata": metadata})
             text = " ".join(part.text for part in memory.content.parts or () if part.text)
-            known[memory.id or seam.new_id()] = (_words(text), entry)
+            own[memory.id or seam.new_id()] = (_words(text), entry)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """Every entry that shares a word with `query`, in the order in which they were added."""
-        wanted = _words(query)
+        query_words = _words(query)
         sessions = self._memories.get((app_name, user_id), {})
-        found = [entry for known in sessions.values() for words, entry in known.values() if words & wanted]
-        return SearchMemoryResponse(memories=[entry.model_copy(deep=True) for entry in found])
+        matches = [entry for own in sessions.values() for words, entry in own.values() if words & query_words]
+        return SearchMemoryResponse(memories=[entry.model_copy(deep=True) for entry in matches])
 
 
 def _remembered(

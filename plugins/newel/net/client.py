@@ -120,8 +120,8 @@ def _exchange(
                 with connection.getresponse() as response:
                     reply = _read(response, target.url, policy.max_bytes)
             except (OSError, HTTPException, ValueError) as error:
-                shown = late if is_late() or isinstance(error, TimeoutError) else f"{target.url}: {error}"
-                raise FetchError(shown) from error
+                text = late if is_late() or isinstance(error, TimeoutError) else f"{target.url}: {error}"
+                raise FetchError(text) from error
             if is_late():  # a connection that is cut off can look like a body that ends
                 raise FetchError(late)
             return reply

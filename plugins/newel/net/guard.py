@@ -85,9 +85,9 @@ def check(url: str, policy: Policy = DEFAULT_POLICY) -> Target:
 
 
 def _allowed(address: Address, port: int, policy: Policy) -> bool:
-    shown = f"[{address}]" if address.version == 6 else str(address)
+    host_text = f"[{address}]" if address.version == 6 else str(address)
     for entry in policy.allow:
-        if entry in (str(address), f"{shown}:{port}"):
+        if entry in (str(address), f"{host_text}:{port}"):
             return True
         with suppress(ValueError):
             if "/" in entry and address in ipaddress.ip_network(entry):

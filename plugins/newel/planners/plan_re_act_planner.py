@@ -45,18 +45,18 @@ class PlanReActPlanner(BasePlanner):
 
         What a model writes after its calls speaks of results that it has not seen.
         """
-        kept: list[Part] = []
+        parts: list[Part] = []
         called = False
         for part in response_parts:
             call = part.function_call
             if call is None and called:
                 break
             if call is None:
-                kept.extend(_sorted(part))
+                parts.extend(_sorted(part))
             elif call.name:
-                kept.append(part)
+                parts.append(part)
                 called = True
-        return kept or None
+        return parts or None
 
 
 def _sorted(part: Part) -> list[Part]:

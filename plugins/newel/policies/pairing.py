@@ -23,33 +23,33 @@ INTERRUPTED = "The tool call was interrupted before it had a result; whether it 
 class _Open:
     """The calls of a session that have no result yet, kept up to date event by event."""
 
-    __slots__ = ("_last", "_seen", "calls", "waiting")
+    __slots__ = ("_count", "_last", "calls", "waiting")
 
     def __init__(self) -> None:
         #: Call id -> the position of the call's event, the event and the call.
         self.calls: dict[str, tuple[int, Event, FunctionCall]] = {}
         #: The same, of calls whose agents wait for the user.
         self.waiting: dict[str, tuple[int, Event, FunctionCall]] = {}
-        self._seen = 0
+        self._count = 0
         self._last: Event | None = None
 
     def update(self, events: Sequence[Event]) -> None:
-        if self._seen > len(events) or (self._seen and events[self._seen - 1] is not self._last):
+        if self._count > len(events) or (self._count and events[self._count - 1] is not self._last):
             self.calls.clear()
             self.waiting.clear()  # the log is another one, or was cut
-            self._seen = 0
-        for position in range(self._seen, len(events)):
+            self._count = 0
+        for position in range(self._count, len(events)):
             self._take(position, events)
-        self._seen = len(events)
+        self._count = len(events)
         self._last = events[-1] if events else None
 
     def _take(self, position: int, events: Sequence[Event]) -> None:
         event = events[position]
         if event.isolation_scope is not None:
-            taken = self.calls.pop(event.isolation_scope, None)  # a sub-agent took the call up
-            if taken is not None and event.long_running_tool_ids and event.author == taken[1].author:
+            place = self.calls.pop(event.isolation_scope, None)  # a sub-agent took the call up
+            if place is not None and event.long_running_tool_ids and event.author == place[1].author:
                 # It works elsewhere, for its caller puts a question of it before the user.
-                self.waiting[event.isolation_scope] = taken
+                self.waiting[event.isolation_scope] = place
         actions = event.touched_actions
         if actions is not None and (target := actions.rewind_before_invocation_id):
             begin = Log(events).beginning(target)
@@ -68,15 +68,15 @@ class _Open:
 _OPEN = Key[_Open]("open calls", _Open)
 
 
-def _known(session: Session) -> _Open:
-    known = session.stash[_OPEN]
-    known.update(session.events)
-    return known
+def _open_calls(session: Session) -> _Open:
+    state = session.stash[_OPEN]
+    state.update(session.events)
+    return state
 
 
 def _results(calls: Sequence[tuple[Event, FunctionCall]], error: str) -> list[Event]:
     """An event of error results for the calls of each event, in the name of the agent that called."""
-    asked = {event.id: event for event, _ in calls}
+    call_events = {event.id: event for event, _ in calls}
     return [
         Event(
             invocation_id=event.invocation_id,
@@ -85,7 +85,7 @@ def _results(calls: Sequence[tuple[Event, FunctionCall]], error: str) -> list[Ev
             isolation_scope=event.isolation_scope,
             content=Content(role="user", parts=[_result(call, error) for of, call in calls if of is event]),
         )
-        for event in asked.values()
+        for event in call_events.values()
     ]
 
 
@@ -101,20 +101,20 @@ def _delegated(ctx: InvocationContext, event: Event, call: FunctionCall) -> bool
 
 async def open_(ctx: InvocationContext) -> list[Event] | None:
     """Answer what earlier invocations left open, unless the message does, or resumes the invocation that asked."""
-    known = _known(ctx.session)
-    if not known.calls and not known.waiting:
+    state = _open_calls(ctx.session)
+    if not state.calls and not state.waiting:
         return None
     answered = response_ids(ctx.user_content)
-    left = [
+    unanswered = [
         (event, call)
-        for _, event, call in known.calls.values()
+        for _, event, call in state.calls.values()
         if call.id not in answered and event.invocation_id != ctx.invocation_id and not _delegated(ctx, event, call)
     ]
-    waiting = [(event, call) for _, event, call in known.waiting.values() if event.invocation_id != ctx.invocation_id]
+    waiting = [(event, call) for _, event, call in state.waiting.values() if event.invocation_id != ctx.invocation_id]
     provisional = _results(waiting, WAITING)
     for event in provisional:
         event.custom_metadata = {"provisional": True}
-    return _results(left, INTERRUPTED) + provisional
+    return _results(unanswered, INTERRUPTED) + provisional
 
 
 async def close(ctx: InvocationContext, error: BaseException | None) -> list[Event] | None:
@@ -123,7 +123,7 @@ async def close(ctx: InvocationContext, error: BaseException | None) -> list[Eve
         return None
     cancelled = isinstance(error, (CancelledError, GeneratorExit))
     why = CANCELLED if cancelled else f"The run failed before the tool call had a result ({type(error).__name__})."
-    calls = _known(ctx.session).calls.values()
+    calls = _open_calls(ctx.session).calls.values()
     return _results([(event, call) for _, event, call in calls if event.invocation_id == ctx.invocation_id], why)
 
 

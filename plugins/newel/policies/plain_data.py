@@ -34,10 +34,10 @@ def plain(value: object) -> object:
 class _Maker:
     """One value on its way to plain data, with what is left of the allowance."""
 
-    __slots__ = ("_left",)
+    __slots__ = ("_allowance",)
 
     def __init__(self) -> None:
-        self._left = MOST_VALUES
+        self._allowance = MOST_VALUES
 
     def make(self, value: object, depth: int) -> object:
         if type(value) is str:  # most values are
@@ -78,8 +78,8 @@ class _Maker:
         return text_of(value)
 
     def _pay(self, count: int) -> None:
-        self._left -= count
-        if self._left < 0:
+        self._allowance -= count
+        if self._allowance < 0:
             raise Unplain(f"it holds more than {MOST_VALUES} values")
 
 

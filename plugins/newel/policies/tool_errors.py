@@ -15,10 +15,10 @@ def on_tool_error_callback(
     """The error as a result, where nobody else has dealt with it (an unknown tool is `unknown_tools`' matter)."""
     if isinstance(tool, UnknownTool):
         return None
-    return {"error": f"{type(error).__name__}: {told(error)}"}
+    return {"error": f"{type(error).__name__}: {message_of(error)}"}
 
 
-def told(error: Exception) -> str:
+def message_of(error: Exception) -> str:
     """At most MOST_CHARACTERS of an error's message, fit to be stored and sent."""
     text = text_of(error)
     left_out = len(text) - MOST_CHARACTERS

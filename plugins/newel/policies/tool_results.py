@@ -59,13 +59,13 @@ def _surely_fits(result: object, most: int) -> bool:
 
 def _cut(text: str, most: int) -> str:
     """The beginning of `text` with a note of what is left out, in at most `most` characters of JSON."""
-    kept = most - 64  # the note and the quotes
+    room = most - 64  # the note and the quotes
     while True:
-        cut = f"{text[:kept]}… ({len(text) - kept} more characters were left out)"
+        cut = f"{text[:room]}… ({len(text) - room} more characters were left out)"
         size = len(_as_json(cut))
         if size <= most:
             return cut
-        kept = max(kept * most // size - 1, 0)  # escapes took the room
+        room = max(room * most // size - 1, 0)  # escapes took the room
 
 
 def _secrets_of(context: Context) -> Mask | None:

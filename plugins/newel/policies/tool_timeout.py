@@ -17,7 +17,7 @@ Seconds = Annotated[float, Field(ge=0)]
 class Settings(BaseModel, extra="forbid"):
     """Settings of the time-out."""
 
-    #: Seconds that a call may take; 0: no limit. A tool's own `timeout`, in seconds, goes before it.
+    #: Seconds that a call may take; 0: no limit. A tool's own `timeout`, in seconds, replaces it.
     seconds: Seconds = 5.0
     #: Seconds by tool name, for those that need more (0: no limit).
     tools: dict[str, Seconds] = Field(default_factory=dict)

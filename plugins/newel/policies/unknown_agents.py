@@ -6,7 +6,7 @@ from newel_kernel import BaseTool, Context, Json, ToolCall, ToolPolicy, hookimpl
 
 
 def wrap(call_tool: ToolCall) -> ToolCall:
-    """Take back a transfer that leads nowhere; the model is told, and asked again."""
+    """Take back a transfer that leads nowhere. The model gets an error, and is asked again."""
 
     async def checked(tool: BaseTool, args: Json, context: Context) -> object:
         result = await call_tool(tool, args, context)

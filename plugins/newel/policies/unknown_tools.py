@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newel.policies.tool_errors import told
+from newel.policies.tool_errors import message_of
 from newel_kernel import BaseTool, Context, Json, UnknownTool, hookimpl
 
 
@@ -11,4 +11,4 @@ def on_tool_error_callback(
     tool: BaseTool, tool_args: Json, tool_context: Context, error: Exception
 ) -> Json | None:
     """The names of the tools as a result, so that the model can call the right one."""
-    return {"error": told(error)} if isinstance(tool, UnknownTool) else None
+    return {"error": message_of(error)} if isinstance(tool, UnknownTool) else None

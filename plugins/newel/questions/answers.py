@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from newel.contexts.stash_keys import CONFIRMATIONS
-from newel.questions.question import Question, find_question
+from newel.questions.question import Kind, Question, find_question
 from newel_kernel import (
     BaseTool,
     Event,
@@ -46,7 +46,7 @@ def open_answers(ctx: InvocationContext, name: str) -> list[Answer]:
     """The user's answers, in this invocation, to this agent's questions named `name`, that nobody has acted on yet."""
     log = Log(ctx.session.events)
     new = response_ids(ctx.user_content)
-    found: list[Answer] = []
+    result: list[Answer] = []
     for event in ctx.get_events(current_invocation=True):
         for response in event.get_function_responses() if event.author == "user" else ():
             if response.name and response.name != name:
@@ -59,24 +59,35 @@ def open_answers(ctx: InvocationContext, name: str) -> list[Answer]:
             answers = log.answers(question.id, position + 1)
             if not answers:
                 continue  # this one was for an earlier question of the same id, or a rewind took it back
-            acted = _was_acted_on(log, answers[0], question)
+            acted = is_settled(log, answers[0], question)
             if acted and (log.events[answers[0]] is event or event is not log.events[-1]):
                 continue  # done; or refused before, when it came
             only = len(answers) == 1
-            found.append(Answer(question, response, repeated=acted, new=only and response.id in new))
-    return found
+            result.append(Answer(question, response, repeated=acted, new=only and response.id in new))
+    return result
 
 
-def _was_acted_on(log: Log, first: int, question: Question) -> bool:
-    """Whether, after the first answer, the call has a result, or a note tells that it runs."""
+def is_settled(log: Log, first: int, question: Question) -> bool:
+    """Whether, after the answer at the position `first`, the call has a result, or a note tells that it runs."""
     for position, event in log.backwards():
         if position <= first:
             return False
-        if event.author != "user":
-            ids = {response.id for response in event.get_function_responses()}
-            if question.behind in ids or question.id in ((event.custom_metadata or {}).get(TAKEN_UP) or ()):
-                return True
+        if event.author != "user" and (
+            _is_result(event, question) or question.id in ((event.custom_metadata or {}).get(TAKEN_UP) or ())
+        ):
+            return True
     return False
+
+
+def _is_result(event: Event, question: Question) -> bool:
+    """Whether the event has a result of the question's tool call; one that asks for the credential again is none."""
+    if all(response.id != question.behind for response in event.get_function_responses()):
+        return False
+    if question.kind is not Kind.CREDENTIAL:
+        return True
+    actions = event.touched_actions
+    again = actions is not None and question.behind in actions.requested_auth_configs
+    return not again and not (event.custom_metadata or {}).get("provisional")
 
 
 async def tools_of(ctx: InvocationContext) -> Mapping[str, BaseTool]:
@@ -95,7 +106,7 @@ async def run_again(
     """Run `calls`, with the user's `confirmations` by call id; their results among what the result chain adds."""
     if not calls:
         return []
-    asked = Event(
+    call_event = Event(
         invocation_id=ctx.invocation_id,
         author=ctx.agent.name,
         branch=ctx.branch,
@@ -103,7 +114,7 @@ async def run_again(
     )
     ctx.stash[CONFIRMATIONS].update(confirmations or {})
     try:
-        return list(await run_tools(ctx, tools, asked, calls))
+        return list(await run_tools(ctx, tools, call_event, calls))
     finally:  # a model may use the id of a call again
         for call_id in confirmations or ():
             ctx.stash[CONFIRMATIONS].pop(call_id, None)

@@ -29,11 +29,11 @@ class ConfirmationAnswer(BaseModel):
     original_function_call: Json | None = None
 
 
-def read_answer(response: FunctionResponse, asked: FunctionCall) -> ConfirmationAnswer:
+def read_answer(response: FunctionResponse, call: FunctionCall) -> ConfirmationAnswer:
     """The answer in `response` to a request about the call `asked`; raises UnusableAnswerError."""
-    given = _given(response.response or {})
+    answer_fields = _fields(response.response or {})
     try:
-        answer = ConfirmationAnswer.model_validate(given)
+        answer = ConfirmationAnswer.model_validate(answer_fields)
     except ValidationError as error:
         problems = "; ".join(
             f"{'.'.join(map(str, detail['loc'])) or 'the answer'}: {detail['msg']}"
@@ -43,33 +43,33 @@ def read_answer(response: FunctionResponse, asked: FunctionCall) -> Confirmation
             f"{problems}; answer with confirmed (true or false), and optionally payload or editedArgs"
         ) from None
     if answer.original_function_call is not None:
-        _check_same(answer.original_function_call, asked)
+        _check_same(answer.original_function_call, call)
     if answer.edited_args is not None and not answer.confirmed:
         raise UnusableAnswerError("editedArgs come with confirmed: true, or not at all")
     return answer
 
 
-def _given(response: Json) -> Json:
+def _fields(response: Json) -> Json:
     """The fields of the answer: as they are, as JSON text under `response`, or as an echo of the request."""
-    given: object = response
+    answer_fields: object = response
     if len(response) == 1 and "response" in response:
-        given = response["response"]
-        if isinstance(given, str):
+        answer_fields = response["response"]
+        if isinstance(answer_fields, str):
             try:
-                given = json.loads(given)
+                answer_fields = json.loads(answer_fields)
             except ValueError:
                 raise UnusableAnswerError('`response` is no JSON text; send {"confirmed": true} as it is') from None
-    if not isinstance(given, dict):
+    if not isinstance(answer_fields, dict):
         raise UnusableAnswerError('the answer is no object; send {"confirmed": true} or {"confirmed": false}')
-    fields: Json = dict(given)
+    fields: Json = dict(answer_fields)
     for name in ("toolConfirmation", "tool_confirmation"):
         if isinstance(echo := fields.pop(name, None), dict):
             fields = {**echo, **fields}
     return fields
 
 
-def _check_same(echoed: Json, asked: FunctionCall) -> None:
-    for name, value in (("id", asked.id), ("name", asked.name), ("args", as_plain(asked.args or {}))):
+def _check_same(echoed: Json, call: FunctionCall) -> None:
+    for name, value in (("id", call.id), ("name", call.name), ("args", as_plain(call.args or {}))):
         if name in echoed and echoed[name] != value:
             raise UnusableAnswerError(
                 f"it approves another call than the one that was asked about: {name} differs. To run the call with "

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
-from newel.contexts.call_ids import new_call_id
 from newel.questions.names import CONFIRMATION_CALL, CREDENTIAL_CALL, INPUT_CALL
 from newel_kernel import Event, InvocationContext, Json, Log
-from newel_types import Content, FunctionCall, Part, as_plain
+from newel_types import FunctionCall, FunctionResponse, as_plain, deep_copy
 
-_ORIGINAL, _CONFIRMATION = "originalFunctionCall", "toolConfirmation"
+#: In the arguments of a request for approval: the call, what its tool says, and whether the call is repeated.
+CALL, CONFIRMATION, REPEATS = "originalFunctionCall", "toolConfirmation", "repeats"
 
 
 class Kind(StrEnum):
@@ -56,7 +56,7 @@ class Question:
     def behind(self) -> str | None:
         """The id of the tool call on whose behalf it is asked."""
         if self.kind is Kind.APPROVAL:
-            original = self.args.get(_ORIGINAL)
+            original = self.args.get(CALL)
             return original.get("id") if isinstance(original, Mapping) else None
         if self.kind is Kind.CREDENTIAL:
             return self.args.get("functionCallId") or self.args.get("function_call_id")
@@ -65,22 +65,27 @@ class Question:
     @property
     def original(self) -> Json:
         """The tool call (id, name, args) that a request for approval is about."""
-        call: Json = self.args.get(_ORIGINAL) or {}
+        call: Json = self.args.get(CALL) or {}
         return call
 
     @property
+    def repeats(self) -> bool:
+        """Whether the approval is to run a call again that was interrupted."""
+        return self.kind is Kind.APPROVAL and bool(self.args.get(REPEATS))
+
+    @property
     def hint(self) -> str:
-        """What the user is told: of an approval the tool's hint, of an input the message."""
+        """The text for the user: an approval has the tool's hint, an input its message."""
         if self.kind is Kind.INPUT:
             return str(self.args.get("message") or "")
-        return str((self.args.get(_CONFIRMATION) or {}).get("hint") or "")
+        return str((self.args.get(CONFIRMATION) or {}).get("hint") or "")
 
     @property
     def payload(self) -> object:
         """What the asking side shows with the question."""
         if self.kind is Kind.INPUT:
             return self.args.get("payload")
-        return (self.args.get(_CONFIRMATION) or {}).get("payload")
+        return (self.args.get(CONFIRMATION) or {}).get("payload")
 
     @property
     def schema(self) -> Json | None:
@@ -94,9 +99,41 @@ class Question:
         options = self.args.get("options")
         return list(map(str, options)) if self.kind is Kind.RESULT and isinstance(options, list) else []
 
+    @property
+    def call(self) -> FunctionCall:
+        """The call itself, as one of one's own."""
+        return FunctionCall(id=self.id, name=self.name, args=deep_copy(self.args))
+
+    def response(self, answer: Json) -> FunctionResponse:
+        """The function response that answers the question."""
+        return FunctionResponse(id=self.id, name=self.name, response=answer)
+
     def is_of(self, ctx: InvocationContext) -> bool:
         """Whether the agent that runs has asked it, on its branch and in its scope."""
         return (self.author, self.branch, self.scope) == (ctx.agent.name, ctx.branch, ctx.isolation_scope)
+
+
+def questions_of(event: Event) -> list[Question]:
+    """The questions that an event puts.
+
+    Only the runtime marks a call as one that waits. An id that calls of several names share marks none of them.
+    """
+    waiting = event.long_running_tool_ids
+    if not waiting or event.author == "user":
+        return []
+    names: dict[str, set[str | None]] = {}
+    calls = [call for call in event.get_function_calls() if call.id in waiting]
+    for call in calls:
+        names.setdefault(call.id or "", set()).add(call.name)
+    return [Question.of(event, call) for call in calls if len(names[call.id or ""]) == 1]
+
+
+def find_questions(log: Log, ids: Collection[str | None]) -> Iterator[tuple[int, Question]]:
+    """The questions with these call ids, newest first, each with its position in the log."""
+    for position, event, call in log.requests(ids):
+        for question in questions_of(event):
+            if question.id == call.id:
+                yield position, question
 
 
 def find_question(log: Log, call_id: str | None) -> tuple[int, Question] | None:
@@ -104,30 +141,16 @@ def find_question(log: Log, call_id: str | None) -> tuple[int, Question] | None:
 
     It may be answered: `log.answers(call_id, position)` are the positions of the answers, of which the first counts.
     """
-    for position, event, call in log.requests({call_id}) if call_id else ():
-        return position, Question.of(event, call)
-    return None
+    return next(find_questions(log, {call_id}), None) if call_id else None
+
+
+def unanswered(log: Log) -> list[Question]:
+    """The questions that the user has not answered, the oldest first."""
+    return [Question.of(event, call) for event, call in log.open_requests()]
 
 
 def open_questions(log: Log) -> list[Question]:
-    """What waits in the log, the oldest first; a call about which the user is asked is not listed beside that."""
-    found = [Question.of(event, call) for event, call in log.open_requests()]
-    behind = {question.behind for question in found}
-    return [question for question in found if question.id not in behind]
-
-
-def new_request(name: str, args: Json) -> FunctionCall:
-    """A call of the framework's own, with an id of ours."""
-    return FunctionCall(id=new_call_id(), name=name, args=args)
-
-
-def request_event(ctx: InvocationContext, requests: Sequence[FunctionCall], *, role: str | None = "user") -> Event:
-    """The event with which the agent that runs puts questions to the user."""
-    return Event(
-        invocation_id=ctx.invocation_id,
-        author=ctx.agent.name,
-        branch=ctx.branch,
-        isolation_scope=ctx.isolation_scope,
-        content=Content(role=role, parts=[Part(function_call=request) for request in requests]),
-        long_running_tool_ids={str(request.id) for request in requests},
-    )
+    """What waits for the user, the oldest first; a call about which the user is asked is not listed beside that."""
+    questions = unanswered(log)
+    behind = {question.behind for question in questions}
+    return [question for question in questions if question.id not in behind]

@@ -15,12 +15,14 @@ from dataclasses import dataclass
 from newel.auth.stash_keys import ANSWERS
 from newel.contexts.base_runner import BaseRunner
 from newel.contexts.invocation_context import full_invocation
+from newel.questions.question import Question, unanswered
+from newel.questions.requests import request_event
 from newel.tools.agent_calls import ENDED
 from newel_kernel import Context, Event, InvocationContext, Json, Log, Session
-from newel_types import Content, FunctionCall, FunctionResponse, Part, deep_copy
+from newel_types import Content, Part, deep_copy
 
 _SHARED = ("app:", "user:")
-_LEFT = "The user said something else instead of answering the agent, so its work was left unfinished."
+_UNFINISHED = "The user said something else instead of answering the agent, so its work was left unfinished."
 _SPACE = uuid.UUID("6f1f4a52-6a3c-4c53-9a53-6c7b9f3f3d0e")
 
 
@@ -31,10 +33,10 @@ def session_id_of(ctx: InvocationContext, call_id: str) -> str:
         for event in ctx.get_events(current_invocation=True)
         for response in event.get_function_responses()
     )
-    return made_session_id(ctx, call_id, earlier)
+    return derived_session_id(ctx, call_id, earlier)
 
 
-def made_session_id(ctx: InvocationContext, call_id: str, earlier: int) -> str:
+def derived_session_id(ctx: InvocationContext, call_id: str, earlier: int) -> str:
     """The id of the session for a call whose id has had `earlier` results in this invocation."""
     return f"agent-{uuid.uuid5(_SPACE, f'{ctx.session.id}/{ctx.invocation_id}/{call_id}/{earlier}')}"
 
@@ -98,34 +100,28 @@ class AgentCall:
             async for _ in events:
                 pass
 
-    def _answers(self, waiting: dict[str, FunctionCall]) -> list[Part]:
+    def _answers(self, waiting: dict[str, Question]) -> list[Part]:
         """What the user answered on the caller's session, under the names by which the agent asked."""
-        found: dict[str, Part] = {}
+        parts: dict[str, Part] = {}
         for event in self._ctx.get_events(current_invocation=True):
             for response in event.get_function_responses() if event.author == "user" else ():
-                if (call := waiting.get(response.id or "")) is not None:
-                    held = self._ctx.stash[ANSWERS].get(response.id)  # a credential, which no event holds
-                    given = deep_copy(response.response) if held is None else held.model_dump(mode="json")
-                    answer = FunctionResponse(id=call.id, name=call.name, response=given)
-                    found[str(call.id)] = Part(function_response=answer)
-        return list(found.values())
+                if (question := waiting.get(response.id or "")) is not None:
+                    credential = self._ctx.stash[ANSWERS].get(response.id)  # which no event holds
+                    answer = deep_copy(response.response) if credential is None else credential.model_dump(mode="json")
+                    parts[question.id] = Part(function_response=question.response(answer))
+        return list(parts.values())
 
-    def _wait(self, events: Sequence[Event], waiting: dict[str, FunctionCall]) -> Ended | None:
+    def _wait(self, events: Sequence[Event], waiting: dict[str, Question]) -> Ended | None:
         """Put before the user what it has not been asked yet. Where it went on without answering, so does the call."""
         ctx = self._ctx
-        asked: set[str] = set()
+        known_ids: set[str] = set()
         for event in ctx.get_events(current_invocation=True):
-            if event.author == "user" and not event.get_function_responses() and asked:
+            if event.author == "user" and not event.get_function_responses() and known_ids:
                 self._ctx.stash[ENDED].append((self._call_id, self._where["session_id"]))
-                return Ended(events, _LEFT)
-            asked |= waiting.keys() & (event.long_running_tool_ids or set())
-        new = [deep_copy(call) for call_id, call in waiting.items() if call_id not in asked]
-        request = Event(
-            invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, isolation_scope=self._call_id,
-            content=Content(role="user", parts=[Part(function_call=call) for call in new]),
-            long_running_tool_ids={str(call.id) for call in new},
-        )  # fmt: skip
-        self._context.leave_open(request if new else None)
+                return Ended(events, _UNFINISHED)
+            known_ids |= waiting.keys() & (event.long_running_tool_ids or set())
+        new = [question.call for call_id, question in waiting.items() if call_id not in known_ids]
+        self._context.leave_open(request_event(ctx, new, scope=self._call_id) if new else None)
         return None
 
     def _is_over(self, events: Sequence[Event]) -> bool:
@@ -154,6 +150,6 @@ class AgentCall:
                 self._context.actions.artifact_delta.update(actions.artifact_delta)
 
 
-def _waiting(events: Sequence[Event]) -> dict[str, FunctionCall]:
-    """The calls that wait for the user, by id."""
-    return {str(call.id): call for _, call in Log(events).open_requests()}
+def _waiting(events: Sequence[Event]) -> dict[str, Question]:
+    """The questions that the user has not answered, by id."""
+    return {question.id: question for question in unanswered(Log(events))}

@@ -24,21 +24,21 @@ async def clean_up(ctx: InvocationContext, error: BaseException | None) -> None:
         for response in event.get_function_responses()
     )
     if ctx.resumed:
-        ended += [one async for one in _left_behind(ctx, results)]
+        ended += [one async for one in _leftovers(ctx, results)]
     where: Json = {"app_name": ctx.app_name, "user_id": ctx.user_id}
     for session_id in dict.fromkeys(session_id for call_id, session_id in ended if results[call_id]):
         await ctx.session_service.delete_session(**where, session_id=session_id)
 
 
-async def _left_behind(ctx: InvocationContext, results: Counter[str | None]) -> AsyncIterator[tuple[str, str]]:
+async def _leftovers(ctx: InvocationContext, results: Counter[str | None]) -> AsyncIterator[tuple[str, str]]:
     """The sessions that there still are of calls with results, each with its call's id."""
-    made_session_id = import_module("newel.tools.agent_call").made_session_id
+    derived_session_id = import_module("newel.tools.agent_call").derived_session_id
     where: Json = {"app_name": ctx.app_name, "user_id": ctx.user_id}
     for event in ctx.get_events(current_invocation=True):
         long_running = event.long_running_tool_ids or ()
         for call in event.get_function_calls():
             for earlier in range(results[call.id] if call.id not in long_running else 0):
-                session_id = made_session_id(ctx, str(call.id), earlier)
+                session_id = derived_session_id(ctx, str(call.id), earlier)
                 if await ctx.session_service.get_session(**where, session_id=session_id) is not None:
                     yield str(call.id), session_id
 

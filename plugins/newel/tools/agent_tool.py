@@ -148,7 +148,7 @@ async def _drive(runner: BaseRunner, message: Content, context: Context) -> Even
     session = await runner.session_service.create_session(
         app_name=runner.app_name, user_id=ctx.user_id, state=deep_copy(_shared_state(context))
     )
-    told: list[Event] = []
+    all_events: list[Event] = []
     running = runner.run_async(user_id=ctx.user_id, session_id=session.id, new_message=message)
     async with aclosing(running) as events:
         async for event in events:
@@ -157,8 +157,8 @@ async def _drive(runner: BaseRunner, message: Content, context: Context) -> Even
             actions = event.touched_actions
             if actions is not None and actions.state_delta:
                 context.state.update(deep_copy(actions.state_delta))
-            told.append(event)
-    return _last_word(told)
+            all_events.append(event)
+    return _last_word(all_events)
 
 
 def _shared_state(context: Context) -> Json:
@@ -168,16 +168,16 @@ def _shared_state(context: Context) -> Json:
 
 def _last_word(events: Sequence[Event]) -> Event | None:
     """The last event with content or an output that the user did not write, or the last failure without one."""
-    said: Event | None = None
+    answer: Event | None = None
     failed: Event | None = None
     for event in events:
         if event.author == "user":
             continue
         if (event.content is not None and event.content.parts) or event.output is not None:
-            said = event
+            answer = event
         elif event.error_code:
             failed = event
-    return said or failed
+    return answer or failed
 
 
 async def _close(runner: BaseRunner) -> None:

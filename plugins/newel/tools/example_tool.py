@@ -37,14 +37,14 @@ class ExampleTool(BaseTool):
         if not query:
             return
         provider = self.examples
-        found = provider.get_examples(query) if isinstance(provider, BaseExampleProvider) else provider
-        if found:
-            llm_request.append_instructions([_text(found)])
+        matches = provider.get_examples(query) if isinstance(provider, BaseExampleProvider) else provider
+        if matches:
+            llm_request.append_instructions([_text(matches)])
 
 
 def _text(examples: Sequence[Example]) -> str:
-    shown = [f"EXAMPLE {number}\n{_conversation(example)}" for number, example in enumerate(examples, 1)]
-    return "\n\n".join([_OPENING, *shown, _CLOSING])
+    texts = [f"EXAMPLE {number}\n{_conversation(example)}" for number, example in enumerate(examples, 1)]
+    return "\n\n".join([_OPENING, *texts, _CLOSING])
 
 
 def _conversation(example: Example) -> str:
@@ -52,12 +52,12 @@ def _conversation(example: Example) -> str:
     lines: list[str] = []
     speaker = None
     for content in (Content(role="user", parts=example.input.parts), *example.output):
-        said = [text for part in content.parts or () if (text := _part(part))]
+        texts = [text for part in content.parts or () if (text := _part(part))]
         role = "model" if content.role == "model" else "user"
-        if said and role != speaker:
+        if texts and role != speaker:
             lines.append(f"[{role}]")
             speaker = role
-        lines.extend(said)
+        lines.extend(texts)
     return "\n".join(lines)
 
 

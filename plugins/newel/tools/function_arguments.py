@@ -24,25 +24,25 @@ class Arguments:
         self._mandatory = shape.mandatory
         self._adapters: dict[str, TypeAdapter[object] | None] = {}
 
-    def fit(self, given: Json) -> bool:
+    def fit(self, args: Json) -> bool:
         """Whether the arguments are just what the annotations say, no more and no less: the usual call."""
-        if given.keys() != self._shape.parameters.keys():
+        if args.keys() != self._shape.parameters.keys():
             return False
         hints = self._shape.hints
-        for name, value in given.items():  # noqa: SIM110 - a generator costs twice as much, on every call
+        for name, value in args.items():  # noqa: SIM110 - a generator costs twice as much, on every call
             if type(value) is not hints.get(name):
                 return False
         return True
 
-    def prepare(self, given: Json, *, strict: bool) -> tuple[Json, str | None]:
+    def prepare(self, args: Json, *, strict: bool) -> tuple[Json, str | None]:
         """The values to call with, or an error for the model.
 
         JSON objects become the pydantic models that the annotations ask for; unknown names are left out (the
         model cannot reach the context). With `strict`, every value must fit its annotation and is coerced to it;
         without it, a value that does not fit a model is passed as it is.
         """
-        known = self._shape.parameters
-        values = {name: value for name, value in given.items() if name in known}
+        declared = self._shape.parameters
+        values = {name: value for name, value in args.items() if name in declared}
         missing = [name for name in self._mandatory if name not in values]
         if missing:
             return values, (
@@ -51,7 +51,7 @@ class Arguments:
                 + f"\n{_RETRY}."
             )
         problems = []
-        for name in known:
+        for name in declared:
             if name not in values:
                 continue
             hint = self._shape.hints.get(name, Any)

@@ -57,7 +57,7 @@ class LoadArtifactsTool(BaseTool):
         if not there_are:
             return
         llm_request.append_instructions([_INSTRUCTION.format(names=json.dumps(there_are, ensure_ascii=False))])
-        for name in _asked(llm_request):
+        for name in _requested_names(llm_request):
             artifact = await _load(full(tool_context), name)
             if artifact is None:
                 _log.warning("the artifact %r does not exist; the model asked for it", name)
@@ -66,15 +66,15 @@ class LoadArtifactsTool(BaseTool):
             llm_request.contents.append(Content(role="user", parts=[words, _readable(artifact, name)]))
 
 
-def _asked(request: LlmRequest) -> list[str]:
+def _requested_names(request: LlmRequest) -> list[str]:
     """The names in the results of load_artifacts that end the conversation."""
     last = request.contents[-1] if request.contents else None
     names: list[str] = []
     for part in (last.parts or ()) if last is not None else ():
         result = part.function_response
         if result is not None and result.name == _NAME:
-            given = (result.response or {}).get("artifact_names")
-            names.extend(name for name in (given if isinstance(given, list) else ()) if isinstance(name, str))
+            listed = (result.response or {}).get("artifact_names")
+            names.extend(name for name in (listed if isinstance(listed, list) else ()) if isinstance(name, str))
     return list(dict.fromkeys(names))
 
 

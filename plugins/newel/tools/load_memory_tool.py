@@ -20,7 +20,7 @@ class LoadMemoryResponse(BaseModel):
     memories: list[object] = Field(default_factory=list)
 
     @field_serializer("memories")
-    def _said(self, memories: list[object]) -> list[object]:
+    def _without_empty_fields(self, memories: list[object]) -> list[object]:
         """Without the fields that an entry does not have: a model pays for each."""
         return [m.model_dump(mode="json", exclude_none=True) if hasattr(m, "model_dump") else m for m in memories]
 
@@ -31,8 +31,8 @@ async def load_memory(query: str, tool_context: ToolContext) -> LoadMemoryRespon
     Args:
         query: what to search for.
     """
-    found = await full(tool_context).search_memory(query)
-    return LoadMemoryResponse(memories=found.memories)
+    response = await full(tool_context).search_memory(query)
+    return LoadMemoryResponse(memories=response.memories)
 
 
 class LoadMemoryTool(FunctionTool):

@@ -33,11 +33,11 @@ class PreloadMemoryTool(BaseTool):
         if not query:
             return
         try:
-            found = await full(tool_context).search_memory(query)
+            response = await full(tool_context).search_memory(query)
         except Exception:  # noqa: BLE001 - a memory service of a plugin; whatever it raises
             _log.warning("searching the memory failed; the agent goes on without", exc_info=True)
             return
-        entries = [entry for memory in found.memories if (entry := _entry(memory))]
+        entries = [entry for memory in response.memories if (entry := _entry(memory))]
         if entries:
             llm_request.append_instructions([_INSTRUCTION.format(entries="\n".join(entries))])
 
@@ -48,8 +48,8 @@ def _entry(memory: MemoryEntry) -> str:
     text = " ".join(part.text for part in parts or () if part.text)
     if not text:
         return ""
-    said = f"{memory.author}: {text}" if memory.author else text
-    return f"Time: {memory.timestamp}\n{said}" if memory.timestamp else said
+    line = f"{memory.author}: {text}" if memory.author else text
+    return f"Time: {memory.timestamp}\n{line}" if memory.timestamp else line
 
 
 preload_memory_tool = PreloadMemoryTool()

@@ -7,29 +7,26 @@ from newel.turns.conversations import conversing_node
 from newel_kernel import InvocationContext, Log
 
 
-def waits(ctx: InvocationContext) -> set[str]:
-    """The ids of the long-running calls, of this agent's run and those within it, that the user has yet to answer.
+def waits(ctx: InvocationContext) -> bool:
+    """Whether long-running calls, of this agent's run or those within it, wait for the user's answer.
 
     What the user says instead of an answer ends the waiting; and nothing waits in an app that is not resumable.
     """
-    found: set[str] = set()
+    if not full_invocation(ctx).is_resumable:
+        return False
+    waiting: set[str] = set()
     below = ctx.branch + "." if ctx.branch else ""
     scopes: set[str | None] = {ctx.isolation_scope}
-    for event in ctx.get_events(current_invocation=True) if full_invocation(ctx).is_resumable else ():
+    for event in ctx.get_events(current_invocation=True):
         if event.author == "user":
             answered = {response.id for response in event.get_function_responses()}
-            found = found - answered if answered else set()
+            waiting = waiting - answered if answered else set()
         elif ctx.isolation_scope is not None and event.isolation_scope not in scopes:
             continue
         elif not below or event.branch == ctx.branch or (event.branch or "").startswith(below):
             scopes.update(call.id for call in event.get_function_calls())
-            found |= event.long_running_tool_ids or set()
-    return found
-
-
-def is_waiting(ctx: InvocationContext) -> bool:
-    """Whether the agent that runs waits for an answer."""
-    return full_invocation(ctx).is_resumable and bool(waits(ctx))
+            waiting |= event.long_running_tool_ids or set()
+    return bool(waiting)
 
 
 def pauses(ctx: InvocationContext) -> bool:

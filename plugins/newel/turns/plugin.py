@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from newel.turns.interruption import finish_calls
-from newel.turns.pauses import is_waiting
+from newel.turns.pauses import waits
 from newel.turns.resumption import answering, enter
 from newel.turns.routing import messages
 from newel.turns.transfers import transfer
@@ -15,7 +15,7 @@ def register_turn_policies() -> list[TurnPolicy]:
     """The one policy."""
     return [
         TurnPolicy(
-            enter=enter, messages=messages, agent=answering, waits=is_waiting, interrupted=finish_calls,
+            enter=enter, messages=messages, agent=answering, waits=waits, interrupted=finish_calls,
             transfer=transfer,
         )
     ]  # fmt: skip

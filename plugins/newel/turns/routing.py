@@ -84,5 +84,5 @@ def _by_conversation(turn: Turn, content: Content, *, split: bool) -> list[tuple
 
 def _conversation(asker: Event) -> Conversation:
     """The branch and the scope of an answer: the asker's. The question of a graph's own code is on no branch."""
-    spoken = asker.content is not None and asker.content.role is not None
-    return (asker.branch if spoken else None), asker.isolation_scope
+    of_agent = asker.content is not None and asker.content.role is not None
+    return (asker.branch if of_agent else None), asker.isolation_scope

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from newel.workflow.answers import Schema
+from newel.questions.question import questions_of
+from newel.questions.values import Schema
 from newel_kernel import Event, InvocationContext, Key
 from newel_types import Content
 
@@ -91,10 +92,8 @@ class Journal:
 
     @staticmethod
     def _read_questions(record: Record, event: Event) -> None:
-        waiting = event.long_running_tool_ids
-        for call in event.get_function_calls() if waiting else ():
-            if call.id in waiting:  # type: ignore[operator]
-                record.questions[call.id] = (call.args or {}).get("response_schema")  # type: ignore[index]
+        for question in questions_of(event):
+            record.questions[question.id] = question.schema
 
     def _record(self, path: str, index: int) -> Record:
         record = self.records.get(path)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from newel.questions.values import Schema, answer_value
 from newel.workflow._base_node import BaseNode
-from newel.workflow.answers import Schema, answer_value
 from newel.workflow.journal import Journal, Record
 from newel.workflow.place import Place
 from newel_kernel import Event

@@ -18,7 +18,7 @@ from newel.auth.credential_service import InMemoryCredentialService
 from newel.auth.exchanger import BaseCredentialExchanger, ExchangeResult, OAuth2CredentialExchanger
 from newel.auth.kinds import CredentialExchanger, CredentialRefresher, exchanger_of, refresher_of
 from newel.auth.refresher import BaseCredentialRefresher, OAuth2CredentialRefresher
-from newel.tools import AuthenticatedFunctionTool
+from newel.tools import AuthenticatedFunctionTool, ToolContext
 from newel_compose import Composition, compose
 from newel_kernel import (
     BaseAgent,
@@ -126,6 +126,41 @@ def test_a_tool_gets_what_a_stranger_s_exchanger_makes_of_the_user_s_answer(conv
     events = talk.answer(kit.asked(talk.say())[0], {"authType": "apiKey", "apiKey": "key-of-ann"})
     assert kit.results(events) == [{"ok": True}]
     assert tokens == ["badge-for-key-of-ann"]
+
+
+def test_the_code_of_an_answer_is_exchanged_by_whichever_plugin_has_its_type(
+    converse: Any, kit: Any, server: Any, extending: Any
+) -> None:
+    config, tokens = kit.oauth_config(server), []
+
+    def act(tool_context: ToolContext) -> dict[str, bool]:
+        """Act."""
+        credential = tool_context.get_auth_response(config)
+        if credential is None:
+            tool_context.request_credential(config)
+            return {"ok": False}
+        tokens.append(credential.http.credentials.token)
+        return {"ok": True}
+
+    house, stranger = extending("standard", "disable: [oauth2_exchanger]"), Stranger("badges", ["oauth2_exchanger"])
+    talk = converse(house, [act], plugins=[stranger])
+    call = kit.asked(talk.say())[0]
+    assert kit.results(talk.answer(call, kit.consented(server, call))) == [{"ok": True}]
+    assert (tokens, server.requests) == (["badge-for-None"], [])
+
+
+def test_a_tool_is_told_that_no_plugin_exchanges_the_code_of_an_answer(
+    converse: Any, kit: Any, server: Any, extending: Any
+) -> None:
+    def act(credential: AuthCredential) -> dict[str, bool]:
+        """Act."""
+        return {"ok": True}
+
+    tool = AuthenticatedFunctionTool(act, auth_config=kit.oauth_config(server))
+    talk = converse(extending("standard", "disable: [oauth2_exchanger]"), [tool])
+    call = kit.asked(talk.say())[0]
+    (result,) = kit.results(talk.answer(call, kit.consented(server, call)))
+    assert "needs the credential exchanger 'oauth2_exchanger'" in result["error"]
 
 
 def test_a_replaced_refresher_comes_instead_of_the_built_in_one(extending: Any, kit: Any, server: Any) -> None:

@@ -98,7 +98,7 @@ def test_another_process_can_take_the_answer_up(converse: Any, kit: Any, server:
     store = InMemoryCredentialService()
     talk = converse(house(), [tool_for(kit.oauth_config(server), seen)], credential_service=store)
     call = kit.asked(talk.say())[0]
-    pending._kept.clear()  # what the other process does not have
+    pending._credentials.clear()  # what the other process does not have
     other = converse(house(), [tool_for(kit.oauth_config(server), seen)], talk.sessions, credential_service=store)
     assert kit.results(other.answer(call, kit.consented(server, call))) == [{"ok": True}]
     assert [key for _, _, key in store._credentials] == ["calendar"]  # nothing pending is left
@@ -127,7 +127,7 @@ def test_an_answer_whose_request_nobody_remembers_asks_again(
 
     talk = converse(house("adk", recorded=False), [tool_for(kit.oauth_config(server), [])])
     call = kit.asked(talk.say())[0]
-    pending._kept.clear()
+    pending._credentials.clear()
     events = talk.answer(call, kit.consented(server, call))
     assert len(kit.asked(events)) == 1
 

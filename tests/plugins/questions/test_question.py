@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from newel.questions.names import CONFIRMATION_CALL, CREDENTIAL_CALL, INPUT_CALL
-from newel.questions.question import Kind, Question, find_question, open_questions
-from newel_kernel import Event, EventActions, Log
+from newel.questions.question import Kind, Question, find_question, open_questions, questions_of
+from newel.questions.requests import approval_request, input_request
+from newel_kernel import Event, EventActions, Log, ToolConfirmation
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 APPROVAL = {
@@ -86,3 +87,56 @@ def test_only_the_runtime_marks_a_question() -> None:
     event.long_running_tool_ids = None
     assert find_question(Log([event]), "q1") is None
     assert open_questions(Log([event])) == []
+
+
+def test_an_event_puts_the_questions_that_the_runtime_has_marked() -> None:
+    event = asks("q1", INPUT_CALL, {"message": "How many?"})
+    assert event.content is not None
+    assert event.content.parts is not None
+    event.content.parts.append(Part(function_call=FunctionCall(id="c2", name="pay", args={})))
+    assert [question.id for question in questions_of(event)] == ["q1"]
+    event.author = "user"
+    assert questions_of(event) == []
+
+
+@pytest.mark.parametrize("name", [CONFIRMATION_CALL, CREDENTIAL_CALL, INPUT_CALL])
+def test_a_call_under_the_id_of_a_long_running_one_is_no_question(name: str) -> None:
+    event = asks("q1", "book", {})
+    assert event.content is not None
+    assert event.content.parts is not None
+    event.content.parts.append(Part(function_call=FunctionCall(id="q1", name=name, args=APPROVAL)))
+    assert questions_of(event) == []
+    earlier = asks("q1", "book", {"day": 1})
+    found = find_question(Log([earlier, event]), "q1")
+    assert found is not None
+    assert (found[0], found[1].args) == (0, {"day": 1})
+
+
+def question_of(call: FunctionCall) -> Question:
+    return Question.of(Event("e-1", "root"), call)
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+def test_a_request_for_approval_is_read_as_it_was_written(repeats: bool) -> None:
+    call = FunctionCall(id="c1", name="pay", args={"sum": 5})
+    confirmation = ToolConfirmation(hint="really?", payload={"to": "ada"})
+    question = question_of(approval_request(call, confirmation, repeats=repeats))
+    assert (question.kind, question.behind, question.repeats) == (Kind.APPROVAL, "c1", repeats)
+    assert question.original == {"id": "c1", "name": "pay", "args": {"sum": 5}}
+    assert (question.hint, question.payload) == ("really?", {"to": "ada"})
+
+
+def test_a_request_for_input_is_read_as_it_was_written() -> None:
+    question = question_of(input_request("q1", "How many?", [1], {"type": "integer"}))
+    assert (question.kind, question.id, question.hint) == (Kind.INPUT, "q1", "How many?")
+    assert (question.payload, question.schema) == ([1], {"type": "integer"})
+
+
+def test_a_question_gives_its_call_and_the_response_that_answers_it() -> None:
+    question = the(asks("q1", "book", {"days": [1]}))
+    call = question.call
+    assert call == FunctionCall(id="q1", name="book", args={"days": [1]})
+    assert call.args is not None
+    call.args["days"].append(2)
+    assert question.args == {"days": [1]}
+    assert question.response({"ok": True}) == FunctionResponse(id="q1", name="book", response={"ok": True})

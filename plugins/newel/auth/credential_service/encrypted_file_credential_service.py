@@ -1,6 +1,6 @@
 """EncryptedFileCredentialService: credentials in one encrypted file.
 
-The file is one Fernet token (AES-128-CBC with an HMAC) over a JSON object: it tells neither users nor keys. It is
+The file is one Fernet token (AES-128-CBC with an HMAC) over a JSON object: it shows neither users nor keys. It is
 replaced whole, under a lock file that other processes respect, so a reader sees the old state or the new one.
 """
 
@@ -45,13 +45,13 @@ class EncryptedFileCredentialService(BaseCredentialService):
         if entry is None:
             return None
         try:
-            found = AuthCredential.model_validate(entry)
+            stored = AuthCredential.model_validate(entry)
         except ValidationError:
             raise CredentialStoreError(
                 f"{self._path} holds no AuthCredential under {auth_config.credential_key!r}"
             ) from None
-        remember(callback_context, found)
-        return found
+        remember(callback_context, stored)
+        return stored
 
     async def save_credential(self, auth_config: AuthConfig, callback_context: CallbackContext) -> None:
         """Store the exchanged credential; none deletes what was stored."""

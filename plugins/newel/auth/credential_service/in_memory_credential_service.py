@@ -19,11 +19,11 @@ class InMemoryCredentialService(BaseCredentialService):
         self, auth_config: AuthConfig, callback_context: CallbackContext
     ) -> AuthCredential | None:
         """The user's credential, or None."""
-        found = self._credentials.get(place_of(auth_config, callback_context))
-        if found is None:
+        stored = self._credentials.get(place_of(auth_config, callback_context))
+        if stored is None:
             return None
-        remember(callback_context, found)
-        return found.model_copy(deep=True)
+        remember(callback_context, stored)
+        return stored.model_copy(deep=True)
 
     async def save_credential(self, auth_config: AuthConfig, callback_context: CallbackContext) -> None:
         """Keep the exchanged credential; none deletes what was kept."""

@@ -41,12 +41,12 @@ def cipher_of(source: str) -> MultiFernet:
         raise CredentialStoreError(f"{kind!r} is no source of keys: write env:VARIABLE, file:/path or keyring:name")
     keys = reader(name, lambda: Fernet.generate_key().decode()).replace(",", " ").split()
     try:
-        made = [Fernet(key) for key in keys]
+        ciphers = [Fernet(key) for key in keys]
     except ValueError:
-        made = []  # its text would quote the key
-    if not made or len(made) < len(keys):
+        ciphers = []  # its text would quote the key
+    if not ciphers or len(ciphers) < len(keys):
         raise CredentialStoreError(f"{kind}:{name} holds no key that can be used; make one with: {_MAKE}")
-    return MultiFernet(made)
+    return MultiFernet(ciphers)
 
 
 def _from_environment(name: str, make: Callable[[], str]) -> str:

@@ -35,8 +35,8 @@ class OAuth2CredentialRefresher(BaseCredentialRefresher):
 
     async def is_refresh_needed(self, auth_credential: AuthCredential, auth_scheme: AuthScheme | None = None) -> bool:
         """Whether the token has less than a minute left."""
-        left = seconds_left(auth_credential.oauth2) if auth_credential.oauth2 is not None else None
-        return left is not None and left < LEEWAY
+        seconds = seconds_left(auth_credential.oauth2) if auth_credential.oauth2 is not None else None
+        return seconds is not None and seconds < LEEWAY
 
     async def refresh(self, auth_credential: AuthCredential, auth_scheme: AuthScheme | None = None) -> AuthCredential:
         """The credential with new tokens."""

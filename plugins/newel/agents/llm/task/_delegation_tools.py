@@ -13,6 +13,7 @@ from newel.agents.llm.task._coordination import Desk
 from newel.agents.llm.task._finish_task_tool import finishing_response
 from newel.agents.llm.task._task_models import TaskRequest, _DefaultTaskInput
 from newel.agents.llm.task.plugin import Settings
+from newel.questions.question import questions_of
 from newel_kernel import BaseAgent, BaseTool, ConfigurationError, Context, Event, InvocationContext, Json
 from newel_types import Content, FunctionCall, FunctionDeclaration, FunctionResponse, Part
 
@@ -43,7 +44,7 @@ class Run:
     def see(self, event: Event) -> None:
         """Read an event, before it is committed."""
         if not event.partial:
-            self._open.update(event.long_running_tool_ids or ())
+            self._open.update(question.id for question in questions_of(event))
             self._open.difference_update(str(response.id) for response in event.get_function_responses())
         self.outcome.see(event)
         if event.author == self._agent.name and finishing_response(event) is not None:

@@ -114,9 +114,9 @@ def _object(
     for name in schema.get("required") or ():
         if name not in value:
             problems.append(f"{where} has no {name!r}")
-    for name, wanted in schema["properties"].items():
+    for name, property_schema in schema["properties"].items():
         if name in value:
-            fitted[name] = _fitted(value[name], wanted, root, f"{where}.{name}", problems)
-        elif "default" in wanted:
-            fitted[name] = wanted["default"]
+            fitted[name] = _fitted(value[name], property_schema, root, f"{where}.{name}", problems)
+        elif "default" in property_schema:
+            fitted[name] = property_schema["default"]
     return fitted

@@ -1,0 +1,45 @@
+"""Requests: the framework's own calls with which an agent asks the user, and their event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from newel.contexts.call_ids import new_call_id
+from newel.questions.names import CONFIRMATION_CALL, INPUT_CALL
+from newel.questions.question import CALL, CONFIRMATION, REPEATS
+from newel_kernel import Event, InvocationContext, Json, ToolConfirmation
+from newel_types import Content, FunctionCall, Part, as_plain
+
+
+def new_request(name: str, args: Json) -> FunctionCall:
+    """A call of the framework's own, with an id of ours."""
+    return FunctionCall(id=new_call_id(), name=name, args=args)
+
+
+def approval_request(call: FunctionCall, confirmation: ToolConfirmation, *, repeats: bool = False) -> FunctionCall:
+    """Ask whether the tool call may run; it `repeats` one that was interrupted."""
+    args = {
+        CALL: {"id": call.id, "name": call.name, "args": as_plain(call.args or {})},
+        CONFIRMATION: confirmation.model_dump(mode="json", by_alias=True, exclude_none=True),
+    }
+    return new_request(CONFIRMATION_CALL, {**args, REPEATS: True} if repeats else args)
+
+
+def input_request(call_id: str, message: str | None, payload: object, schema: Json | None) -> FunctionCall:
+    """Ask for a value that fits the JSON schema; `payload` is data for whoever shows the question."""
+    args = {"interruptId": call_id, "payload": payload, "message": message, "response_schema": schema}
+    return FunctionCall(id=call_id, name=INPUT_CALL, args=args)
+
+
+def request_event(
+    ctx: InvocationContext, requests: Sequence[FunctionCall], *, role: str | None = "user", scope: str | None = None
+) -> Event:
+    """The event with which the agent that runs asks the user; in the isolation `scope`, where one is named."""
+    return Event(
+        invocation_id=ctx.invocation_id,
+        author=ctx.agent.name,
+        branch=ctx.branch,
+        isolation_scope=ctx.isolation_scope if scope is None else scope,
+        content=Content(role=role, parts=[Part(function_call=request) for request in requests]),
+        long_running_tool_ids={str(request.id) for request in requests},
+    )
