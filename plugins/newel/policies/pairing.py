@@ -12,6 +12,7 @@ from asyncio import CancelledError
 from collections.abc import Sequence
 
 from newel.turns.delegates import is_delegate
+from newel.turns.interruption import PROVISIONAL
 from newel_kernel import Epilogue, Event, InvocationContext, Key, Log, Prologue, Session, hookimpl, response_ids
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
@@ -113,7 +114,7 @@ async def open_(ctx: InvocationContext) -> list[Event] | None:
     waiting = [(event, call) for _, event, call in state.waiting.values() if event.invocation_id != ctx.invocation_id]
     provisional = _results(waiting, WAITING)
     for event in provisional:
-        event.custom_metadata = {"provisional": True}
+        event.custom_metadata = {PROVISIONAL: True}
     return _results(unanswered, INTERRUPTED) + provisional
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from newel.contexts.stash_keys import CONFIRMATIONS
 from newel.questions.question import Kind, Question, find_question
+from newel.turns.interruption import is_provisional
 from newel_kernel import (
     BaseTool,
     Event,
@@ -87,7 +88,7 @@ def _is_result(event: Event, question: Question) -> bool:
         return True
     actions = event.touched_actions
     again = actions is not None and question.behind in actions.requested_auth_configs
-    return not again and not (event.custom_metadata or {}).get("provisional")
+    return not again and not is_provisional(event)
 
 
 async def tools_of(ctx: InvocationContext) -> Mapping[str, BaseTool]:

@@ -17,7 +17,7 @@ from newel.contexts.base_runner import BaseRunner
 from newel.contexts.invocation_context import full_invocation
 from newel.questions.question import Question, unanswered
 from newel.questions.requests import request_event
-from newel.tools.agent_calls import ENDED
+from newel.tools.agent_calls import ENDED, results_of
 from newel_kernel import Context, Event, InvocationContext, Json, Log, Session
 from newel_types import Content, Part, deep_copy
 
@@ -27,13 +27,8 @@ _SPACE = uuid.UUID("6f1f4a52-6a3c-4c53-9a53-6c7b9f3f3d0e")
 
 
 def session_id_of(ctx: InvocationContext, call_id: str) -> str:
-    """The id of the session in which the agent works on this call; a model may use a call's id again later on."""
-    earlier = sum(
-        response.id == call_id and event.author != "user" and not (event.custom_metadata or {}).get("provisional")
-        for event in ctx.get_events(current_invocation=True)
-        for response in event.get_function_responses()
-    )
-    return derived_session_id(ctx, call_id, earlier)
+    """The id of the session in which the agent works on this call."""
+    return derived_session_id(ctx, call_id, results_of(ctx)[call_id])
 
 
 def derived_session_id(ctx: InvocationContext, call_id: str, earlier: int) -> str:

@@ -6,10 +6,21 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from importlib import import_module
 
+from newel.turns.interruption import is_provisional
 from newel_kernel import Epilogue, InvocationContext, Json, Key, hookimpl
 
 #: The calls that have ended: (call id, session id).
 ENDED: Key[list[tuple[str, str]]] = Key("ended agent calls", list)
+
+
+def results_of(ctx: InvocationContext) -> Counter[str | None]:
+    """How many results each call id has had in this invocation: a model may use one again later on."""
+    return Counter(
+        response.id
+        for event in ctx.get_events(current_invocation=True)
+        if event.author != "user" and not is_provisional(event)
+        for response in event.get_function_responses()
+    )
 
 
 async def clean_up(ctx: InvocationContext, error: BaseException | None) -> None:
@@ -17,12 +28,7 @@ async def clean_up(ctx: InvocationContext, error: BaseException | None) -> None:
     if not ctx.resumed and ENDED not in ctx.stash:
         return
     ended = ctx.stash[ENDED].copy()
-    results = Counter(
-        response.id
-        for event in ctx.get_events(current_invocation=True)
-        if event.author != "user" and not (event.custom_metadata or {}).get("provisional")
-        for response in event.get_function_responses()
-    )
+    results = results_of(ctx)
     if ctx.resumed:
         ended += [one async for one in _leftovers(ctx, results)]
     where: Json = {"app_name": ctx.app_name, "user_id": ctx.user_id}
