@@ -161,5 +161,5 @@ async def _keep_results(ctx: KernelInvocationContext, error: StaleSessionError) 
     if isinstance(event, Event) and event.author != "user" and event.get_function_responses():
         try:
             await ctx.session_service.append_event(ctx.session, event)
-        except Exception as problem:
+        except Exception as problem:  # noqa: BLE001 - it is added to what is raised
             error.add_note(f"the results of tools could not be stored either: {type(problem).__name__}: {problem}")

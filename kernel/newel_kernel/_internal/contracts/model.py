@@ -58,6 +58,8 @@ class BaseLlm(BaseModel, ABC):
     capabilities: ClassVar[ModelCapabilities] = ModelCapabilities()
     #: Who serves it, in the words of OpenTelemetry's `gen_ai.provider.name`; empty: traces name its class.
     provider_name: ClassVar[str] = ""
+    #: Whether calls go through a network: then policies may stand around them.
+    networked: ClassVar[bool] = False
 
     @classmethod
     def supported_models(cls) -> list[str]:

@@ -70,10 +70,7 @@ class Prolong:
     seconds: float | None
 
     def __call__(self, batch: Batch) -> bool:
-        if self.seconds is None:
-            change = "owner = NULL, lease_until = ?"
-        else:
-            change = f"lease_until = {NOW} + ?"
+        change = "owner = NULL, lease_until = ?" if self.seconds is None else f"lease_until = {NOW} + ?"
         update = batch.connection.execute(
             f"UPDATE sessions SET {change} WHERE number = ? AND lease = ?",  # noqa: S608
             (self.seconds, self.number, self.lease),
