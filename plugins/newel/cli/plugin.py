@@ -38,6 +38,5 @@ def register_kinds() -> list[Kind[Descriptor]]:
 
 @hookimpl
 def register_commands() -> list[Command]:
-    """run, chat, plugins, chain, eval, eval_set, graph, lock, schema."""
-    """run, chat, models, keys, doctor, plugins, chain, graph, lock, schema."""
+    """run, chat, models, keys, doctor, plugins, chain, eval, eval_set, graph, lock, schema."""
     return COMMANDS

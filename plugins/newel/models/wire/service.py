@@ -104,12 +104,13 @@ class Service:
 
     def error_of(self, error: BaseException) -> ModelError:
         """The ModelError of what an SDK raised. The SDKs of all four protocols agree on the names looked at here."""
-        chain = list(_chain(error))
+        chain = list(chain_of(error))
         for one in chain:
             status = getattr(one, "status_code", None) or getattr(one, "code", None)
             response = getattr(one, "response", None)
             if isinstance(status, int) and 300 <= status < 600 and not _is_connection(one):
                 headers = response.headers if isinstance(response, _Response) else {}
+                headers = getattr(one, "litellm_response_headers", None) or headers  # its `response` is made up
                 return self.refused(status, message_of(one), headers)
         if any("ConnectTimeout" in type(one).__name__ for one in chain):
             return self.unreachable("no connection in time")
@@ -174,7 +175,8 @@ def _line(text: object) -> str:
     return "a page of HTML" if words[:200].lower().lstrip().startswith(("<!doctype", "<html")) else words
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def chain_of(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception and those that it came from."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -184,7 +186,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 def _carried(error: BaseException) -> ModelError | None:
     """A ModelError of ours (of the transport, say) that an SDK has wrapped."""
-    return next((one for one in _chain(error) if isinstance(one, ModelError)), None)
+    return next((one for one in chain_of(error) if isinstance(one, ModelError)), None)
 
 
 def _is_connection(error: BaseException) -> bool:

@@ -1,0 +1,5 @@
+"""LiteLlm, by its released name."""
+
+from newel.models.litellm.model import LiteLlm
+
+__all__ = ["LiteLlm"]

@@ -1,0 +1,122 @@
+"""Calling: one request through LiteLLM, its answer whole or in chunks, and what went wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from newel.models.litellm.assembly import LiteAssembly
+from newel.models.litellm.exchange import Exchange
+from newel.models.litellm.library import Library
+from newel.models.litellm.routes import Route
+from newel.models.openai.reading import objects
+from newel.models.wire.service import Service, chain_of, message_of
+from newel_kernel import Json, LlmResponse, ModelError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Calling:
+    """One request."""
+
+    litellm: Library
+    arguments: Json
+    assembly: LiteAssembly
+    service: Service
+    route: Route
+    #: What is known of its wire; None: that is not watched.
+    exchange: Exchange | None
+
+    async def whole(self) -> AsyncGenerator[LlmResponse, None]:
+        """The one response."""
+        answer = await self._watched(self.litellm.acompletion(**self.arguments))
+        self._end()
+        yield self.assembly.finished(self.assembly.complete(self._plain(answer)))
+
+    async def streamed(self) -> AsyncGenerator[LlmResponse, None]:
+        """What each chunk shows, and the whole response."""
+        asked = {**self.arguments, "stream": True, "stream_options": {"include_usage": True}}
+        chunks: Any = await self._watched(self.litellm.acompletion(**asked))
+        try:
+            steps = aiter(chunks)
+            while True:
+                try:
+                    chunk = await self._watched(anext(steps))
+                except StopAsyncIteration:
+                    break
+                shown = self.assembly.feed(self._plain(chunk))
+                if shown is not None:
+                    yield shown
+            if self.exchange is not None:
+                await self.exchange.drain()
+        finally:
+            await _close(chunks)
+        if self.exchange is not None and not self.exchange.ended:
+            raise self.service.cut_short("the stream ended without its end marker")
+        self._end()
+        rest, whole = self.assembly.close()
+        if rest is not None:
+            yield rest
+        yield self.assembly.finished(whole)
+
+    async def _watched(self, step: Awaitable[T]) -> T:
+        if self.exchange is None:
+            return await step
+        with self.exchange.watching():
+            return await step
+
+    def _end(self) -> None:
+        if self.exchange is not None:
+            word = self.exchange.word
+            self.assembly.end(word, self.route.words.get(word or ""))
+            if self.exchange.refused:
+                self.assembly.refuse()
+
+    def _plain(self, answer: Any) -> Json:
+        """An answer or a chunk as JSON, with what LiteLLM has put elsewhere, and without what it only guessed."""
+        made: Json = answer.model_dump(exclude_none=True)
+        for choice in objects(made.get("choices")):
+            message = choice.get("message") or choice.get("delta")
+            if not isinstance(message, dict):
+                continue
+            more = message.get("provider_specific_fields")
+            if isinstance(more, dict):
+                self.assembly.cite(more.get("citations") or [more.get("citation")])
+                if more.get("refusal"):
+                    message["refusal"] = more["refusal"]
+        usage = made.get("usage")
+        details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
+        if isinstance(details, dict) and self.exchange is not None and not self.exchange.counts_thoughts:
+            details.pop("reasoning_tokens", None)
+        return made
+
+
+async def _close(chunks: Any) -> None:
+    """Close what LiteLLM wraps, and the connection under that."""
+    for one in (chunks, getattr(chunks, "completion_stream", None)):
+        close = getattr(one, "aclose", None) or getattr(one, "close", None)
+        if close is not None:
+            await close()
+
+
+def failure_of(error: Exception, service: Service, exchange: Exchange | None) -> ModelError:
+    """What failed, by the wire where that was watched: LiteLLM makes up a status for what has none."""
+    if exchange is None:
+        return service.error_of(error)
+    if exchange.status is not None and exchange.status >= 300:
+        return service.refused(exchange.status, exchange.message, exchange.headers)
+    chain = list(chain_of(error))
+    ours = next((one for one in chain if isinstance(one, ModelError)), None)
+    if ours is not None:
+        return ours
+    # Its own classes have a status in any case, and those of the SDKs that it copies from.
+    real = [one for one in chain if not isinstance(getattr(one, "status_code", None), int)]
+    if real:
+        told = service.error_of(real[0])
+        if told.code != "MALFORMED_RESPONSE" or any(isinstance(one, ValueError) for one in real):
+            return told
+    if exchange.status is None:
+        return service.unreachable(str(error))
+    return service.failed(type(error).__name__, message_of(error), retryable=exchange.word is None)

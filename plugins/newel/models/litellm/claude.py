@@ -1,0 +1,84 @@
+"""Claude through LiteLLM: thinking, cache marks, and settings that it does not have."""
+
+from __future__ import annotations
+
+from newel.models.anthropic.thinking import Thinking, thinking_of
+from newel.models.google.request_keys import CACHE_CONFIG, CACHEABLE_TOKENS
+from newel.models.litellm.routes import Route
+from newel.models.openai.chat.requests import body
+from newel.models.openai.declarations import Declarations
+from newel.models.openai.history import as_json
+from newel.models.openai.parameters import OutputFormat
+from newel.models.openai.thinking import Say
+from newel_kernel import Json, LlmRequest, ModelCapabilities
+from newel_types import GenerateContentConfig
+
+_BOUNDS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern")
+_UNSAYABLE: Json = dict.fromkeys(("presence_penalty", "frequency_penalty", "seed", "response_logprobs", "logprobs"))
+
+
+def arguments_of(
+    request: LlmRequest, config: GenerateContentConfig, model: str, messages: list[Json], tools: Declarations,
+    shape: OutputFormat | None, route: Route, capable: ModelCapabilities, say: Say,
+) -> Json:  # fmt: skip
+    """Claude's thinking is its own parameter, which bounds others."""
+    thinking = thinking_of(config, capable, say)
+    for name in _UNSAYABLE:
+        if getattr(config, name) is not None:
+            say(name, f"Claude has no {name}; it is left out")
+    plain = config.model_copy(update={**_UNSAYABLE, "thinking_config": None, "stop_sequences": _stops(config, say)})
+    made = body(plain, model, messages, tools, shape, route.profile, capable, say)
+    bounds = [name for name in _BOUNDS if shape is not None and f'"{name}"' in as_json(shape.schema)]
+    if bounds:
+        say("response_schema", f"LiteLLM moves {', '.join(bounds)} of a response schema into its descriptions")
+    choice = made.get("tool_choice")
+    if isinstance(choice, dict) and "allowed_tools" in choice:
+        made["tool_choice"] = choice["allowed_tools"]["mode"]
+        say("tool_config", "a choice of some tools cannot be said; the model may call any of them")
+    _mark(made, request)
+    if thinking.config is not None:
+        _think(made, thinking, config, say)
+    return made
+
+
+def _think(made: Json, thinking: Thinking, config: GenerateContentConfig, say: Say) -> None:
+    """Have Claude think, and take out what has no place beside that."""
+    made["thinking"] = thinking.config
+    if thinking.effort is not None:
+        made["output_config"] = {"effort": thinking.effort}
+    if not thinking.on:
+        return
+    wanted = config.max_output_tokens
+    if wanted is None or wanted <= thinking.room:
+        made["max_tokens"] = thinking.room + 4096
+        if wanted is not None:
+            say("max_output_tokens", "the maximum must be above what the model may think; it is raised")
+    for name in ("temperature", "top_k", "top_p"):
+        if made.pop(name, None) is not None:
+            say(name, f"{name} has no place beside thinking; it is left out")
+    if made.get("tool_choice") not in (None, "auto", "none"):
+        made["tool_choice"] = "auto"
+        say("tool_config", "no tool can be forced while the model thinks; it may call one")
+
+
+def _stops(config: GenerateContentConfig, say: Say) -> list[str] | None:
+    """Stop sequences that are more than white space, which the service refuses."""
+    stops = config.stop_sequences
+    kept = [stop for stop in stops or () if stop.strip()]
+    if stops and len(kept) < len(stops):
+        say("stop_sequences", "stop sequences of white space only are left out")
+    return kept or None
+
+
+def _mark(made: Json, request: LlmRequest) -> None:
+    """Mark the tools and the instructions, which stay, if the app has its requests cached."""
+    settings = request.stash.get(CACHE_CONFIG, None)
+    if settings is None or (request.stash.get(CACHEABLE_TOKENS, None) or 0) < settings.min_tokens:
+        return
+    control = {"type": "ephemeral"}
+    if made.get("tools"):
+        made["tools"] = [*made["tools"][:-1], {**made["tools"][-1], "cache_control": control}]
+    first = made["messages"][0]
+    if first["role"] == "system":
+        marked = [{"type": "text", "text": first["content"], "cache_control": control}]
+        made["messages"] = [{"role": "system", "content": marked}, *made["messages"][1:]]

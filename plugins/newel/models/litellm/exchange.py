@@ -1,0 +1,118 @@
+"""Exchange: what went over the wire beneath LiteLLM, which tells its caller less than that.
+
+It makes up statuses for lost connections, and a good end for a stream that has none.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+_current: ContextVar[Exchange | None] = ContextVar("litellm_exchange", default=None)
+#: How much of an answer is looked at together; more than any end marker has.
+_TAIL = 512
+_MOST = 20_000
+_REFUSAL = re.compile(rb'"refusal"\s*:\s*"[^"]')
+_THOUGHTS = re.compile(rb'"(?:reasoning|thinking)_tokens"')
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request and its answer. `reason` finds why the service stopped, `last` the end marker of a stream."""
+
+    reason: re.Pattern[bytes]
+    last: re.Pattern[bytes]
+    #: Whether the end marker came.
+    ended: bool = False
+    status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    #: Why the service stopped, in its own word.
+    word: str | None = None
+    #: Whether it counted the tokens of thoughts.
+    counts_thoughts: bool = False
+    #: Whether it refused to answer; LiteLLM drops that from streams.
+    refused: bool = False
+    #: The beginning of the body of an error.
+    body: bytes = b""
+    #: The answer, as far as nobody has read it.
+    rest: AsyncIterator[bytes] | None = None
+    _tail: bytes = b""
+
+    def note(self, chunk: bytes) -> None:
+        """Look at a piece of the answer."""
+        if self.status is not None and self.status >= 300:
+            self.body = (self.body + chunk)[:_MOST]
+            return
+        window = self._tail + chunk
+        for match in self.reason.finditer(window):
+            self.word = match[1].decode("utf-8", "replace")
+        self.counts_thoughts = self.counts_thoughts or _THOUGHTS.search(window) is not None
+        self.ended = self.ended or self.last.search(window) is not None
+        self.refused = self.refused or _REFUSAL.search(window) is not None
+        self._tail = window[-_TAIL:]
+
+    async def drain(self) -> None:
+        """Read on to the end marker: LiteLLM stops when it knows why the service did."""
+        while not self.ended and self.rest is not None:
+            try:
+                self.note(await anext(self.rest))
+            except StopAsyncIteration:
+                return
+
+    @property
+    def message(self) -> str:
+        """What the body of an error says."""
+        try:
+            body: Any = json.loads(self.body)
+        except ValueError:
+            return self.body.decode("utf-8", "replace")
+        while isinstance(body, dict):
+            if isinstance(body.get("message"), str):
+                return str(body["message"])
+            body = body.get("error")
+        return str(body or "")
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """What is sent meanwhile is this exchange. Never across a yield to the caller."""
+        token = _current.set(self)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+
+
+async def note_response(response: Any) -> None:
+    """A hook of httpx: have the running exchange see the answer."""
+    exchange = _current.get()
+    if exchange is not None:
+        exchange.status, exchange.headers = response.status_code, response.headers
+        library = type(response).__module__.partition(".")[0]
+        response.stream = _watched(library)(response.stream, exchange)
+
+
+@lru_cache(maxsize=2)
+def _watched(library: str) -> Callable[[Any, Exchange], Any]:
+    http = import_module(library)
+
+    class Watched(http.AsyncByteStream):  # type: ignore[misc,name-defined]
+        def __init__(self, inner: Any, exchange: Exchange) -> None:
+            self._inner, self._exchange = inner, exchange
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            self._exchange.rest = rest = aiter(self._inner)
+            async for chunk in rest:
+                self._exchange.note(chunk)
+                yield chunk
+
+        async def aclose(self) -> None:
+            await self._inner.aclose()
+
+    return Watched

@@ -1,0 +1,57 @@
+"""Messages: a conversation as LiteLLM has it for Claude: thoughts go back, and results hold media."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from newel.models.anthropic.blocks import PROVIDER, REDACTED
+from newel.models.openai.chat.messages import Messages
+from newel.models.openai.history import result_media, result_text
+from newel.models.wire.signatures import kept_for, signature_of
+from newel_kernel import Json
+from newel_types import FunctionResponse, Part
+
+_BEGIN = "Go on with the conversation."
+_GO_ON = "Continue with what you were doing."
+
+
+class ClaudeMessages(Messages):
+    """The messages of a conversation with a model of Anthropic."""
+
+    def whole(self) -> list[Json]:
+        """The conversation begins and ends with the user, as the service wants it."""
+        messages = super().whole()
+        if messages and messages[0]["role"] == "assistant":
+            messages = [{"role": "user", "content": _BEGIN}, *messages]
+        if messages and messages[-1]["role"] == "assistant":
+            messages = [*messages, {"role": "user", "content": _GO_ON}]
+        return messages
+
+    def said(self, parts: Sequence[Part]) -> list[Json]:
+        """With the thinking blocks of this provider, as they came."""
+        messages = super().said(parts)
+        blocks = [block for part in parts if part.thought and (block := _block(part)) is not None]
+        if messages and blocks:
+            messages[0]["thinking_blocks"] = blocks
+        return messages
+
+    def result(self, call_id: str, response: FunctionResponse) -> tuple[Json, list[Json]]:
+        """A tool message with its media in it."""
+        content: list[Json] = [{"type": "text", "text": result_text(response)}]
+        for medium in result_media(response):
+            if medium.is_image or medium.kind == "pdf":
+                url = medium.data_url if medium.data is not None else medium.uri
+                content.append({"type": "image_url", "image_url": {"url": url}})
+            else:
+                content.append(self.shown(medium))
+        return {"role": "tool", "tool_call_id": call_id, "content": content}, []
+
+
+def _block(part: Part) -> Json | None:
+    signature = signature_of(part, PROVIDER)
+    if signature is None:
+        return None
+    text = signature.decode("utf-8", "replace")
+    if kept_for(part, PROVIDER, REDACTED):
+        return {"type": "redacted_thinking", "data": text}
+    return {"type": "thinking", "thinking": part.text or "", "signature": text}

@@ -1,0 +1,155 @@
+"""LiteLlm: models of any service that LiteLLM knows."""
+
+from __future__ import annotations
+
+import os
+from contextlib import aclosing
+from typing import Any, ClassVar
+
+from pydantic import ConfigDict, PrivateAttr, SecretStr
+
+from newel.models.capabilities import capabilities_of
+from newel.models.litellm import library
+from newel.models.litellm.assembly import LiteAssembly
+from newel.models.litellm.calling import Calling, failure_of
+from newel.models.litellm.claude import arguments_of
+from newel.models.litellm.exchange import Exchange
+from newel.models.litellm.messages import ClaudeMessages
+from newel.models.litellm.routes import Route, route_of
+from newel.models.openai.chat.messages import Messages
+from newel.models.openai.chat.requests import body
+from newel.models.openai.declarations import Declarations
+from newel.models.openai.parameters import output_format
+from newel.models.openai.thinking import Say
+from newel.models.remote import RemoteLlm, Responses
+from newel.models.wire.clients import Client, Clients
+from newel.models.wire.conversions import Conversions
+from newel.models.wire.limits import Limits, offline_reason
+from newel.models.wire.names import Names
+from newel.models.wire.secrets import without_secrets
+from newel.models.wire.service import Service
+from newel_kernel import Json, LlmRequest, ModelCapabilities, ModelError
+
+#: What LiteLLM is to leave to us: retries, tools of MCP servers, and which settings a model takes.
+_ALONE: Json = {"num_retries": 0, "max_retries": 0, "_skip_mcp_handler": True, "drop_params": False}
+
+
+class LiteLlm(RemoteLlm):
+    """A model named ``provider/model``, as LiteLLM names it. Further fields go to its `acompletion` as they are."""
+
+    model_config = ConfigDict(extra="allow")
+    provider: ClassVar[str] = "litellm"
+
+    #: Where the service is, if not where LiteLLM knows it to be.
+    api_base: str | None = None
+    #: The key, if not that of the environment.
+    api_key: SecretStr | None = None
+
+    _clients: Clients[Any] = PrivateAttr(default_factory=Clients)
+    _conversions: Conversions[Messages] = PrivateAttr(default_factory=Conversions)
+    _tool_names: Names = PrivateAttr(default_factory=Names)
+
+    @property
+    def capabilities(self) -> ModelCapabilities:  # type: ignore[override]
+        """Those of the model behind; what it is not known to do, it cannot."""
+        return self._capable(self.model.removeprefix("litellm:"))
+
+    def capabilities_for(self, request: LlmRequest) -> ModelCapabilities:
+        """Those of the model that a request names."""
+        return self._capable(self.model_name(request))
+
+    def check(self) -> None:
+        """Raise a ModelError where the package is missing."""
+        library.check(self.model)
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop; they also close when the loop ends."""
+        await self._clients.aclose()
+
+    def _capable(self, name: str) -> ModelCapabilities:
+        route = route_of(name)
+        changes = {**route.profile.capabilities, **self.capability_overrides}
+        return capabilities_of(route.family, name.partition("/")[2] or name, changes)
+
+    async def _answers(self, request: LlmRequest, stream: bool) -> Responses:
+        self.check()
+        litellm = await library.load()
+        name, limits = self.model_name(request), self.limits_for(request)
+        route = route_of(name)
+        service = Service(self.provider, name, tuple(filter(None, [self._key(route)])))
+        exchange = Exchange(route.reason, route.last) if route.reason is not None and route.last is not None else None
+        arguments, assembly = self._prepared(request, service, route)
+        arguments |= self._connection(limits, await self._client(route, service, limits))
+        try:
+            answer = Calling(litellm, arguments, assembly, service, route, exchange)
+            async with aclosing(answer.streamed() if stream else answer.whole()) as responses:
+                async for response in responses:
+                    yield response
+        except ModelError:
+            raise
+        except Exception as error:
+            failed = failure_of(error, service, exchange)
+            without_secrets(error, service.secrets)
+            raise failed from error
+
+    async def _client(self, route: Route, service: Service, limits: Limits) -> Client[Any] | None:
+        make = route.client
+        if make is None:
+            if reason := offline_reason(service.model):
+                raise service.failed("OFFLINE", reason)
+            return None
+
+        def connect() -> tuple[Any, Any, Service]:
+            sdk, http = make(service, limits, self._base(route), self._key(route) or "none")
+            return sdk, http, service
+
+        return await self._clients.client(connect)
+
+    def _base(self, route: Route) -> str | None:
+        variable = f"{route.family.upper()}_BASE_URL"
+        return self.api_base or os.environ.get(variable) or None
+
+    def _key(self, route: Route) -> str | None:
+        if self.api_key is not None:
+            return self.api_key.get_secret_value()
+        return os.environ.get(f"{route.family.upper()}_API_KEY") or None
+
+    def _connection(self, limits: Limits, client: Client[Any] | None) -> Json:
+        made: Json = {**_ALONE, **(self.model_extra or {}), "timeout": limits.total}
+        if client is not None:
+            made["client"] = client.sdk
+        if self.api_base:
+            made["api_base"] = self.api_base
+        if self.api_key is not None:
+            made["api_key"] = self.api_key.get_secret_value()
+        return made
+
+    def _prepared(self, request: LlmRequest, service: Service, route: Route) -> tuple[Json, LiteAssembly]:
+        """The arguments of a call, and what puts its answer together."""
+        profile, capable, config = route.profile, self.capabilities_for(request), request.config
+        named = LlmRequest(model=request.model)
+
+        def say(setting: str, text: str) -> None:
+            self.say_once(named, setting, text)
+
+        tools = Declarations(config, self._tool_names, say, strict=profile.strict_schemas)
+        shape = output_format(config, say, strict=profile.strict_schemas)
+        messages = self._messages(request, route, capable, say)
+        if route.family == "anthropic":
+            made = arguments_of(request, config, service.model, messages, tools, shape, route, capable, say)
+        else:
+            made = body(config, service.model, messages, tools, shape, profile, capable, say)
+        if isinstance(made.get("tool_choice"), dict) and "allowed_tools" in made["tool_choice"]:
+            made["extra_body"] = {"tool_choice": made.pop("tool_choice")}  # LiteLLM knows no such choice
+        if route.family == "openai":  # it knows less of new models than they take
+            made["allowed_openai_params"] = sorted(made.keys() - {"model", "messages", "extra_body"})
+        wrapped = shape is not None and shape.wrapped
+        return made, LiteAssembly(service, profile, self._tool_names, tools, wrapped=wrapped)
+
+    def _messages(self, request: LlmRequest, route: Route, capable: ModelCapabilities, say: Say) -> list[Json]:
+        kind = ClaudeMessages if route.family == "anthropic" else Messages
+
+        def make() -> Messages:
+            return kind(route.family, route.profile, capable.media, self._tool_names, say)
+
+        return self._conversions.of(request.contents, make, (capable.media, request.model)).whole()
