@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from contextvars import ContextVar
+from functools import cache
+from importlib import import_module
 from typing import Any, Protocol
 
-from newel.models.kinds import model_of
+import newel_types
 from newel_compose import compose_once
-from newel_kernel import BaseTool, Chains, LlmRequest, LlmResponse, ModelError
-from newel_types import Content, GenerateContentConfig, HttpOptions, HttpRetryOptions, Part
+from newel_kernel import BaseLlm, BaseTool, Chains, LlmRequest, LlmResponse, ModelError
+from newel_types import Content, GenerateContentConfig, Part
 
-#: What the released evaluation adds to the requests of agents and judges.
-RETRIES = HttpRetryOptions(
-    attempts=7, initial_delay=5.0, max_delay=120.0, exp_base=2.0, http_status_codes=[408, 429, 500, 502, 503, 504]
-)
+
+@cache
+def retries() -> newel_types.HttpRetryOptions:
+    """What the released evaluation adds to the requests of agents and judges."""
+    return newel_types.HttpRetryOptions(
+        attempts=7, initial_delay=5.0, max_delay=120.0, exp_base=2.0, http_status_codes=[408, 429, 500, 502, 503, 504]
+    )
+
+
 Send = Callable[[LlmRequest], Awaitable[LlmResponse]]
 
 
@@ -59,8 +66,8 @@ def with_retries(config: GenerateContentConfig) -> GenerateContentConfig:
     options = config.http_options
     if options is not None and options.retry_options is not None:
         return config
-    new = options.model_copy(update={"retry_options": RETRIES}) if options is not None else None
-    return config.model_copy(update={"http_options": new or HttpOptions(retry_options=RETRIES)})
+    new = options.model_copy(update={"retry_options": retries()}) if options is not None else None
+    return config.model_copy(update={"http_options": new or newel_types.HttpOptions(retry_options=retries())})
 
 
 async def ask(
@@ -78,7 +85,8 @@ async def ask(
 async def send(request: LlmRequest) -> LlmResponse:
     """Ask the model that the request names."""
     address = request.model or ""
-    model = model_of(chains.get() or compose_once(), address)
+    # What finds models loads with the first call: an evaluation without judges needs nothing of it.
+    model: BaseLlm = import_module("newel.models.kinds").model_of(chains.get() or compose_once(), address)
     request.model = model.model
     last: LlmResponse | None = None
     async with aclosing(model.generate_content_async(request)) as answers:

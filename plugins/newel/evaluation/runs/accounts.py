@@ -75,7 +75,10 @@ class Accounts(EvalBaseModel):
 
 
 def cost_of(model: str, usage: Used) -> float | None:
-    """US dollars, by the first table of prices that knows the model."""
+    """US dollars: what the model's policy noted with the usage, else by the first table that knows the model."""
+    noted = (usage.model_extra or {}).get("cost")
+    if isinstance(noted, (int, float)):
+        return float(noted)
     for table in plugin_registry().all(PriceTable):
         price = table.price(model)
         if price is not None:

@@ -102,9 +102,9 @@ class Limits:
 def retry_delay(error: BaseException, attempt: int) -> float | None:
     """The seconds to wait before a busy provider is asked again; None where the error is another, or it is enough.
 
-    `attempt` counts from 1.
+    `attempt` counts from 1. What a networked provider raises was repeated by the model's own policy before.
     """
-    if attempt >= ATTEMPTS or not _busy(error):
+    if attempt >= ATTEMPTS or getattr(error, "provider", None) or not _busy(error):
         return None
     asked = _retry_after(error)
     return asked if asked is not None else min(_FIRST_DELAY * 2 ** (attempt - 1), _MOST_DELAY)
