@@ -27,14 +27,15 @@ async def as_done(
                 running.add(seam.spawn(_awaited(work, item)))  # type: ignore[arg-type]
             if not running:
                 return
-            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            for task in sorted(done, key=_number):
+            await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            for task in sorted((task for task in running if task.done()), key=_number):
+                running.discard(task)
                 yield task.result()
     finally:
         for task in running:
             task.cancel()
-        if running:
-            await asyncio.wait(running)
+        # Also what failed beside the first failure is looked at, or asyncio reports it as forgotten.
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 async def _awaited(work: Callable[[T], Awaitable[R]], item: T) -> R:

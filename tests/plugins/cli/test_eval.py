@@ -144,6 +144,24 @@ def test_27_an_interrupted_run_ends_soon_and_can_be_resumed(app: Any) -> None:
     assert "Tests passed: 1" in again.stdout
 
 
+def test_a_full_disk_is_one_line_and_the_run_can_be_resumed(app: Any) -> None:
+    app.write("demo/long.evalset.json", a_set("long", **{f"c{n}": ("x", "x") for n in range(12)}))
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000));"
+        "from newel.cli.main import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", code, "eval", "./demo", "long"], cwd=app.path, text=True, capture_output=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "make room and go on with --resume" in done.stderr
+    (run,) = (app.path / "demo" / ".adk" / "eval_runs").iterdir()
+    again = app.newel("eval", "./demo", "long", "--resume", str(run))
+    assert (again.exit_code, "Tests passed: 12" in again.stdout) == (0, True), again.output
+
+
 def test_details_and_reports(app: Any) -> None:
     result = app.newel("eval", "./demo", "mixed", "--details")
     assert "Metric: response_match_score, Status: FAILED, Score: 0.0, Threshold: 0.8" in result.stdout

@@ -163,8 +163,7 @@ KILLED = """
         appended += 1
         if appended == die_at:
             if die_at % 2:
-                self._file.write('{"kind": "result", "set"')
-                self._file.flush()
+                self._file.write(b'{"kind": "result", "set"')
             os.kill(os.getpid(), signal.SIGKILL)
         return whole(self, record, durable)
 
@@ -420,6 +419,18 @@ def test_27_a_hung_case_ends_alone(kit: Any) -> None:
     done = run(kit.agent(before_agent_callback=hang), cases, MATCH, options=RunOptions(case_timeout=0.3))
     assert [unit.outcome for unit in done.units] == ["error", "passed"]
     assert "longer than 0.3 seconds" in (done.results[0].error_message or "")
+
+
+@pytest.mark.parametrize("text", ["naïve 天", "half \ud800 a pair", "\u2028\x00"])
+def test_any_text_of_a_model_is_kept(text: str, kit: Any, tmp_path: Path) -> None:
+    path = tmp_path / "r.run.jsonl"
+    done = run(kit.agent({"hello": [text]}), hello(kit, "a"), MATCH, run_file=path)
+    (stored,) = json.loads(done.files["set1"].read_text())["eval_case_results"]
+    turn = stored["eval_metric_result_per_invocation"][0]["actual_invocation"]
+    # What no store can hold is replaced before it is stored anywhere.
+    assert turn["final_response"]["parts"][0]["text"] == text.replace("\ud800", "\ufffd").replace("\x00", "\ufffd")
+    again = run(kit.agent(), hello(kit, "a"), MATCH, run_file=path, resume=True)
+    assert again.results[0].eval_id == "a"
 
 
 def test_a_metric_that_nobody_provides_is_said_before_the_first_case(kit: Any) -> None:

@@ -23,7 +23,7 @@ from newel.evaluation.runs.gates import JudgeGate, UnitGate
 from newel.evaluation.runs.ids import derived_id, ids_of, repeatable_ids
 from newel.evaluation.runs.limits import Limits
 from newel.evaluation.runs.plan import Plan
-from newel.evaluation.runs.run_file import RunFile
+from newel.evaluation.runs.run_file import RunFile, RunFileError
 from newel.evaluation.runs.stored import stored_inferences
 from newel.evaluation.runs.units import Unit, UnitResult, outcome_of, units_of
 from newel.evaluation.simulation.user_simulator_provider import UserSimulatorProvider
@@ -137,6 +137,8 @@ class Engine:
             return _empty(
                 unit, EvalStatus.NOT_EVALUATED, f"the case took longer than {self.plan.options.case_timeout} seconds"
             )
+        except RunFileError:
+            raise
         except Exception as error:  # noqa: BLE001 - the agent, its tools and metrics are others'; one case, no more
             return _empty(unit, EvalStatus.NOT_EVALUATED, f"{type(error).__name__}: {error}")
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
+from io import FileIO
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from newel.evaluation.base_eval_service import InferenceResult
 from newel.evaluation.eval_case import Invocation
@@ -20,6 +21,10 @@ from newel_kernel import ConfigurationError
 
 SUFFIX = ".run.jsonl"
 VERSION = 1
+
+
+class RunFileError(ConfigurationError):
+    """The run file cannot be written: the run ends, and can be resumed."""
 
 
 class RunFile:
@@ -36,13 +41,14 @@ class RunFile:
             self.header = self._index()
         else:
             self.header = {"run": VERSION, **header}
-        self._file: TextIO = self._opened(resume)
+        self._file = self._opened(resume)
         if not resume:
             self._append(self.header, durable=True)
 
-    def _opened(self, resume: bool) -> TextIO:
+    def _opened(self, resume: bool) -> FileIO:
         try:
-            return self.path.open("a" if resume else "x", encoding="utf-8")
+            # Unbuffered, so that closing never writes; appending, so that nothing is written over.
+            return FileIO(self.path, "a" if resume else "x")
         except FileExistsError:
             raise ConfigurationError(f"there is a run {self.path} already; resume it with --resume") from None
 
@@ -127,23 +133,34 @@ class RunFile:
         return record
 
     def _append(self, record: dict[str, Any], durable: bool = False) -> tuple[int, int]:
-        line = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+        line = json_bytes(record) + b"\n"
+        descriptor = self._file.fileno()
+        offset = os.fstat(descriptor).st_size
         try:
-            offset = os.fstat(self._file.fileno()).st_size
-            self._file.write(line + "\n")
-            self._file.flush()
+            rest = memoryview(line)
+            while rest:
+                rest = rest[self._file.write(rest) :]
             if durable:
-                os.fsync(self._file.fileno())
+                os.fsync(descriptor)
         except OSError as error:
-            raise ConfigurationError(
+            os.ftruncate(descriptor, offset)  # no half line stays
+            raise RunFileError(
                 f"{self.path} cannot be written: {error.strerror or error}; what it holds is kept, make room and go on "
                 f"with --resume"
             ) from error
-        return offset, len(line.encode("utf-8", "surrogatepass")) + 1
+        return offset, len(line)
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def json_bytes(value: object) -> bytes:
+    """JSON as UTF-8; half a surrogate pair, which a model may write, stays an escape."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
 
 
 def _keyed(key: Key) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from newel.evaluation.eval_result import EvalCaseResult
 from newel.evaluation.local_eval_set_results_manager import SUFFIX as RESULT_SUFFIX
 from newel.evaluation.local_eval_set_results_manager import read_result
 from newel.evaluation.runs.accounts import Accounts
-from newel.evaluation.runs.run_file import RunFile, key_of, records
+from newel.evaluation.runs.run_file import RunFile, json_bytes, key_of, records
 from newel.evaluation.runs.units import FAILED, PASSED, Key, UnitResult
 from newel_kernel import ConfigurationError, seam
 
@@ -88,13 +87,13 @@ def fold(file: RunFile, set_id: str, keys: Sequence[Key], folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{seam.new_id()[:8]}.part")
     try:
-        with part.open("w", encoding="utf-8") as out:
+        with part.open("wb") as out:
             head = {"eval_set_result_id": name, "eval_set_result_name": name, "eval_set_id": set_id}
-            out.write(json.dumps(head, ensure_ascii=False)[:-1] + ', "eval_case_results": [')
+            out.write(json_bytes(head)[:-1] + b', "eval_case_results": [')
             for number, key in enumerate(keys):
-                out.write(",\n" if number else "\n")
-                json.dump(file.record(key)["result"], out, ensure_ascii=False)
-            out.write(f'\n], "creation_timestamp": {json.dumps(header["created"])}}}\n')
+                out.write(b",\n" if number else b"\n")
+                out.write(json_bytes(file.record(key)["result"]))
+            out.write(b'\n], "creation_timestamp": ' + json_bytes(header["created"]) + b"}\n")
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
