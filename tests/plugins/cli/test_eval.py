@@ -204,6 +204,20 @@ def test_23_metrics_of_a_package_are_listed_with_their_origin(app: Any) -> None:
     assert any("brevity" in line and "newel-brevity 1.0" in line for line in done.stdout.splitlines()), done.stdout
 
 
+def test_a_model_invents_cases(app: Any) -> None:
+    scenario = {"starting_prompt": "hello", "conversation_plan": "greet"}
+    answer = json.dumps({"scenarios": [scenario, {**scenario, "starting_prompt": "good day"}]})
+    app.write("invented.yaml", json.dumps({"steps": [{"text": f"Here they are: {answer}"}]}))
+    config = app.write("config.json", json.dumps({"count": 2, "model_name": "script:invented.yaml"}))
+    assert app.newel("eval_set", "create", "./demo", "new").exit_code == 0
+    args = ("eval_set", "generate_eval_cases", "./demo", "new", "--user_simulation_config_file", str(config))
+    result = app.newel(*args)
+    assert result.stdout.count("added to eval set 'new'") == 2, result.output
+    app.write("invented.yaml", json.dumps({"steps": [{"text": "no idea"}]}))
+    done = app.process(*args)
+    assert (done.returncode, "gave no scenarios" in done.stderr) == (2, True), done.stderr
+
+
 def test_22_cases_from_sessions(app: Any) -> None:
     app.process("run", "./demo", "my mail is ann@example.org", "--session", "s1")
     result = app.process("eval_set", "from-session", "./demo", "recorded", "--session", "s*", "--tag", "real")

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from pathlib import Path
 
 import click
 
+from newel.cli.agent_source import load_source
 from newel.cli.evaluation.from_session import from_session
+from newel.cli.startup import composition_of
 from newel.errors.not_found_error import NotFoundError
-from newel.evaluation.conversation_scenarios import ConversationScenario, ConversationScenarios
+from newel.evaluation.conversation_scenarios import (
+    ConversationGenerationConfig,
+    ConversationScenario,
+    ConversationScenarios,
+)
 from newel.evaluation.eval_case import EvalCase, SessionInput
 from newel.evaluation.files import read_model
+from newel.evaluation.generated_cases import generated_scenarios
 from newel.evaluation.local_eval_sets_manager import LocalEvalSetsManager
 from newel_kernel import seam
 
@@ -52,9 +60,34 @@ def create(agent_dir: str, eval_set_id: str) -> None:
 def add_eval_case(agent_dir: str, eval_set_id: str, scenarios_file: str, session_input_file: str | None) -> None:
     """Add a case for each scenario of a file; those that are there already are passed over."""
     manager, app = manager_of(agent_dir)
-    session = _session(session_input_file)
     scenarios = read_model(ConversationScenarios, Path(scenarios_file).read_text(encoding="utf-8"), scenarios_file)
-    for scenario in scenarios.scenarios:
+    _add(manager, app, eval_set_id, scenarios.scenarios, _session(session_input_file))
+
+
+@eval_set.command("generate_eval_cases")
+@click.argument("agent_dir", type=click.Path(exists=True, file_okay=False))
+@click.argument("eval_set_id")
+@click.option(
+    "--user_simulation_config_file", required=True, type=click.Path(exists=True, dir_okay=False),
+    help="count, model_name, generation_instruction, environment_context.",
+)  # fmt: skip
+@click.pass_context
+def generate_eval_cases(
+    ctx: click.Context, agent_dir: str, eval_set_id: str, user_simulation_config_file: str
+) -> None:  # fmt: skip
+    """Let a model invent scenarios for the agent, and add a case for each."""
+    text = Path(user_simulation_config_file).read_text(encoding="utf-8")
+    config = read_model(ConversationGenerationConfig, text, user_simulation_config_file)
+    agent = load_source(agent_dir, composition_of(ctx, None)).agent
+    manager, app = manager_of(agent_dir)
+    _add(manager, app, eval_set_id, asyncio.run(generated_scenarios(agent, config)), None)
+
+
+def _add(
+    manager: LocalEvalSetsManager, app: str, eval_set_id: str, scenarios: list[ConversationScenario],
+    session: SessionInput | None,
+) -> None:  # fmt: skip
+    for scenario in scenarios:
         case = EvalCase(
             eval_id=case_id(scenario), conversation_scenario=scenario, session_input=session,
             creation_timestamp=seam.clock(),
