@@ -552,7 +552,7 @@ class TestWhoAnswers:
 
         async def run() -> list[Event]:
             session = await conversation.service.create_session(app_name="tearoom", **WHERE)
-            asked = Event(author="deep", content=Content(role="model", parts=[part]))
+            asked = Event(author="deep", content=Content(role="model", parts=[part]), long_running_tool_ids={"c1"})
             await conversation.service.append_event(session, asked)
             response = FunctionResponse(id="c1", name="ask", response={})
             return await conversation.send(Content(parts=[Part(function_response=response)]))  # type: ignore[no-any-return]

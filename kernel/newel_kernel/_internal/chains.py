@@ -136,7 +136,7 @@ class TurnPolicy(Descriptor):
     #: Makes the context of a message, before it is stored, that of the invocation to which it belongs: the one that
     #: the caller names (None: which one is for the policy to find out), or a new one. It refuses what cannot be.
     enter: Callable[[InvocationContext, Turn, str | None], None] = _begin
-    #: The events of the message, one for each conversation that it belongs to.
+    #: The events of the message, one for each conversation that it belongs to; none where it is not to be stored.
     messages: Callable[[InvocationContext, Turn], list[Event]] = _one_message
     #: Who answers, once the message is stored; None: the invocation is over, and only its epilogues run.
     agent: Callable[[InvocationContext], BaseAgent | None] = attrgetter("agent")

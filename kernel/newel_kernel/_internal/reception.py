@@ -56,7 +56,7 @@ async def receive(ctx: InvocationContext, turn: Turn, state_delta: Json | None) 
     if ctx.user_content is not turn.content:
         turn = turn.log.turn(ctx.user_content)
     messages = ctx.composition.turns.messages(ctx, turn)
-    if state_delta:
+    if state_delta and messages:
         messages[0].actions = EventActions(state_delta=deep_copy(state_delta))
     for event in messages:
         await ctx.session_service.append_event(ctx.session, event)

@@ -17,8 +17,8 @@ from newel.auth.settings import settings_of
 from newel.auth.stash_keys import ANSWERS, FAILURES, STORED, UNEXCHANGED
 from newel.auth.token_endpoint import policy_of
 from newel.contexts.stash_keys import CREDENTIALS
-from newel.questions.answers import is_settled
 from newel.questions.names import CREDENTIAL_CALL
+from newel.questions.precedence import first_answer, is_acted_on
 from newel.questions.question import Kind, Question, find_questions
 from newel_kernel import ConfigurationError, FeatureUnavailableError, InvocationContext, Json, Log, response_ids
 from newel_types import (
@@ -125,8 +125,8 @@ async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionRespo
     recorded, log = settings_of(ctx).recorded, Log(ctx.session.events)
     for call_id, (position, question) in _requests(ctx, set(answered), own=not recorded).items():
         answer = ctx.stash[ANSWERS].pop(call_id, None)
-        earlier = log.answers(call_id, position)
-        if not recorded and earlier and is_settled(log, earlier[0], question):
+        first = first_answer(log, position, question)
+        if not recorded and first is not None and is_acted_on(log, first, question):
             continue  # the answer came before, and its call has run: it must change nothing
         request = arguments_of(question)
         if answer is None and recorded:

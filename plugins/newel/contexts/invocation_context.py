@@ -8,6 +8,7 @@ from newel.contexts.call_ids import OURS
 from newel.contexts.context import Context
 from newel.contexts.stash_keys import CREDENTIALS
 from newel_kernel import InvocationContext as KernelInvocationContext
+from newel_kernel import Log
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -90,7 +91,18 @@ class InvocationContext(KernelInvocationContext):
             return False
         return any(call.id in waiting for call in event.get_function_calls())
 
-    _get_events = KernelInvocationContext.get_events
+    def get_events(self, *, current_invocation: bool = False, current_branch: bool = False) -> list[Event]:
+        """The session's events; of this invocation, of this branch and scope only, where asked.
+
+        What a rewind took back of a resumed invocation is not among those of this invocation.
+        """
+        events = super().get_events(current_invocation=current_invocation, current_branch=current_branch)
+        if current_invocation and self.resumed and any(map(_rewinds, self.session.events)):
+            standing = {event.id for event in Log(self.session.events).standing()}
+            events = [event for event in events if event.id in standing]
+        return events
+
+    _get_events = get_events
 
     @property
     def credential_by_key(self) -> dict[str, AuthCredential]:
@@ -101,6 +113,11 @@ class InvocationContext(KernelInvocationContext):
     def context_cache_config(self) -> Any:
         """How the app has requests cached, where it does."""
         return getattr(self.app, "context_cache_config", None)
+
+
+def _rewinds(event: Event) -> bool:
+    actions = event.touched_actions
+    return actions is not None and bool(actions.rewind_before_invocation_id)
 
 
 def full_invocation(ctx: KernelInvocationContext) -> InvocationContext:

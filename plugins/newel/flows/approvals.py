@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from newel.flows.interrupted_calls import NOT_REPEATED, first_results, interrupted, repeat_request
-from newel.questions.answers import TAKEN_UP, Answer, open_answers, result_event, run_again, tools_of
+from newel.questions.answers import Answer, open_answers, result_event, run_again, tools_of
 from newel.questions.confirmation import ConfirmationAnswer, UnusableAnswerError, read_answer
 from newel.questions.names import CONFIRMATION_CALL
+from newel.questions.precedence import TAKEN_UP, overtaken, refusal, stored_log
 from newel.questions.requests import approval_request, request_event
 from newel.turns.interruption import happens_once
-from newel_kernel import BaseTool, Event, InvocationContext, Json, ToolConfirmation
+from newel_kernel import BaseTool, Event, InvocationContext, Json, Log, ToolConfirmation
 from newel_types import FunctionCall, as_plain
 
 
@@ -26,16 +27,12 @@ def ask_for_approval(
 async def act_on_answers(ctx: InvocationContext) -> list[Event]:
     """Run what the user has approved, and refuse what does not fit."""
     events = await _mended(ctx) if ctx.resumed else []
-    answers = open_answers(ctx, CONFIRMATION_CALL)
-    if answers and all(answer.repeated for answer in answers):
-        ctx.end_invocation = True
-        events.append(_refusal(ctx, answers[0]))
-    elif answers:
-        tools = await tools_of(ctx)
-        verdicts = _Verdicts(tools)
-        for answer in answers:
-            if not answer.repeated:
-                verdicts.add(answer)
+    if open_answers(ctx, CONFIRMATION_CALL, Log(ctx.session.events)):
+        verdicts = _Verdicts(await tools_of(ctx))
+        log = await stored_log(ctx)
+        for answer in open_answers(ctx, CONFIRMATION_CALL, log):
+            verdicts.add(answer)
+        events += [refusal(ctx, question, question.id) for question in overtaken(ctx, log)]
         events += await verdicts.carry_out(ctx)
     return events
 
@@ -147,13 +144,3 @@ def check_fit(tool: BaseTool | None, args: Json) -> None:
         problem = check(args)
     if problem is not None:
         raise UnusableAnswerError(f"the edited arguments do not fit: {problem}")
-
-
-def _refusal(ctx: InvocationContext, answer: Answer) -> Event:
-    return Event(
-        invocation_id=ctx.invocation_id,
-        author=ctx.agent.name,
-        branch=ctx.branch,
-        error_code="ANSWERED_BEFORE",
-        error_message=f"The request {answer.question.id} was answered before; the tool call was not run again.",
-    )

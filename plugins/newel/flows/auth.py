@@ -16,6 +16,7 @@ from newel import auth
 from newel.auth.settings import Settings
 from newel.contexts.stash_keys import SECRETS
 from newel.questions.names import CREDENTIAL_CALL
+from newel.questions.precedence import MESSAGES, late_answers, stored_log, told_late
 from newel_kernel import (
     BaseTool,
     Context,
@@ -41,23 +42,27 @@ async def receive(ctx: InvocationContext) -> None:
 
 def before(ctx: InvocationContext, request: LlmRequest) -> Awaitable[Sequence[Event] | None] | None:
     """Take up the answers in the latest message, and run again the calls that waited for them."""
+    own = ctx.stash.get(MESSAGES, None)
     for event in reversed(ctx.session.events):
         if event.content is not None:
-            break
+            if event.author != "user":
+                return None
+            if not own or any(event.id == message.id for message in own):
+                break  # what others have sent meanwhile is for them
     else:
         return None
-    if event.author != "user":
-        return None
-    for part in event.content.parts or ():
-        if part.function_response is not None and part.function_response.name == CREDENTIAL_CALL:
-            break
-    else:
-        return None
-    return _take_up(ctx, event)
+    for message in own or (event,):
+        for part in message.content.parts or () if message.content is not None else ():
+            if part.function_response is not None and part.function_response.name == CREDENTIAL_CALL:
+                return _take_up(ctx, own or (event,))
+    return None
 
 
-async def _take_up(ctx: InvocationContext, message: Event) -> Sequence[Event] | None:
-    waiting = await auth.take_answers(ctx, message.get_function_responses())
+async def _take_up(ctx: InvocationContext, messages: Sequence[Event]) -> Sequence[Event] | None:
+    log = await stored_log(ctx)
+    late = {*told_late(ctx), *late_answers(ctx, log)}
+    responses = [one for message in messages for one in message.get_function_responses() if one.id not in late]
+    waiting = await auth.take_answers(ctx, responses)
     if not waiting or not getattr(ctx.agent, "tools", None):
         return None
     return await auth.run_again(ctx, waiting)

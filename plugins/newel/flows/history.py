@@ -157,7 +157,8 @@ def assemble(
             shown_events.append(event)
         elif (content := as_quotation(event, fence=fence)) is not None:
             shown_events.append(Event(author="user", content=content, branch=event.branch, timestamp=event.timestamp))
-    return rearrangement.place_responses(rearrangement.place_latest_response(shown_events))
+    answered = rearrangement.drop_later_answers(shown_events)
+    return rearrangement.place_responses(rearrangement.place_latest_response(answered))
 
 
 def compacted(events: Sequence[Event]) -> list[Event]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from newel_kernel import Event, SessionError
 from newel_types import Content
@@ -28,6 +28,28 @@ def exchanged_ids(event: Event) -> tuple[list[str | None], list[str | None]]:
         if part.function_response is not None:
             answered.append(part.function_response.id)
     return calls, answered
+
+
+def drop_later_answers(events: Sequence[Event]) -> list[Event]:
+    """Leave out what the user answered to a call after another answer: the first one counts."""
+    answered: set[str | None] = set()
+    kept: list[Event] = []
+    for event in events:
+        calls, responses = exchanged_ids(event)
+        answered.difference_update(calls)  # a model may use an id again
+        if event.author == "user" and responses:
+            if not answered.isdisjoint(responses):
+                event = _without_responses(event, answered)
+            answered.update(responses)
+        kept.append(event)
+    return kept
+
+
+def _without_responses(event: Event, ids: Set[str | None]) -> Event:
+    parts = event.content.parts or () if event.content is not None else ()
+    left = [p for p in parts if p.function_response is None or p.function_response.id not in ids]
+    content = Content(role=event.content.role if event.content is not None else None, parts=left) if left else None
+    return event.model_copy(update={"content": content})
 
 
 def place_latest_response(events: list[Event]) -> list[Event]:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from asyncio import CancelledError
 from collections.abc import Sequence
 
+from newel.questions.provisional import PROVISIONAL
 from newel.turns.delegates import is_delegate
-from newel.turns.interruption import PROVISIONAL
-from newel_kernel import Epilogue, Event, InvocationContext, Key, Log, Prologue, Session, hookimpl, response_ids
+from newel_kernel import Epilogue, Event, InvocationContext, Key, Log, Prologue, Session, hookimpl
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 CANCELLED = "The tool call was cancelled; whether it took effect is not known."
@@ -101,15 +101,14 @@ def _delegated(ctx: InvocationContext, event: Event, call: FunctionCall) -> bool
 
 
 async def open_(ctx: InvocationContext) -> list[Event] | None:
-    """Answer what earlier invocations left open, unless the message does, or resumes the invocation that asked."""
+    """Answer what earlier invocations left open, unless the message resumes the invocation that asked."""
     state = _open_calls(ctx.session)
     if not state.calls and not state.waiting:
         return None
-    answered = response_ids(ctx.user_content)
     unanswered = [
         (event, call)
         for _, event, call in state.calls.values()
-        if call.id not in answered and event.invocation_id != ctx.invocation_id and not _delegated(ctx, event, call)
+        if event.invocation_id != ctx.invocation_id and not _delegated(ctx, event, call)
     ]
     waiting = [(event, call) for _, event, call in state.waiting.values() if event.invocation_id != ctx.invocation_id]
     provisional = _results(waiting, WAITING)

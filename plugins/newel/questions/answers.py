@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from newel.contexts.stash_keys import CONFIRMATIONS
-from newel.questions.question import Kind, Question, find_question
-from newel.turns.interruption import is_provisional
+from newel.questions.precedence import first_answer, is_own, may_act
+from newel.questions.question import Question, find_question
 from newel_kernel import (
     BaseTool,
     Event,
@@ -22,73 +22,40 @@ from newel_kernel import (
     Log,
     ToolConfirmation,
     declare_tools,
-    response_ids,
     run_tools,
 )
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
-#: In an event's `custom_metadata`: the ids of the requests whose calls ran and have no result yet.
-TAKEN_UP = "taken_up"
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A user's answer to a question of this agent."""
+    """A user's answer to a question of this agent; the first one that was stored."""
 
     question: Question
     response: FunctionResponse
-    #: An earlier answer to the same request was acted on already: this one must change nothing.
-    repeated: bool
-    #: It came with the message of this very run, and is the only one: an earlier one may have run the call.
+    #: It came with the message of this very run: no earlier one may have run the call.
     new: bool
 
 
-def open_answers(ctx: InvocationContext, name: str) -> list[Answer]:
-    """The user's answers, in this invocation, to this agent's questions named `name`, that nobody has acted on yet."""
-    log = Log(ctx.session.events)
-    new = response_ids(ctx.user_content)
-    result: list[Answer] = []
-    for event in ctx.get_events(current_invocation=True):
-        for response in event.get_function_responses() if event.author == "user" else ():
-            if response.name and response.name != name:
-                continue
-            if (place := find_question(log, response.id)) is None:
-                continue
-            position, question = place
-            if question.name != name or not question.is_of(ctx):
-                continue
-            answers = log.answers(question.id, position + 1)
-            if not answers:
-                continue  # this one was for an earlier question of the same id, or a rewind took it back
-            acted = is_settled(log, answers[0], question)
-            if acted and (log.events[answers[0]] is event or event is not log.events[-1]):
-                continue  # done; or refused before, when it came
-            only = len(answers) == 1
-            result.append(Answer(question, response, repeated=acted, new=only and response.id in new))
-    return result
-
-
-def is_settled(log: Log, first: int, question: Question) -> bool:
-    """Whether, after the answer at the position `first`, the call has a result, or a note tells that it runs."""
-    for position, event in log.backwards():
-        if position <= first:
-            return False
-        if event.author != "user" and (
-            _is_result(event, question) or question.id in ((event.custom_metadata or {}).get(TAKEN_UP) or ())
-        ):
-            return True
-    return False
-
-
-def _is_result(event: Event, question: Question) -> bool:
-    """Whether the event has a result of the question's tool call; one that asks for the credential again is none."""
-    if all(response.id != question.behind for response in event.get_function_responses()):
-        return False
-    if question.kind is not Kind.CREDENTIAL:
-        return True
-    actions = event.touched_actions
-    again = actions is not None and question.behind in actions.requested_auth_configs
-    return not again and not is_provisional(event)
+def open_answers(ctx: InvocationContext, name: str, log: Log) -> list[Answer]:
+    """The answers, to this agent's questions named `name`, that this run is to act on."""
+    ids = dict.fromkeys(
+        response.id
+        for event in ctx.get_events(current_invocation=True)
+        for response in (event.get_function_responses() if event.author == "user" else ())
+    )
+    answers: list[Answer] = []
+    for call_id in ids:
+        if (place := find_question(log, call_id)) is None:
+            continue  # a rewind took it back
+        position, question = place
+        if question.name != name or not question.is_of(ctx):
+            continue
+        first = first_answer(log, position, question)
+        if first is not None and may_act(ctx, log, first, question):
+            responses = filter(question.accepts, first.get_function_responses())
+            answers += [Answer(question, response, new=is_own(ctx, first)) for response in responses]
+    return answers
 
 
 async def tools_of(ctx: InvocationContext) -> Mapping[str, BaseTool]:

@@ -8,11 +8,14 @@ from enum import StrEnum
 from typing import Self
 
 from newel.questions.names import CONFIRMATION_CALL, CREDENTIAL_CALL, INPUT_CALL
+from newel.questions.values import answer_value
 from newel_kernel import Event, InvocationContext, Json, Log
 from newel_types import FunctionCall, FunctionResponse, as_plain, deep_copy
 
 #: In the arguments of a request for approval: the call, what its tool says, and whether the call is repeated.
 CALL, CONFIRMATION, REPEATS = "originalFunctionCall", "toolConfirmation", "repeats"
+#: The fields of which an answer with a credential has one: an AuthConfig's, an AuthCredential's, or that of a text.
+_CREDENTIAL_FIELDS = ("exchangedAuthCredential", "exchanged_auth_credential", "authType", "auth_type", "result")
 
 
 class Kind(StrEnum):
@@ -108,9 +111,27 @@ class Question:
         """The function response that answers the question."""
         return FunctionResponse(id=self.id, name=self.name, response=answer)
 
+    def accepts(self, response: FunctionResponse) -> bool:
+        """Whether `response` answers it: an input fits what was asked for, and a credential is there."""
+        if response.id != self.id:
+            return False
+        answer = response.response or {}
+        if self.kind is Kind.CREDENTIAL:
+            return any(answer.get(name) is not None for name in _CREDENTIAL_FIELDS)
+        if self.kind is Kind.INPUT:
+            try:
+                answer_value(self.id, answer, self.schema)
+            except ValueError:
+                return False
+        return True
+
     def is_of(self, ctx: InvocationContext) -> bool:
         """Whether the agent that runs has asked it, on its branch and in its scope."""
         return (self.author, self.branch, self.scope) == (ctx.agent.name, ctx.branch, ctx.isolation_scope)
+
+    def is_by(self, event: Event) -> bool:
+        """Whether `event` comes from where it was asked."""
+        return (self.author, self.branch, self.scope) == (event.author, event.branch, event.isolation_scope)
 
 
 def questions_of(event: Event) -> list[Question]:

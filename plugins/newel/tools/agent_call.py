@@ -103,7 +103,7 @@ class AgentCall:
                 if (question := waiting.get(response.id or "")) is not None:
                     credential = self._ctx.stash[ANSWERS].get(response.id)  # which no event holds
                     answer = deep_copy(response.response) if credential is None else credential.model_dump(mode="json")
-                    parts[question.id] = Part(function_response=question.response(answer))
+                    parts.setdefault(question.id, Part(function_response=question.response(answer)))
         return list(parts.values())
 
     def _wait(self, events: Sequence[Event], waiting: dict[str, Question]) -> Ended | None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from importlib import import_module
 
-from newel.turns.interruption import is_provisional
+from newel.questions.provisional import is_provisional
 from newel_kernel import Epilogue, InvocationContext, Json, Key, hookimpl
 
 #: The calls that have ended: (call id, session id).

@@ -7,14 +7,7 @@ from collections.abc import Iterable, Mapping
 from newel_kernel import BaseTool, Calls, Effect, Event, InvocationContext, Log, run_tools
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
-#: In the `custom_metadata` of an event of results.
-PROVISIONAL = "provisional"
 _INTERRUPTED = "The call was interrupted; it must not happen twice and is not repeated. Its effect is not known."
-
-
-def is_provisional(event: Event) -> bool:
-    """Whether the event's results only stand in for those that are to come (see `newel_kernel.Log.calls`)."""
-    return bool((event.custom_metadata or {}).get(PROVISIONAL))
 
 
 def interrupted_calls(ctx: InvocationContext) -> Calls | None:

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from newel.contexts.invocation_context import full_invocation
+from newel.questions.precedence import left_to_others
 from newel.turns.conversations import conversing_node
 from newel_kernel import InvocationContext, Log
 
 
 def waits(ctx: InvocationContext) -> bool:
-    """Whether long-running calls, of this agent's run or those within it, wait for the user's answer.
+    """Whether long-running calls, of this agent's run or those within it, wait for an answer or for its effect.
 
     What the user says instead of an answer ends the waiting; and nothing waits in an app that is not resumable.
     """
     if not full_invocation(ctx).is_resumable:
         return False
     waiting: set[str] = set()
+    answered_before: set[str] = set()
     below = ctx.branch + "." if ctx.branch else ""
     scopes: set[str | None] = {ctx.isolation_scope}
     for event in ctx.get_events(current_invocation=True):
         if event.author == "user":
             answered = {response.id for response in event.get_function_responses()}
+            answered_before = answered_before | (waiting & answered) if answered else set()
             waiting = waiting - answered if answered else set()
         elif ctx.isolation_scope is not None and event.isolation_scope not in scopes:
             continue
         elif not below or event.branch == ctx.branch or (event.branch or "").startswith(below):
             scopes.update(call.id for call in event.get_function_calls())
             waiting |= event.long_running_tool_ids or set()
-    return bool(waiting)
+    return bool(waiting or (answered_before and left_to_others(ctx, answered_before)))
 
 
 def pauses(ctx: InvocationContext) -> bool:

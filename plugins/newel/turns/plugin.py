@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from newel.turns.interruption import finish_calls
 from newel.turns.pauses import waits
-from newel.turns.resumption import answering, enter
+from newel.turns.resumption import answering, enter, leave
 from newel.turns.routing import messages
 from newel.turns.transfers import transfer
-from newel_kernel import TurnPolicy, hookimpl
+from newel_kernel import Epilogue, TurnPolicy, hookimpl
 
 
 @hookimpl
@@ -19,3 +19,9 @@ def register_turn_policies() -> list[TurnPolicy]:
             transfer=transfer,
         )
     ]  # fmt: skip
+
+
+@hookimpl
+def register_epilogues() -> list[Epilogue]:
+    """The epilogue `turns`."""
+    return [Epilogue(name="turns", run=leave)]

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from newel.contexts.invocation_context import InvocationContext, full_invocation
+from newel.questions.answerable import check_answers
+from newel.questions.precedence import MESSAGES, Work, answered_again, answers_more, note_work, told_late
 from newel.turns.conversations import conversing_node
 from newel.turns.delegates import is_delegate
+from newel.turns.late_answers import Refusal
 from newel.turns.routing import choose_agent
 from newel_kernel import BaseAgent, ConfigurationError, Event, Log, Turn
 from newel_kernel import InvocationContext as KernelInvocationContext
@@ -16,6 +19,7 @@ def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | Non
     """Make the context of a message that of the invocation to which it belongs, where that had begun before."""
     ctx = full_invocation(context)
     root = ctx.agent
+    check_answers(turn)
     if invocation_id is not None and not ctx.is_resumable:
         raise ConfigurationError(
             f"invocation_id: {invocation_id} is provided but the app is not resumable; "
@@ -30,20 +34,46 @@ def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | Non
         invocation_id = continued(root, turn, ctx.is_resumable)
     if invocation_id is None:
         return
-    session, ctx.invocation_id = ctx.session, invocation_id
-    first = _first_agent(root, Log(session.events), invocation_id)
+    ctx.invocation_id = invocation_id
+    first = _first_agent(root, turn.log, invocation_id)
     if first is None:
-        raise ConfigurationError(f"the session {session.id!r} has no invocation {invocation_id!r} to resume")
+        raise ConfigurationError(f"the session {ctx.session.id!r} has no invocation {invocation_id!r} to resume")
+    standing = turn.log.standing()
+    if not any(event.invocation_id == invocation_id for event in standing):
+        raise ConfigurationError(
+            f"the invocation {invocation_id!r} of the session {ctx.session.id!r} was taken back by a rewind and cannot "
+            f"be resumed; send a new message instead"
+        )
     ctx.agent, ctx.resumed = first, True
-    restore(ctx, session.events)
+    restore(ctx, standing)
 
 
 def answering(context: KernelInvocationContext) -> BaseAgent | None:
     """The agent that answers: the one with which a resumed invocation began, unless it had ended, else the turn's."""
     ctx = full_invocation(context)
+    if MESSAGES not in ctx.stash:
+        return _agent(ctx)
+    late, again = told_late(ctx), answered_again(ctx)
+    note_work(ctx, Work.GOES_ON)
+    if late and not answers_more(ctx, late):
+        return Refusal(name=ctx.agent.name, agent=ctx.agent, late=late, again=[], goes_on=False)
+    chosen = _agent(ctx)
+    if not late and not again:
+        return chosen
+    agent = chosen or ctx.agent
+    return Refusal(name=agent.name, agent=agent, late=late, again=again, goes_on=chosen is not None)
+
+
+def _agent(ctx: InvocationContext) -> BaseAgent | None:
     if ctx.resumed:
         return None if ctx.end_of_agents.get(ctx.agent.name) else ctx.agent
     return choose_agent(ctx.agent, Log(ctx.session.events))
+
+
+async def leave(ctx: KernelInvocationContext, error: BaseException | None) -> None:
+    """The run is over: what it has not done with an answer, a later one may go on with."""
+    if MESSAGES in ctx.stash:
+        note_work(ctx, Work.DONE if error is None else Work.FAILED)
 
 
 def continued(root: BaseAgent, turn: Turn, resumable: bool) -> str | None:
@@ -61,7 +91,9 @@ def continued(root: BaseAgent, turn: Turn, resumable: bool) -> str | None:
     if event is None or not (resumable or event.node_info.path or event.isolation_scope is not None):
         return None
     first = _first_agent(root, turn.log, event.invocation_id)
-    own = (e for e in turn.log.events if e.invocation_id == event.invocation_id and first and e.author == first.name)
+    own = (
+        e for e in turn.log.standing() if e.invocation_id == event.invocation_id and first and e.author == first.name
+    )
     return None if any(one.actions.end_of_agent for one in own) else event.invocation_id
 
 

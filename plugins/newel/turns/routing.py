@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from newel.contexts.invocation_context import full_invocation
+from newel.questions.answerable import accepted, check_answers
+from newel.questions.precedence import MESSAGES
 from newel.turns.conversations import open_scope
 from newel.turns.delegates import employer_of
-from newel_kernel import BaseAgent, ConfigurationError, Event, InvocationContext, Json, Log, Turn
+from newel_kernel import BaseAgent, Event, InvocationContext, Json, Log, Turn
 from newel_types import Content, Part
 
 #: A branch and an isolation scope.
@@ -57,13 +59,20 @@ def keeps_conversation(agent: BaseAgent) -> bool:
 
 
 def messages(ctx: InvocationContext, turn: Turn) -> list[Event]:
-    """The event of the message; of answers to several askers that pause, one for each, on its branch."""
-    content = turn.content
-    if content is None or not turn.answered:
+    """The event of the message; of answers to several askers that pause, one for each, on its branch.
+
+    Answers that come too late are left out; where there is nothing else, so is the event.
+    """
+    if not turn.answered:
         scope = open_scope(turn.log)
-        return [Event(invocation_id=ctx.invocation_id, author="user", content=content, isolation_scope=scope)]
-    if unknown := sorted(str(id_) for id_ in turn.answered if id_ not in turn.askers):
-        raise ConfigurationError(f"the message answers tool call(s) {unknown} that the session does not have")
+        return [Event(invocation_id=ctx.invocation_id, author="user", content=turn.content, isolation_scope=scope)]
+    check_answers(turn)
+    content = accepted(ctx, turn)
+    ctx.stash[MESSAGES] = events = _answers(ctx, turn, content) if content is not None else []
+    return events
+
+
+def _answers(ctx: InvocationContext, turn: Turn, content: Content) -> list[Event]:
     contents = _by_conversation(turn, content, split=full_invocation(ctx).is_resumable)
     common: Json = {"invocation_id": ctx.invocation_id, "author": "user"}
     return [Event(**common, content=one, branch=branch, isolation_scope=scope) for (branch, scope), one in contents]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from newel.questions.precedence import is_own
 from newel.questions.question import questions_of
 from newel.questions.values import Schema
-from newel_kernel import Event, InvocationContext, Key
+from newel_kernel import Event, InvocationContext, Key, Log
 from newel_types import Content
 
 _JOURNAL: Key[Journal | None] = Key("journal")
@@ -136,6 +137,8 @@ def _read(ctx: InvocationContext) -> Journal | None:
     journal = Journal()
     for index in reversed(_indices(events, ctx.invocation_id)):
         journal.read(index, events[index])
+    for answers in journal.answers.values():  # where an earlier answer failed, the one that came now counts
+        answers.sort(key=lambda answer: not is_own(ctx, events[answer[1]]))
     return journal if journal.records else None
 
 
@@ -143,8 +146,7 @@ def _indices(events: Sequence[Event], invocation_id: str) -> list[int]:
     """Where the invocation's events are, from the latest to the message that started it."""
     # What the user said to a node in between, in a scope, looks like the message that starts one.
     indices: list[int] = []
-    for index in range(len(events) - 1, -1, -1):
-        event = events[index]
+    for index, event in Log(events).backwards():
         if event.invocation_id != invocation_id:
             continue
         indices.append(index)

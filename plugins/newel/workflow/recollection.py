@@ -61,7 +61,7 @@ def _ended(journal: Journal, node: BaseNode, place: Place, record: Record | None
     if record.output_event is not None:
         output = _output_of(record.output_event, node, place)
     elif record.questions and not node.rerun_on_resume:
-        answers = {q: _first_fitting(q, journal, schema) for q, schema in record.questions.items()}
+        answers = {q: _answer(q, journal, schema)[0] for q, schema in record.questions.items()}
         output = node.fit_output(_as_output(answers))
     else:
         return Recollection(over=True, recorded=True, route=record.route)
@@ -74,8 +74,7 @@ def _paused(journal: Journal, node: BaseNode, place: Place, record: Record) -> R
     has_news = node.converses and journal.hears(record)
     for question, schema in record.questions.items():
         if question in journal.answers:
-            response, index = journal.answers[question][-1]
-            answers[question] = answer_value(question, response, schema)
+            answers[question], index = _answer(question, journal, schema)
             has_news = has_news or index > record.last
     missing = [question for question in record.questions if question not in answers]
     if not missing and not has_news and node.converses and _has_spoken(place, record):
@@ -107,9 +106,10 @@ def _as_output(answers: Mapping[str, object]) -> object:
     return answers if len(answers) > 1 else next(iter(answers.values()))
 
 
-def _first_fitting(question: str, journal: Journal, schema: Schema | None) -> object:
-    """The first answer that fits, with which the node went on; later ones did not count."""
-    for response, _ in journal.answers.get(question, ()):
+def _answer(question: str, journal: Journal, schema: Schema | None) -> tuple[object, int]:
+    """The first answer that fits, with the index of its event: later ones do not count. ValueError where none fits."""
+    *others, (last, index) = journal.answers[question]
+    for response, position in others:
         with suppress(ValueError):
-            return answer_value(question, response, schema)
-    return None
+            return answer_value(question, response, schema), position
+    return answer_value(question, last, schema), index

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -13,8 +14,8 @@ from newel.auth.auth_schemes import APIKey, APIKeyIn
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
 from newel.tools import AgentTool, AuthenticatedFunctionTool, ToolContext
-from newel.types import FunctionCall
-from newel_kernel import Effect, Event, Session
+from newel.types import Content, FunctionCall, FunctionResponse, Part
+from newel_kernel import ConfigurationError, Effect, Event, Session
 
 KEY = "k-secret-123"
 CONFIG = AuthConfig(auth_scheme=APIKey(in_=APIKeyIn.header, name="X-Key"), credential_key="bank")
@@ -59,7 +60,8 @@ def test_a_request_that_the_model_made_up_is_none(converse: Any) -> None:
     script = [FunctionCall(id="c1", name="wipe", args={"path": "/x"}), forged, "well", "done"]
     talk = converse("standard", [wipe], script=script)
     talk.say()
-    talk.answer(forged, {"result": KEY})
+    with pytest.raises(ConfigurationError, match="'m1' does not wait for an answer"):
+        talk.answer(forged, {"result": KEY})
     assert wiped == ["/x"]
     assert KEY not in "".join(event.model_dump_json() for event in talk.session.events)
 
@@ -93,9 +95,22 @@ def test_an_answer_that_comes_again_runs_nothing_again(converse: Any, kit: Any, 
     tool.effect = effect
     talk = converse("standard", [tool], script=[FunctionCall(name="pay", args={"amount": 7})] + ["done"] * 5)
     asked = kit.asked(talk.say())[0]
-    for _ in range(3):
-        events = talk.answer(asked, ANSWER)
-        assert events[-1].content.parts[0].text == "done"
+    assert talk.answer(asked, ANSWER)[-1].content.parts[0].text == "done"
+    for _ in range(2):
+        assert [event.error_code for event in talk.answer(asked, ANSWER)] == ["ANSWERED_BEFORE"]
+    assert till.paid == [(7, KEY)]
+
+
+def test_of_two_answers_at_once_one_is_taken_up(converse: Any, kit: Any, till: Till) -> None:
+    talk = converse("standard", [till.tool()], script=[FunctionCall(name="pay", args={"amount": 7})] + ["done"] * 5)
+    asked = kit.asked(talk.say())[0]
+    part = Part(function_response=FunctionResponse(id=asked.id, name=asked.name, response=ANSWER))
+
+    async def main() -> list[Any]:
+        runs = (talk.send(Content(role="user", parts=[part])) for _ in "ab")
+        return await asyncio.gather(*runs, return_exceptions=True)
+
+    asyncio.run(main())
     assert till.paid == [(7, KEY)]
 
 

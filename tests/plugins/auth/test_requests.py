@@ -21,7 +21,7 @@ from newel.auth.errors import AuthConfigError
 from newel.sessions import SqliteSessionService
 from newel.tools import AuthenticatedFunctionTool, BaseAuthenticatedTool, FunctionTool, ToolContext
 from newel.types import Content, FunctionCall, FunctionDeclaration, FunctionResponse, Part
-from newel_kernel import BaseToolset
+from newel_kernel import BaseToolset, ConfigurationError
 
 KEY = "k-secret-123"
 CONFIG = AuthConfig(auth_scheme=APIKey(in_=APIKeyIn.header, name="X-Key"), credential_key="weather")
@@ -127,12 +127,15 @@ def test_an_answer_under_another_name_is_one_all_the_same(converse: Any, kit: An
     assert KEY not in "".join(e.model_dump_json() for e in talk.session.events)
 
 
-def test_an_answer_to_a_call_that_asked_for_nothing_is_emptied(converse: Any, kit: Any) -> None:
+def test_an_answer_to_a_call_that_asked_for_nothing_is_refused(converse: Any, kit: Any) -> None:
     talk = converse("standard", [act])
     events = talk.say()
     call = next(c for e in events for c in e.get_function_calls() if c.name == "act")
-    talk.answer(call, ANSWER)
-    assert KEY not in "".join(e.model_dump_json() for e in talk.session.events)
+    stored = talk.session.events
+    with pytest.raises(ConfigurationError, match="does not wait for an answer") as refused:
+        talk.answer(call, ANSWER)
+    assert KEY not in str(refused.value)
+    assert talk.session.events == stored
 
 
 def test_each_call_of_two_is_asked_for_and_run_by_itself(converse: Any, kit: Any) -> None:

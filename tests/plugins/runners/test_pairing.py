@@ -11,7 +11,7 @@ import pytest
 
 from newel.plugins import BasePlugin
 from newel.policies.pairing import CANCELLED, INTERRUPTED
-from newel_kernel import Event
+from newel_kernel import ConfigurationError, Event
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 CALL = {"call": "wait"}
@@ -174,13 +174,14 @@ def test_a_call_that_a_sub_agent_works_on_stays_open(talk: Any, told: Any) -> No
     asyncio.run(main())
 
 
-def test_a_message_that_answers_the_call_is_the_answer(talk: Any, told: Any) -> None:
+def test_a_message_cannot_answer_the_call(talk: Any, told: Any) -> None:
     async def main() -> None:
         one = talk(["thanks"], [wait])
         await crash(one, FunctionCall(id="c1", name="wait"))
         answer = Part(function_response=FunctionResponse(id="c1", name="wait", response={"result": 1}))
-        await one.send(Content(role="user", parts=[answer]))
-        assert told(await one.stored()) == ["hello", "call:wait", {"result": 1}, "thanks"]
+        with pytest.raises(ConfigurationError, match="'c1' does not wait for an answer"):
+            await one.send(Content(role="user", parts=[answer]))
+        assert told(await one.stored()) == ["hello", "call:wait"]
 
     asyncio.run(main())
 

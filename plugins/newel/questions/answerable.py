@@ -1,0 +1,61 @@
+"""Answerable: what a message may answer, namely what waits for an answer; the rest is refused before it is stored."""
+
+from __future__ import annotations
+
+from newel.questions.precedence import LATE, answered_id, first_answer, surely_late
+from newel.questions.question import Kind, Question, find_question
+from newel_kernel import ConfigurationError, InvocationContext, Log, Turn
+from newel_types import Content, Part
+
+
+def check_answers(turn: Turn) -> None:
+    """Raise ConfigurationError where the message answers what does not wait for an answer; nothing is stored then."""
+    if not turn.answered:
+        return
+    if unknown := sorted(str(id_) for id_ in turn.answered if id_ not in turn.askers):
+        raise ConfigurationError(f"the message answers tool call(s) {unknown} that the session does not have")
+    problems = [problem for id_ in turn.answered if (problem := _problem(turn.log, id_)) is not None]
+    if problems:
+        raise ConfigurationError(
+            f"the message is refused, and nothing of it is stored: {'; '.join(sorted(problems))}. A function response "
+            f"may answer an open request for approval, credentials or input, or an open call of a long-running tool"
+        )
+
+
+def _problem(log: Log, call_id: str | None) -> str | None:
+    """Why the call cannot be answered. A question that was answered before is no problem: see `late_answers`."""
+    if (place := find_question(log, call_id)) is None:
+        return f"the call {call_id!r} does not wait for an answer"
+    position, question = place
+    if question.kind is Kind.RESULT:
+        if first_answer(log, position, question) is not None:
+            return f"the call {call_id!r} of the tool {question.name!r} was answered before"
+        for event, call in log.open_requests():
+            if (other := Question.of(event, call)).behind == call_id:
+                return f"the call {call_id!r} of the tool {question.name!r} waits for the answer to {other.id!r} first"
+    return None
+
+
+def accepted(ctx: InvocationContext, turn: Turn) -> Content | None:
+    """The message without the answers that come too late; None where nothing is left of it.
+
+    A response has the name of the call that it answers: by that it is hidden from models, or shown to them.
+    """
+    content = turn.content
+    if content is None:
+        return None
+    late = surely_late(ctx, turn.log, turn.answered)
+    if late:
+        ctx.stash[LATE].update(late)
+    parts = [_named(part, turn) for part in content.parts or () if answered_id(part) not in late]
+    return Content(role=content.role, parts=parts) if parts else None
+
+
+def _named(part: Part, turn: Turn) -> Part:
+    response = part.function_response
+    if response is None:
+        return part
+    name = next(call.name for call in turn.askers[response.id].get_function_calls() if call.id == response.id)
+    if response.name == name:
+        return part
+    return part.model_copy(update={"function_response": response.model_copy(update={"name": name})})

@@ -1,0 +1,13 @@
+"""Provisional results: those that stand in for others which are to come."""
+
+from __future__ import annotations
+
+from newel_kernel import Event
+
+#: In the `custom_metadata` of an event of results.
+PROVISIONAL = "provisional"
+
+
+def is_provisional(event: Event) -> bool:
+    """Whether the event's results only stand in for those that are to come (see `newel_kernel.Log.calls`)."""
+    return bool((event.custom_metadata or {}).get(PROVISIONAL))
