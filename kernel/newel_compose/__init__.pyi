@@ -17,6 +17,7 @@ from newel_compose._internal.distribution import Distribution as Distribution
 from newel_compose._internal.distribution import describe as describe
 from newel_compose._internal.distribution import line_of as line_of
 from newel_compose._internal.distribution import load_yaml as load_yaml
+from newel_compose._internal.hookspecs import HookPolicy as HookPolicy
 from newel_compose._internal.ordering import Owned as Owned
 from newel_compose._internal.ordering import Placed as Placed
 from newel_compose._internal.registry import PluginRegistry as PluginRegistry

@@ -21,13 +21,12 @@ _NAMES = {
     "contracts.response": "LlmResponse",
     "contracts.store": "BaseSessionService GetSessionConfig ListSessionsResponse apply_to_state trim_temp",
     "contracts.tool": "BaseTool BaseToolset Effect UnknownTool",
-    "dispatch": "dispatch",
+    "dispatch": "UNCOMMITTED dispatch",
     "errors": (
         "AgentConfigError AlreadyExistsError CompositionError ConfigurationError DuplicateToolError "
         "FeatureUnavailableError FencedError HookSignatureError LlmCallsLimitExceededError LockError "
-        "ModelError NewelError NodeTimeoutError PairingError PluginError PluginHookError PluginLoadError "
-        "ServiceMissingError "
-        "SessionError SessionNotFoundError StaleSessionError StateSchemaError ToolAbortedError did_you_mean"
+        "ModelError NewelError PairingError PluginError PluginHookError PluginLoadError ServiceMissingError "
+        "SessionError SessionNotFoundError StaleSessionError ToolAbortedError did_you_mean"
     ),
     "events": "Event EventActions EventCompaction NodeInfo ToolConfirmation as_message freeze_event",
     "hooks": "LIFECYCLE Bound Callbacks",

@@ -29,6 +29,7 @@ from newel_kernel._internal.contracts.tool import BaseTool as BaseTool
 from newel_kernel._internal.contracts.tool import BaseToolset as BaseToolset
 from newel_kernel._internal.contracts.tool import Effect as Effect
 from newel_kernel._internal.contracts.tool import UnknownTool as UnknownTool
+from newel_kernel._internal.dispatch import UNCOMMITTED as UNCOMMITTED
 from newel_kernel._internal.dispatch import dispatch as dispatch
 from newel_kernel._internal.errors import AgentConfigError as AgentConfigError
 from newel_kernel._internal.errors import AlreadyExistsError as AlreadyExistsError
@@ -42,7 +43,6 @@ from newel_kernel._internal.errors import LlmCallsLimitExceededError as LlmCalls
 from newel_kernel._internal.errors import LockError as LockError
 from newel_kernel._internal.errors import ModelError as ModelError
 from newel_kernel._internal.errors import NewelError as NewelError
-from newel_kernel._internal.errors import NodeTimeoutError as NodeTimeoutError
 from newel_kernel._internal.errors import PairingError as PairingError
 from newel_kernel._internal.errors import PluginError as PluginError
 from newel_kernel._internal.errors import PluginHookError as PluginHookError
@@ -51,7 +51,6 @@ from newel_kernel._internal.errors import ServiceMissingError as ServiceMissingE
 from newel_kernel._internal.errors import SessionError as SessionError
 from newel_kernel._internal.errors import SessionNotFoundError as SessionNotFoundError
 from newel_kernel._internal.errors import StaleSessionError as StaleSessionError
-from newel_kernel._internal.errors import StateSchemaError as StateSchemaError
 from newel_kernel._internal.errors import ToolAbortedError as ToolAbortedError
 from newel_kernel._internal.errors import did_you_mean as did_you_mean
 from newel_kernel._internal.events import Event as Event

@@ -264,3 +264,25 @@ def test_every_action_is_merged() -> None:
     assert merged.actions == EventActions(
         transfer_to_agent="x", escalate=True, requested_auth_configs={"c1": 1, "c2": 2}, route="r"
     )
+
+
+@pytest.mark.parametrize("slow", [0, 1])
+def test_of_two_calls_that_write_one_key_the_last_wins_and_the_loser_is_named(
+    talk: Any, call: Any, caplog: pytest.LogCaptureFixture, slow: int
+) -> None:
+    async def write(tool_context: Context, value: int) -> str:
+        for _ in range(3 * (value == slow)):
+            await asyncio.sleep(0)
+        tool_context.state["cup"] = value
+        tool_context.state["same"] = "for both"
+        tool_context.state[f"own {value}"] = {"part": value}
+        return "written"
+
+    calls = [call("write", value=0), call("write", value=1)]
+    conversation = talk(waiter(calls, "ok", tools=[write]))
+    first, second = conversation.say("go")[1].get_function_responses()
+    stored = asyncio.run(conversation.stored())
+    assert stored.state == {"cup": 1, "same": "for both", "own 0": {"part": 0}, "own 1": {"part": 1}}
+    (record,) = caplog.records
+    told = f"the state key 'cup' has the value of write ({second.id}); what write ({first.id}) wrote beside it is lost"
+    assert record.getMessage() == told

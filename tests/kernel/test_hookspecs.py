@@ -173,7 +173,8 @@ def test_an_observer_promises_nothing_and_an_interceptor_may_answer() -> None:
 
 def test_every_kind_says_what_its_hook_returns() -> None:
     specified = {name for m in SPECIFICATIONS if m is not lifecycle_hookspecs for name in functions(m)}
-    assert {kind.hook for kind in KINDS} | {"register_settings", "register_kinds"} == specified
+    of_the_host = {"register_settings", "register_kinds", "register_hook_policies"}
+    assert {kind.hook for kind in KINDS} | of_the_host == specified
     for kind in KINDS:
         signature = inspect.signature(kind.specification)
         assert signature.return_annotation == f"Sequence[{kind.descriptor.__name__}]"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,14 @@ from pydantic import BaseModel, ValidationError
 from newel_compose._internal import discovery
 from newel_compose._internal.composition import Composition, PluginRecord
 from newel_compose._internal.distribution import Distribution
+from newel_compose._internal.hookspecs import HookPolicy
 from newel_compose._internal.manager import Manager
 from newel_compose._internal.ordering import Owned, Placed, order_chain
 from newel_compose._internal.registry import PluginRegistry
 from newel_compose._internal.selection import check_lock, select_distribution
 from newel_kernel import (
+    Bound,
+    Callbacks,
     CompositionError,
     ConfigurationError,
     Descriptor,
@@ -35,6 +38,8 @@ _CHAINS: dict[str, type[Stage]] = {
     "result_chain": ResultProcessor,
     "tool_chain": ToolPolicy,
 }
+#: Hook -> (plugins' implementations, fallbacks).
+Hooks = Mapping[str, tuple[Callbacks, Callbacks]]
 #: By choice: what is installed, and what it was composed to.
 _composed: dict[tuple[str, str], tuple[discovery.Points, Composition]] = {}
 
@@ -88,7 +93,7 @@ def _compose(
     composition = Composition(
         distribution=chosen,
         placed=placed,
-        hooks=manager.lifecycle([one.name for one in (*objects, *loaded)], sources),
+        hooks=_policed(manager.lifecycle([one.name for one in (*objects, *loaded)], sources), registry),
         registry=registry,
         plugins=tuple(records),
         settings=settings,
@@ -127,8 +132,30 @@ def extend(composition: Composition, plugins: Sequence[Any]) -> Composition:
     if manager.registers():
         return compose(composition.distribution, plugins=(*plugins, *composition.objects))
     names = [one.name for one in objects]
-    hooks = manager.lifecycle(names, {one.name: one.record.source for one in objects})
-    return replace(composition.with_hooks(hooks), objects=(*plugins, *composition.objects))
+    first = manager.lifecycle(names, {one.name: one.record.source for one in objects})
+    hooks = _merged(_policed(first, composition.registry), composition.hooks)
+    return replace(composition, hooks=hooks, objects=(*plugins, *composition.objects))
+
+
+def _policed(hooks: Hooks, registry: PluginRegistry) -> Hooks:
+    """`hooks` within the policies that plugins have for them."""
+    policies = registry.all(HookPolicy)[::-1]
+
+    def wrapped(bound: Bound) -> Bound:
+        for policy in policies:
+            bound = policy.wrap(bound)
+        return bound
+
+    if not policies:
+        return hooks
+    return {name: (tuple(map(wrapped, tier)), tuple(map(wrapped, last))) for name, (tier, last) in hooks.items()}
+
+
+def _merged(first: Hooks, second: Hooks) -> Hooks:
+    """The hooks of both, those of `first` before the others."""
+    none: tuple[Callbacks, Callbacks] = ((), ())
+    pairs = {name: (first.get(name, none), second.get(name, none)) for name in (*second, *first)}
+    return {name: (a[0] + b[0], a[1] + b[1]) for name, (a, b) in pairs.items()}
 
 
 def _check_mentions(

@@ -1,13 +1,24 @@
-"""The hooks that composing itself calls: what a plugin's settings are, and which kinds it declares."""
+"""The hooks that composing itself calls: a plugin's settings, the kinds that it declares, its policies for hooks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
 
-from newel_kernel import Kind, hookspec
+from newel_kernel import Bound, Descriptor, Kind, hookspec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookPolicy(Descriptor):
+    """Wraps the implementations of lifecycle hooks: `wrap` gets each one and returns it, or one around it.
+
+    The first one, in the order of their plugins, is the outermost.
+    """
+
+    wrap: Callable[[Bound], Bound]
 
 
 @hookspec
@@ -48,5 +59,25 @@ def register_kinds() -> Sequence[Kind[Any]]:
     >>> composed = compose("minimal", plugins=[Hall(), English()])
     >>> composed.registry.find(Greeting, "english").text
     'Good morning'
+    """
+    return ()
+
+
+@hookspec
+def register_hook_policies(settings: Mapping[str, BaseModel]) -> Sequence[HookPolicy]:
+    """Policies around every plugin's lifecycle hooks, applied once, when the plugins are composed.
+
+    >>> class Counter:
+    ...     calls = 0
+    ...     @hookimpl
+    ...     def register_hook_policies(self, settings):
+    ...         def wrap(bound):
+    ...             def counted(**keywords):
+    ...                 self.calls += 1
+    ...                 return bound.call(**keywords)
+    ...             return Bound(bound.hook, counted, bound.owner, bound.plugin, bound.last)
+    ...         return [HookPolicy(name="counter", wrap=wrap)]
+    >>> [policy.name for policy in compose("minimal", plugins=[Counter()]).registry.all(HookPolicy)]
+    ['counter']
     """
     return ()

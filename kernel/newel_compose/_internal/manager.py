@@ -11,7 +11,7 @@ from typing import Any
 import pluggy
 
 from newel_compose._internal.binding import bind
-from newel_compose._internal.hookspecs import register_kinds, register_settings
+from newel_compose._internal.hookspecs import HookPolicy, register_hook_policies, register_kinds, register_settings
 from newel_kernel import (
     KERNEL_KINDS,
     LIFECYCLE,
@@ -69,6 +69,7 @@ class Manager:
         self._pluggy.add_hookspecs(lifecycle_hookspecs)
         for kind in KERNEL_KINDS:
             self._declare(kind, "the kernel")
+        self._declare(Kind(HookPolicy, register_hook_policies), "the host")
 
     def _specify(self, specification: Callable[..., Any]) -> None:
         self._pluggy.add_hookspecs(type("Specification", (), {specification.__name__: staticmethod(specification)}))

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from newel_kernel._internal.errors import ConfigurationError
 from newel_kernel._internal.events import Event
-from newel_kernel._internal.hooks import NO_HOOKS, Hooks
+from newel_kernel._internal.hooks import Hooks
 from newel_kernel._internal.kinds import Descriptor, Registry, Stage
 from newel_kernel._internal.observation import Observer
 from newel_kernel._internal.stash import Stash
@@ -209,14 +209,6 @@ class Chains:
         """The settings of a plugin; where it is not composed, those that `model` has by default."""
         settings = self.settings.get(plugin)
         return settings if isinstance(settings, model) else model()
-
-    def with_hooks(self, first: Hooks) -> Self:
-        """The same chains with the hooks of further plugins before their own."""
-        merged = {}
-        for name in (*self.hooks, *first):
-            added, own = first.get(name, NO_HOOKS), self.hooks.get(name, NO_HOOKS)
-            merged[name] = (added[0] + own[0], added[1] + own[1])
-        return replace(self, hooks=merged)
 
     def for_app(self, app: object) -> Self:
         """The same chains, whose request steps leave out what has nothing to do for `app`; made once."""

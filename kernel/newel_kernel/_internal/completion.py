@@ -1,11 +1,9 @@
-"""Completion: what follows an invocation, however it ended, and what a runner closes."""
+"""Completion: what follows an invocation, however it ended."""
 
 from __future__ import annotations
 
 from asyncio import CancelledError
 
-from newel_kernel._internal.contracts.agent import BaseAgent
-from newel_kernel._internal.contracts.tool import BaseToolset
 from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import ask
 
@@ -35,8 +33,3 @@ async def epilogues(ctx: InvocationContext, error: BaseException | None) -> None
                 raise
             # What ended the invocation is what its caller must learn: a store that is gone fails here as well.
             error.add_note(f"the epilogue {epilogue.name!r} failed too: {type(problem).__name__}: {problem}")
-
-
-def toolsets(agent: BaseAgent) -> list[BaseToolset]:
-    """The toolsets of an agent and of those below it."""
-    return [tool for one in agent.walk() for tool in getattr(one, "tools", ()) if isinstance(tool, BaseToolset)]

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from newel_kernel._internal import seam
+from newel_kernel._internal.cancellation import cancellations, failure_of
 from newel_kernel._internal.contracts.tool import BaseTool, UnknownTool
 from newel_kernel._internal.errors import ToolAbortedError
 from newel_kernel._internal.events import Event, EventActions
 from newel_kernel._internal.invocation import OPEN_CALLS, InvocationContext
 from newel_kernel._internal.lifecycle import tool_round
 from newel_kernel._internal.observation import current_operation
+from newel_kernel._internal.stash import Key
 from newel_kernel._internal.values import Json
 from newel_types import Content, FunctionCall, FunctionResponse, Part, deep_copy
 
 Tools = Mapping[str, BaseTool]
+_log = logging.getLogger(__name__)
+#: The results of calls that had ended when their run was cancelled or failed; nobody has committed them.
+UNCOMMITTED: Key[list[Event]] = Key("uncommitted results", list)
 
 
 async def dispatch(ctx: InvocationContext, calls: Sequence[FunctionCall], tools: Tools) -> Event | None:
@@ -25,14 +31,21 @@ async def dispatch(ctx: InvocationContext, calls: Sequence[FunctionCall], tools:
     Where one call fails, the others are cancelled and awaited before the error goes on.
     """
     if len(calls) == 1:  # the usual case needs no task
-        return await _run(ctx, calls[0], tools)
+        count = cancellations()
+        event = await _run(ctx, calls[0], tools)
+        if cancellations() > count:  # the tool swallowed what its task was told
+            ctx.stash[UNCOMMITTED].extend([event] if event is not None else ())
+            raise asyncio.CancelledError
+        return event
     tasks = [seam.spawn(_run(ctx, call, tools), name=f"tool {call.name}") for call in calls]
     try:
         results = await asyncio.gather(*tasks)
     except BaseException:
         for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+            if not task.cancelling():  # who is told twice cannot clean up
+                task.cancel()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+        ctx.stash[UNCOMMITTED].extend(event for event in ended if isinstance(event, Event))
         raise
     events = [event for event in results if event is not None]
     if len(events) > 1 and (parent := current_operation.get()) is not None:
@@ -66,8 +79,8 @@ async def _execute(ctx: InvocationContext, call: FunctionCall, tools: Tools) -> 
     if result is None:
         try:
             result = await ctx.composition.call_tool(tool, args, context)
-        except BaseException as raised:  # noqa: BLE001 - a plugin boundary; what must go on is raised in _failure
-            failure = _failure(tool, raised)
+        except BaseException as raised:  # noqa: BLE001 - a plugin boundary; what must go on is raised in failure_of
+            failure = failure_of(raised, f"the tool {tool.name!r} ({tool.origin})", ToolAbortedError)
             result = await tool_round("on_tool_error_callback", tool, args, context, failure)
             if result is None:
                 raise failure from failure.__cause__
@@ -79,18 +92,6 @@ async def _execute(ctx: InvocationContext, call: FunctionCall, tools: Tools) -> 
     if not result and (tool.is_long_running or (result is None and tool.defers_response)):
         return None
     return _result_event(ctx, tool, call, result, context.touched_actions)
-
-
-def _failure(tool: BaseTool, raised: BaseException) -> Exception:
-    """What a tool raised, as an error: not what would end the process or cancel a task that nobody cancels."""
-    if isinstance(raised, Exception):
-        return raised
-    task = asyncio.current_task()
-    if isinstance(raised, asyncio.CancelledError) and task is not None and task.cancelling():
-        raise raised
-    error = ToolAbortedError(f"the tool {tool.name!r} ({tool.origin}) raised {type(raised).__name__}: {raised}")
-    error.__cause__ = raised
-    return error
 
 
 def _result_event(
@@ -113,6 +114,7 @@ def merge_results(events: Sequence[Event]) -> Event:
     first = events[0]
     if len(events) == 1:
         return first
+    _name_losers(events)
     parts = [part for event in events if event.content for part in event.content.parts or ()]
     touched = [event.touched_actions for event in events if event.touched_actions is not None]
     return Event(
@@ -123,6 +125,18 @@ def merge_results(events: Sequence[Event]) -> Event:
         actions=_merge_actions(touched) if touched else None,  # as above
         timestamp=first.timestamp,
     )
+
+
+def _name_losers(events: Sequence[Event]) -> None:
+    """Log whose writes to the state are lost: where calls of one response write a key, the last one counts."""
+    writers: dict[str, Event] = {}
+    for event in events:
+        for key, value in event.touched_actions.state_delta.items() if event.touched_actions is not None else ():
+            before = (other := writers.get(key, event)).actions.state_delta[key]
+            if _merge_values(before, value) != _merge_values(value, before):  # the order decides
+                names = [f"{r.name} ({r.id})" for e in (event, other) for r in e.get_function_responses()]
+                _log.warning("the state key %r has the value of %s; what %s wrote beside it is lost", key, *names)
+            writers[key] = event
 
 
 def _merge_actions(actions: Sequence[EventActions]) -> EventActions:

@@ -16,14 +16,12 @@ NewelError
 ├── FeatureUnavailableError       asked for something that no installed plugin provides
 │   └── ServiceMissingError       the same as above
 ├── ToolAbortedError              a tool raised SystemExit, KeyboardInterrupt or a stray CancelledError
-├── SessionError                  a session cannot be read or written
-│   ├── SessionNotFoundError      there is no such session
-│   ├── AlreadyExistsError        a session of that id exists
-│   ├── StaleSessionError         the session moved on: reload the tail and retry
-│   ├── FencedError               another worker took the session over: stop
-│   └── PairingError              a tool result without its call
-├── NodeTimeoutError              a graph node took longer than its time-out
-└── StateSchemaError              a state value does not fit the declared schema
+└── SessionError                  a session cannot be read or written
+    ├── SessionNotFoundError      there is no such session
+    ├── AlreadyExistsError        a session of that id exists
+    ├── StaleSessionError         the session moved on: reload the tail and retry
+    ├── FencedError               another worker took the session over: stop
+    └── PairingError              a tool result without its call
 
 A room of `newel` may have errors of its own below these, each beside the code that raises it.
 """
@@ -147,14 +145,6 @@ class FencedError(SessionError):
 
 class PairingError(SessionError):
     """A tool result answers no call of the session."""
-
-
-class NodeTimeoutError(NewelError):
-    """A graph node took longer than its time-out."""
-
-
-class StateSchemaError(NewelError, ValueError):
-    """A state value does not fit the declared schema."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

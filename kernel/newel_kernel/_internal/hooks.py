@@ -7,6 +7,7 @@ implementation becomes a `Bound` that the kernel calls by keyword and awaits whe
 from __future__ import annotations
 
 import inspect
+from asyncio import CancelledError
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from newel_kernel._internal.cancellation import cancellations, failure_of
 from newel_kernel._internal.contracts.response import LlmResponse
 from newel_kernel._internal.errors import HookSignatureError, PluginError, PluginHookError
 from newel_kernel._internal.events import Event
@@ -79,14 +81,18 @@ LIFECYCLE: dict[str, HookSpec] = {
 async def first_answer(bound: Callbacks, returns: type[Any] | None, keywords: Mapping[str, object]) -> Any:
     """Call `bound` in order; the first result that is not None ends the round, where a result is asked for."""
     for one in bound:
+        count = cancellations()
         try:
             answer = one.call(**keywords)
             if answer is not None and inspect.isawaitable(answer):
                 answer = await answer
-        except Exception as error:
+        except (Exception, CancelledError) as raised:  # noqa: BLE001 - raised again below
+            error = failure_of(raised, f"{one.owner}, in {one.hook},", PluginHookError)
             if one.plugin and not isinstance(error, PluginError):
                 raise PluginHookError(f"{one.owner} failed in {one.hook}: {error}") from error
-            raise
+            raise error from error.__cause__
+        if cancellations() > count:  # swallowed
+            raise CancelledError
         if answer is not None and returns is not None:  # an observer's answer is nothing to anybody
             return _checked(answer, returns, one)
     return None

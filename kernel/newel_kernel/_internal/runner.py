@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import cached_property
 from typing import Protocol
 
+from newel_kernel._internal.cancellation import stray
 from newel_kernel._internal.chains import Chains
-from newel_kernel._internal.completion import epilogues, finish, toolsets
+from newel_kernel._internal.completion import epilogues, finish
 from newel_kernel._internal.contracts.agent import BaseAgent
 from newel_kernel._internal.contracts.store import BaseSessionService
-from newel_kernel._internal.contracts.tool import Closing, close_toolset
 from newel_kernel._internal.errors import ConfigurationError, SessionNotFoundError
 from newel_kernel._internal.events import Event
 from newel_kernel._internal.invocation import InvocationContext
@@ -47,7 +47,7 @@ class Application(Protocol):
 class Runner:
     """Runs an agent (or an app) against sessions, by the chains of a composition.
 
-    Give `agent` with `app_name`, or `app`. `plugins` are closed with the runner; their hooks are in the composition.
+    Give `agent` with `app_name`, or `app`.
     """
 
     def __init__(
@@ -58,7 +58,6 @@ class Runner:
         app: Application | None = None,
         app_name: str | None = None,
         agent: BaseAgent | None = None,
-        plugins: Sequence[object] = (),
         auto_create_session: bool = False,
     ) -> None:
         root = app.root_agent if app is not None else agent
@@ -69,7 +68,6 @@ class Runner:
         self.agent: BaseAgent = root
         self.app_name: str = app_name or (app.name if app is not None else root.name)
         self.auto_create_session = auto_create_session
-        self.plugins: list[object] = list(plugins)
         self.composition = composition.for_app(app)
         self.session_service = session_service
 
@@ -135,9 +133,9 @@ class Runner:
                     elif not event.partial:
                         await ctx.session_service.append_event(session, event)
                     yield event
-        except BaseException as error:
-            failure = error
-            raise
+        except BaseException as error:  # noqa: BLE001 - raised again
+            failure = stray(error)
+            raise failure  # noqa: B904 - it has its cause
         finally:
             await self._end(session, begun, failure)
             del failure  # its traceback holds this frame
@@ -189,22 +187,6 @@ class Runner:
         return InvocationContext(
             self.session_service, session, self.agent, self.composition, config, invocation_id, content, app=self.app
         )
-
-    async def close(self, seconds: float = 10.0) -> None:
-        """Close the tree's toolsets and the plugins; one that hangs is left after its time-out."""
-        closed = [(type(one).__name__, await close_toolset(one, seconds)) for one in toolsets(self.agent)]
-        for plugin in self.plugins:
-            if isinstance(plugin, Closing):
-                closed.append((str(plugin), await close_toolset(plugin, seconds)))
-        problems = [f"{name}: {type(error).__name__}: {error}" for name, error in closed if error is not None]
-        if problems:
-            raise RuntimeError(f"not everything closed: {'; '.join(problems)}")
-
-    async def __aenter__(self) -> Runner:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
 
 
 def _stamp(event: Event, config: RunConfig) -> None:

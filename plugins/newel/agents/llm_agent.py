@@ -182,7 +182,7 @@ class LlmAgent(base_agent.BaseAgent):
         """The model, resolved by the invocation's distribution and within its policies."""
         named = self.model or self._named_model()
         model = model_of(ctx.composition, named) if isinstance(named, str) else named
-        return models.policed(ctx.composition, model) if model.networked else model
+        return models.policed(ctx.composition, model)
 
     def _named_model(self) -> str | BaseLlm:
         agent: BaseAgent | None = self

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Hashable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from newel.claims.claim import Claim, table_of, take, wait
 from newel.claims.errors import SessionBusyError
 from newel.claims.leasing import is_leasing
 from newel.claims.settings import Settings
+from newel.contexts.closing import close_all
 from newel.contexts.invocation_context import InvocationContext, Resumability
 from newel.contexts.run_config import RunConfig
 from newel_kernel import (
@@ -39,7 +40,10 @@ _HANDOVER = 0.5
 
 
 class BaseRunner(KernelRunner):
-    """Runs an agent (or an app) against sessions, by a composition and with the services that it is given."""
+    """Runs an agent (or an app) against sessions, by a composition and with the services that it is given.
+
+    `plugins` are closed with the runner; their hooks are in the composition.
+    """
 
     artifact_service: ArtifactService | None
     memory_service: MemoryService | None
@@ -61,8 +65,9 @@ class BaseRunner(KernelRunner):
     ) -> None:
         super().__init__(
             composition=composition, session_service=session_service, app=app, app_name=app_name, agent=agent,
-            plugins=plugins, auto_create_session=auto_create_session,
+            auto_create_session=auto_create_session,
         )  # fmt: skip
+        self.plugins: list[object] = list(plugins)
         self.artifact_service = artifact_service
         self.memory_service = memory_service
         self.credential_service = credential_service
@@ -153,6 +158,16 @@ class BaseRunner(KernelRunner):
         finally:
             if claim is not None:
                 self._free(claim, session)
+
+    async def close(self, seconds: float = 10.0) -> None:
+        """Close the tree's toolsets and the plugins; one that hangs is left after its time-out."""
+        await close_all(self.agent, self.plugins, seconds)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
 
 async def _keep_results(ctx: KernelInvocationContext, error: StaleSessionError) -> None:

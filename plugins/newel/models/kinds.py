@@ -45,6 +45,8 @@ class ModelPolicy(Stage):
     """Wraps every call of a networked model: `wrap` gets the next inner call, and the composition."""
 
     wrap: Callable[[ModelCall, Chains], ModelCall]
+    #: Whether it stands around the calls of other models, too.
+    everywhere: bool = False
 
 
 def model_of(chains: Chains, address: str) -> BaseLlm:

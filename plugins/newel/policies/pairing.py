@@ -1,19 +1,20 @@
 """pairing: every tool call gets a result, also where its run was cancelled, failed or died with its process.
 
 A provider refuses a conversation that holds a call without a result, for good. So a run that ends early leaves a
-result for each call that it did not finish, and a new message answers first what a crash left open. Calls that wait
-for the outside stay open: long-running ones, and those that a sub-agent is at work on. Where the agent in a tool waits
-for the user, who goes on with something else, the call gets a provisional result.
+result for each call that it did not finish, the tool's own where there is one that was not stored yet, and a new
+message answers first what a crash left open. Calls that wait for the outside stay open: long-running ones, and those
+that a sub-agent is at work on. Where the agent in a tool waits for the user, who goes on with something else, the call
+gets a provisional result.
 """
 
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from newel.questions.provisional import PROVISIONAL
 from newel.turns.delegates import is_delegate
-from newel_kernel import Epilogue, Event, InvocationContext, Key, Log, Prologue, Session, hookimpl
+from newel_kernel import UNCOMMITTED, Epilogue, Event, InvocationContext, Key, Log, Prologue, Session, hookimpl
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 CANCELLED = "The tool call was cancelled; whether it took effect is not known."
@@ -123,8 +124,19 @@ async def close(ctx: InvocationContext, error: BaseException | None) -> list[Eve
         return None
     cancelled = isinstance(error, (CancelledError, GeneratorExit))
     why = CANCELLED if cancelled else f"The run failed before the tool call had a result ({type(error).__name__})."
-    calls = _open_calls(ctx.session).calls.values()
-    return _results([(event, call) for _, event, call in calls if event.invocation_id == ctx.invocation_id], why)
+    calls = {id_: (event, call) for id_, (_, event, call) in _open_calls(ctx.session).calls.items()}
+    ended = list(_ended(ctx, calls))
+    left = [one for one in calls.values() if one[0].invocation_id == ctx.invocation_id]
+    return ended + _results(left, why)
+
+
+def _ended(ctx: InvocationContext, calls: dict[str, tuple[Event, FunctionCall]]) -> Iterator[Event]:
+    """The results that tools have given to open calls and nobody has stored; these are open no longer."""
+    for result in ctx.stash.get(UNCOMMITTED, None) or ():
+        asked = [calls.pop(response.id or "", None) for response in result.get_function_responses()]
+        if asked and asked[0] is not None:
+            result.isolation_scope = asked[0][0].isolation_scope
+            yield result
 
 
 @hookimpl

@@ -1,12 +1,43 @@
-"""tool_calls: the arguments that a model writes become plain data before they are stored and used."""
+"""tool_calls: the calls that a model writes become plain data, and few enough, before they are stored and used."""
 
 from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from pydantic import BaseModel, Field
 
 from newel.policies.plain_data import clean_text, plain, text_of
 from newel_kernel import InvocationContext, LlmRequest, LlmResponse, ResponseProcessor, hookimpl
 from newel_types import FunctionCall
 
+_log = logging.getLogger(__name__)
 MOST_NAME = 200
+#: In the metadata of a response's event: how many of its calls were left out.
+LEFT_OUT = "calls_left_out"
+
+
+class Settings(BaseModel, extra="forbid"):
+    """Settings of the bound."""
+
+    #: The most calls of one response. Later ones are left out: the model sees in its history which ones ran.
+    max_calls: int = Field(default=100, ge=1)
+
+
+def bound(response: LlmResponse, most: int) -> None:
+    """Leave out the calls of a response beyond `most`."""
+    content = response.content
+    calls = [part for part in content.parts or () if part.function_call is not None] if content is not None else ()
+    if content is None or len(calls) <= most:
+        return
+    left_out = {id(part) for part in calls[most:]}
+    kept = [part for part in content.parts or () if id(part) not in left_out]
+    response.content = content.model_copy(update={"parts": kept})
+    response.custom_metadata = {**(response.custom_metadata or {}), LEFT_OUT: len(left_out)}
+    _log.warning(
+        "a response of the model had %d tool calls; the first %d are run, the others left out (settings: "
+        "tool_calls.max_calls)", len(calls), most,
+    )  # fmt: skip
 
 
 def run(ctx: InvocationContext, request: LlmRequest, response: LlmResponse) -> None:
@@ -35,6 +66,19 @@ def _clean(call: FunctionCall) -> None:
 
 
 @hookimpl
-def register_response_processors() -> list[ResponseProcessor]:
+def register_settings() -> type[BaseModel]:
+    """The settings."""
+    return Settings
+
+
+@hookimpl
+def register_response_processors(settings: Mapping[str, Settings]) -> list[ResponseProcessor]:
     """The processor `tool_calls`, after the specified ones."""
-    return [ResponseProcessor(name="tool_calls", run=run, after=("code_execution",))]
+    most = settings["tool_calls"].max_calls
+
+    def bounded(ctx: InvocationContext, request: LlmRequest, response: LlmResponse) -> None:
+        if not response.partial:  # a chunk's calls are not run
+            bound(response, most)
+        run(ctx, request, response)
+
+    return [ResponseProcessor(name="tool_calls", run=bounded, after=("code_execution",))]

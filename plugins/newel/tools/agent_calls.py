@@ -1,4 +1,4 @@
-"""agent_calls: the sessions in which agents worked as tools go away once their results are stored."""
+"""agent_calls: how deep agents may work as tools of each other, and that their sessions go away with their calls."""
 
 from __future__ import annotations
 
@@ -6,11 +6,24 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from importlib import import_module
 
+from pydantic import BaseModel, Field
+
 from newel.questions.provisional import is_provisional
 from newel_kernel import Epilogue, InvocationContext, Json, Key, hookimpl
 
+PLUGIN = "agent_calls"
+
 #: The calls that have ended: (call id, session id).
 ENDED: Key[list[tuple[str, str]]] = Key("ended agent calls", list)
+#: In the invocation of an agent that works as a tool: how many agents are at work around it.
+DEPTH: Key[int] = Key("depth of agent calls")
+
+
+class Settings(BaseModel, extra="forbid"):
+    """Settings of agents as tools."""
+
+    #: How deep: an agent that the invocation's agent has as a tool is at depth 1, one that this one has at 2.
+    max_depth: int = Field(default=10, ge=1)
 
 
 def results_of(ctx: InvocationContext) -> Counter[str | None]:
@@ -47,6 +60,12 @@ async def _leftovers(ctx: InvocationContext, results: Counter[str | None]) -> As
                 session_id = derived_session_id(ctx, str(call.id), earlier)
                 if await ctx.session_service.get_session(**where, session_id=session_id) is not None:
                     yield str(call.id), session_id
+
+
+@hookimpl
+def register_settings() -> type[BaseModel]:
+    """The settings."""
+    return Settings
 
 
 @hookimpl

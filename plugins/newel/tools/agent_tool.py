@@ -7,18 +7,21 @@ import logging
 from collections.abc import Sequence
 from contextlib import aclosing
 from types import SimpleNamespace
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 import newel_compose
 from newel.agents.llm_agent import validated
 from newel.contexts.base_runner import BaseRunner
-from newel.contexts.invocation_context import full_invocation
+from newel.contexts.invocation_context import InvocationContext, full_invocation
 from newel.sessions.kinds import SessionBackend
 from newel.tools.agent_call import AgentCall
+from newel.tools.agent_calls import DEPTH, PLUGIN, Settings
 from newel.tools.forwarded_artifacts import ForwardedArtifacts
 from newel.tools.function_schema import without_titles
-from newel_kernel import BaseAgent, BaseTool, Chains, Context, Event, Json
+from newel_kernel import BaseAgent, BaseTool, Chains, Context, Event, Json, RunConfig, Session
+from newel_kernel import InvocationContext as KernelInvocationContext
 from newel_types import Content, FunctionDeclaration, Part, deep_copy
 
 _log = logging.getLogger(__name__)
@@ -68,6 +71,7 @@ class AgentTool(BaseTool):
         if self.skip_summarization:
             tool_context.actions.skip_summarization = True
         text, error = self._input(args)
+        error = error or self._too_deep(tool_context.get_invocation_context())
         if error is not None:
             return {"error": error}
         runner = self._runner(tool_context)
@@ -102,10 +106,20 @@ class AgentTool(BaseTool):
             return "", f"Invoking `{self.name}()` failed: `request` must be a text that says what is wanted"
         return request, None
 
+    def _too_deep(self, ctx: KernelInvocationContext) -> str | None:
+        depth, most = ctx.stash.get(DEPTH, 0), ctx.composition.settings_of(PLUGIN, Settings).max_depth
+        if depth < most:
+            return None
+        return (
+            f"Invoking `{self.name}()` failed: agents work as tools of each other {depth} levels deep, and may not go "
+            f"deeper (settings: {PLUGIN}.max_depth)"
+        )
+
     def _runner(self, context: Context) -> BaseRunner:
         ctx = full_invocation(context.get_invocation_context())
         composition = ctx.composition if self.include_plugins else self._without_objects(ctx.composition)
-        runner = BaseRunner(
+        runner = _InnerRunner(
+            ctx,
             agent=self.agent,
             app_name=ctx.app_name,
             composition=composition,
@@ -140,6 +154,25 @@ class AgentTool(BaseTool):
         text = "\n".join(texts)
         schema = _schema_of(self.agent, "output_schema")
         return text if schema is None or not text else validated(schema, text)
+
+
+class _InnerRunner(BaseRunner):
+    """Runs an agent within the invocation of its caller, whose model calls it counts with its own."""
+
+    def __init__(self, caller: InvocationContext, **fields: Any) -> None:
+        super().__init__(**fields)
+        self._caller = caller
+
+    def new_context(
+        self, session: Session, config: RunConfig, invocation_id: str | None, content: Content | None
+    ) -> InvocationContext:
+        """What the agent's invocation shares, its caller's budget included."""
+        limit = self._caller.run_config.max_llm_calls
+        config = config.model_copy(update={"max_llm_calls": limit})
+        ctx = super().new_context(session, config, invocation_id, content)
+        ctx.budget = self._caller.budget
+        ctx.stash[DEPTH] = self._caller.stash.get(DEPTH, 0) + 1
+        return ctx
 
 
 async def _drive(runner: BaseRunner, message: Content, context: Context) -> Event | None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from newel.events.request_input import RequestInput
-from newel_kernel import NewelError, NodeTimeoutError, StateSchemaError
-
-__all__ = ["DynamicNodeFailError", "NodeInterruptedError", "NodeTimeoutError", "StateSchemaError"]
+from newel_kernel import NewelError
 
 
 class NodeInterruptedError(BaseException):
@@ -18,6 +16,14 @@ class NodeInterruptedError(BaseException):
     def __init__(self, request: RequestInput | None = None) -> None:
         super().__init__("a node waits for an answer")
         self.request = request
+
+
+class NodeTimeoutError(NewelError):
+    """A node took longer than its time-out."""
+
+
+class StateSchemaError(NewelError, ValueError):
+    """A state value does not fit the declared schema."""
 
 
 class DynamicNodeFailError(NewelError):

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 
 from newel.agents.base_agent import BaseAgent
 from newel.workflow._base_node import BaseNode
-from newel.workflow._errors import NodeInterruptedError
+from newel.workflow._errors import NodeInterruptedError, StateSchemaError
 from newel.workflow._function_node import FunctionNode
 from newel.workflow._graph import Graph
 from newel.workflow._parallel_worker import ParallelWorker
@@ -21,7 +21,7 @@ from newel.workflow.graph_run import GraphRun
 from newel.workflow.node_run import NodeRun
 from newel.workflow.root_run import run_root
 from newel.workflow.state_schema import declared
-from newel_kernel import BaseToolset, Event, InvocationContext, Operation, StateSchemaError
+from newel_kernel import BaseToolset, Event, InvocationContext, Operation
 
 
 class Workflow(BaseAgent, BaseNode):

@@ -7,7 +7,8 @@ from typing import TypeAlias, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from newel_kernel import Json, State, StateSchemaError
+from newel.workflow._errors import StateSchemaError
+from newel_kernel import Json, State
 
 Schema: TypeAlias = type[BaseModel]
 _SCOPES = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX)

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from newel_kernel import Event, NodeTimeoutError
+from newel.workflow._errors import NodeTimeoutError
+from newel_kernel import Event
 
 
 async def limited(events: AsyncGenerator[Event, None], name: str, seconds: float) -> AsyncGenerator[Event, None]:

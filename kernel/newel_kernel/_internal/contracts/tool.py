@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from newel_kernel._internal.contracts.request import LlmRequest
 from newel_kernel._internal.values import Json
@@ -138,22 +137,3 @@ def _prefixed(tool: BaseTool, prefix: str) -> BaseTool:
 
     renamed._get_declaration = declaration  # type: ignore[method-assign]
     return renamed
-
-
-@runtime_checkable
-class Closing(Protocol):
-    """What a runner closes."""
-
-    async def close(self) -> None:
-        """Release what it holds."""
-
-
-async def close_toolset(toolset: Closing, seconds: float) -> BaseException | None:
-    """Close `toolset` within `seconds`; what went wrong is returned, for closing goes on with the next one."""
-    try:
-        await asyncio.wait_for(toolset.close(), seconds)
-    except (Exception, asyncio.CancelledError) as error:  # a plugin boundary
-        if isinstance(error, asyncio.CancelledError) and (task := asyncio.current_task()) and task.cancelling():
-            raise
-        return error
-    return None

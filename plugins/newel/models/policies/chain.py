@@ -14,32 +14,35 @@ from newel.models.wire.answer import MALFORMED_CALLS
 from newel.models.wire.limits import POLICED
 from newel_kernel import BaseLlm, Chains, Key, LlmRequest, LlmResponse, ModelCapabilities
 
-_CALL = Key[ModelCall]("policies around models")
+_CALLS = Key[dict[bool, ModelCall]]("policies around models", dict)
 _POLICED = Key[dict[int, tuple[BaseLlm, BaseLlm]]]("models within their policies", dict)
 _MOST = 256
 
 
 def policed(chains: Chains, model: BaseLlm) -> BaseLlm:
-    """A model that goes through a network, within the composition's policies."""
+    """`model` within the composition's policies; within those for every model, where no network is behind it."""
     known = chains.stash[_POLICED]
     entry = known.get(id(model))
     if entry is None or entry[0] is not model:
         if len(known) >= _MOST:
             known.clear()
-        entry = known[id(model)] = (model, PolicedLlm.around(model, call_of(chains)))
+        call = call_of(chains, networked=model.networked)
+        entry = known[id(model)] = (model, model if call is _ask else PolicedLlm.around(model, call))
     return entry[1]
 
 
-def call_of(chains: Chains) -> ModelCall:
-    """What asks a model within all policies, the first of them outermost."""
-    call = chains.stash.get(_CALL, None)
-    if call is None:
+def call_of(chains: Chains, *, networked: bool = True) -> ModelCall:
+    """What asks a model within all policies that are for it, the first of them outermost."""
+    calls = chains.stash[_CALLS]
+    if networked not in calls:
         policies = chains.registry.all(ModelPolicy)
-        call = _ask if any(policy.name == "malformed_calls" for policy in policies) else _ask_strictly
+        strictly = networked and all(policy.name != "malformed_calls" for policy in policies)
+        call: ModelCall = _ask_strictly if strictly else _ask
         for policy in reversed(ordered(policies)):
-            call = policy.wrap(call, chains)
-        chains.stash[_CALL] = call
-    return call
+            if networked or policy.everywhere:
+                call = policy.wrap(call, chains)
+        calls[networked] = call
+    return calls[networked]
 
 
 def ordered(policies: Sequence[ModelPolicy]) -> list[ModelPolicy]:

@@ -14,6 +14,7 @@ from newel.models.wire.service import Service
 from newel_kernel import BaseLlm, Chains, LlmRequest, LlmResponse, hookimpl
 
 _DEFAULT = Limits()
+_LEAST = 16
 
 
 class Settings(BaseModel, extra="forbid"):
@@ -29,9 +30,10 @@ class Settings(BaseModel, extra="forbid"):
 async def bounded(
     call: ModelCall, model: BaseLlm, request: LlmRequest, stream: bool, limits: Limits
 ) -> AsyncGenerator[LlmResponse, None]:
-    """The responses, as long as they come in time. The HTTP client sees to the other times."""
+    """The responses, as long as they come in time and are not too many. The HTTP client sees to the other limits."""
     loop = asyncio.get_running_loop()
     end = loop.time() + limits.total
+    chunks = 0
     async with aclosing(call(model, request, stream)) as responses:
         while True:
             try:
@@ -42,9 +44,29 @@ async def bounded(
             except TimeoutError as error:
                 if not limit.expired():
                     raise
-                service = Service(getattr(model, "provider", type(model).__name__), request.model or model.model)
-                raise service.too_slow(f"no whole answer within {limits.total:g} s") from error
+                raise _service(model, request).too_slow(f"no whole answer within {limits.total:g} s") from error
+            size = _size(response)
+            chunks += size if response.partial else 0  # what follows them holds the same again
+            if max(size, chunks) > limits.response_bytes:
+                raise _service(model, request).too_large(limits.response_bytes)
             yield response
+
+
+def _service(model: BaseLlm, request: LlmRequest) -> Service:
+    return Service(getattr(model, "provider", type(model).__name__), request.model or model.model)
+
+
+def _size(response: LlmResponse) -> int:
+    """About how many bytes a response takes; an empty one is not nothing, for there may be no end to them."""
+    size = _LEAST
+    for part in (response.content.parts or ()) if response.content is not None else ():
+        if part.text is not None:
+            size += len(part.text)
+        elif part.function_call is not None:
+            size += len(str(part.function_call.args))
+        elif part.inline_data is not None:
+            size += len(part.inline_data.data or b"")
+    return size
 
 
 @hookimpl
@@ -66,4 +88,4 @@ def register_model_call_policies(settings: Mapping[str, Settings]) -> list[Model
 
         return ask
 
-    return [ModelPolicy(name="model_timeouts", wrap=wrap, after=("model_retries", "model_traffic"))]
+    return [ModelPolicy(name="model_timeouts", wrap=wrap, after=("model_retries", "model_traffic"), everywhere=True)]

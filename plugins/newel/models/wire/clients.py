@@ -129,7 +129,7 @@ def _bounded(http: ModuleType) -> Callable[[Any, Service, Limits], Any]:
             async for chunk in self._inner:
                 size += len(chunk)
                 if size > self._most:
-                    raise _too_large(self._service, self._most)
+                    raise self._service.too_large(self._most)
                 yield chunk
 
         async def aclose(self) -> None:
@@ -147,8 +147,4 @@ def _bound_time(request: Any, times: Mapping[str, float | None]) -> None:
 def _check_length(headers: Mapping[str, str], service: Service, limits: Limits) -> None:
     length = headers.get("content-length", "")
     if length.isdigit() and int(length) > limits.response_bytes:
-        raise _too_large(service, limits.response_bytes)
-
-
-def _too_large(service: Service, most: int) -> Exception:
-    return service.failed("RESPONSE_TOO_LARGE", f"the answer is larger than {most:,} bytes")
+        raise service.too_large(limits.response_bytes)

@@ -75,6 +75,10 @@ class Service:
             f"{self._who} was too slow: {what}", "TIMEOUT", remedy="raise http_options.timeout (milliseconds)"
         )
 
+    def too_large(self, most: int) -> ModelError:
+        """An answer of more than `most` bytes."""
+        return self.failed("RESPONSE_TOO_LARGE", f"the answer is larger than {most:,} bytes")
+
     def cut_short(self, what: str = "the stream ended without its end marker") -> ModelError:
         """A stream that broke off; what it had sent is no answer."""
         return self._error(f"{self._who} broke off: {what}", "INCOMPLETE_STREAM", remedy=_LATER, retryable=True)

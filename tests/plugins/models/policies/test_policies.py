@@ -233,6 +233,7 @@ def test_policies_stand_in_the_order_that_they_ask_for() -> None:
     composed = compose("standard")
     names = [policy.name for policy in ordered(composed.registry.all(ModelPolicy))]
     names.remove("malformed_calls")
+    names.remove("empty_answers")
     assert names.pop(0) == "cassettes"
     kinds = ("errors", "costs", "fallbacks", "retries", "traffic", "timeouts")
     assert names == [f"model_{kind}" for kind in kinds]

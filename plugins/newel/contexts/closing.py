@@ -1,0 +1,43 @@
+"""Closing: what a runner closes, each thing within its time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from newel_kernel import BaseAgent, BaseToolset
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """What can be closed."""
+
+    async def close(self) -> None:
+        """Release what it holds."""
+
+
+async def close_all(root: BaseAgent, plugins: Sequence[object], seconds: float) -> None:
+    """Close the toolsets of a tree, and the plugins; whatever fails or hangs, the others are closed too."""
+    closed = [(type(one).__name__, await _close(one, seconds)) for one in _toolsets(root)]
+    for plugin in plugins:
+        if isinstance(plugin, Closing):
+            closed.append((str(plugin), await _close(plugin, seconds)))
+    problems = [f"{name}: {type(error).__name__}: {error}" for name, error in closed if error is not None]
+    if problems:
+        raise RuntimeError(f"not everything closed: {'; '.join(problems)}")
+
+
+def _toolsets(root: BaseAgent) -> list[BaseToolset]:
+    return [tool for one in root.walk() for tool in getattr(one, "tools", ()) if isinstance(tool, BaseToolset)]
+
+
+async def _close(one: Closing, seconds: float) -> BaseException | None:
+    """What went wrong, for closing goes on with the next one."""
+    try:
+        await asyncio.wait_for(one.close(), seconds)
+    except (Exception, asyncio.CancelledError) as error:  # a plugin boundary
+        if isinstance(error, asyncio.CancelledError) and (task := asyncio.current_task()) and task.cancelling():
+            raise
+        return error
+    return None

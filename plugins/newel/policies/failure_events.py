@@ -1,0 +1,35 @@
+"""failure_events: an invocation that fails leaves an error event, so that its session tells what happened."""
+
+from __future__ import annotations
+
+from newel.contexts.stash_keys import SECRETS
+from newel.policies.tool_errors import message_of
+from newel_kernel import Epilogue, Event, FencedError, InvocationContext, hookimpl
+
+
+async def record(ctx: InvocationContext, error: BaseException | None) -> list[Event] | None:
+    """The error event; None where nothing failed, or where the failure has one already, as that of a graph's node."""
+    if not isinstance(error, Exception) or isinstance(error, FencedError):
+        return None
+    secrets = ctx.stash.get(SECRETS, None)
+    shown = error if secrets is None else secrets.mask_error(error)
+    spoken = [e for e in ctx.session.events if e.invocation_id == ctx.invocation_id and e.author != "user"]
+    if any(_is_of(event, one) for event in spoken for one in (error, getattr(error, "error", None))):
+        return None
+    # In the name of who spoke last in the conversation: the next message is for the same agent as without the failure.
+    author = next((event.author for event in reversed(spoken) if event.branch is None), ctx.agent.name)
+    return [Event(invocation_id=ctx.invocation_id, author=author, error_code=_code(error), error_message=message_of(shown))]
+
+
+def _is_of(event: Event, error: object) -> bool:
+    return isinstance(error, Exception) and (event.error_code, event.error_message) == (_code(error), str(error))
+
+
+def _code(error: Exception) -> str:
+    return type(error).__name__
+
+
+@hookimpl
+def register_epilogues() -> list[Epilogue]:
+    """The epilogue `failure_events`."""
+    return [Epilogue(name="failure_events", run=record)]

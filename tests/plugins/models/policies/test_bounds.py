@@ -1,0 +1,153 @@
+"""Bounds of any model: how long and how large its answer may be, that it says something, how many calls it makes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from typing import Any
+
+import pytest
+
+from newel.agents import LlmAgent, RunConfig, StreamingMode
+from newel.testing import Conversation
+from newel_compose import Distribution, compose
+from newel_kernel import BaseLlm, LlmRequest, LlmResponse, ModelError
+from newel_types import Content, FinishReason, FunctionCall, GenerateContentResponseUsageMetadata, Part
+
+Answers = Callable[[], AsyncGenerator[LlmResponse, None]]
+
+
+class Local(BaseLlm):
+    """A model with no network behind it."""
+
+    model: str = "local"
+    answers: Any = None
+
+    async def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Any:
+        async for response in self.answers():
+            yield response
+
+
+def text(said: str, *, partial: bool | None = None, **fields: Any) -> LlmResponse:
+    return LlmResponse(content=Content(role="model", parts=[Part(text=said)]), partial=partial, **fields)
+
+
+def chat(answers: Answers, tools: Any = (), **settings: Any) -> Conversation:
+    distribution = Distribution(name="mine", extends="standard", settings=settings)
+    agent = LlmAgent(name="waiter", model=Local(answers=answers), tools=list(tools))
+    return Conversation(agent, distribution=compose(distribution))
+
+
+STREAMED = RunConfig(streaming_mode=StreamingMode.SSE)
+
+
+async def endless() -> Any:
+    while True:
+        yield text("tea " * 10, partial=True)
+
+
+async def endless_nothing() -> Any:
+    while True:
+        yield LlmResponse(partial=True)
+
+
+async def silent() -> Any:
+    await asyncio.Event().wait()
+    yield text("never")
+
+
+async def dripping() -> Any:
+    while True:
+        await asyncio.sleep(0)
+        yield text("", partial=True)
+
+
+@pytest.mark.parametrize("answers", [endless, endless_nothing])
+def test_a_stream_that_never_ends_is_too_large(answers: Answers) -> None:
+    one = chat(answers, model_timeouts={"response_bytes": 10_000})
+    with pytest.raises(ModelError, match=r"local.* larger than 10,000 bytes") as caught:
+        one.say("tea", run_config=STREAMED)
+    assert caught.value.code == "RESPONSE_TOO_LARGE"
+    assert one.session.events[-1].error_code == "ModelError"
+
+
+@pytest.mark.parametrize("answers", [silent, dripping])
+def test_a_stream_that_takes_for_ever_is_too_slow(answers: Answers) -> None:
+    one = chat(answers, model_timeouts={"total": 0.05})
+    with pytest.raises(ModelError, match=r"local.* no whole answer within 0.05 s"):
+        one.say("tea", run_config=STREAMED)
+
+
+def test_chunks_and_the_answer_that_they_make_are_not_counted_together() -> None:
+    async def answers() -> Any:
+        for _ in range(6):
+            yield text("t" * 1_000, partial=True)
+        yield text("t" * 6_000)
+
+    assert chat(answers, model_timeouts={"response_bytes": 7_000}).say("tea", run_config=STREAMED).text == "t" * 6_000
+
+
+async def nothing_at_all() -> Any:
+    for response in ():
+        yield response
+
+
+async def an_empty_response() -> Any:
+    yield LlmResponse()
+
+
+async def no_parts() -> Any:
+    yield LlmResponse(content=Content(role="model", parts=[]), finish_reason=FinishReason.STOP)
+
+
+async def only_counts() -> Any:
+    yield LlmResponse(usage_metadata=GenerateContentResponseUsageMetadata(prompt_token_count=3))
+
+
+@pytest.mark.parametrize("answers", [nothing_at_all, an_empty_response, no_parts, only_counts])
+def test_a_model_that_says_nothing_leaves_an_error(answers: Answers) -> None:
+    one = chat(answers)
+    (event,) = one.say("tea")
+    assert event.error_code == "UNKNOWN_ERROR"
+    assert "local" in (event.error_message or "")
+    stored = one.session.events[-1]
+    assert stored.error_code == "UNKNOWN_ERROR"
+    if answers is only_counts:
+        assert stored.usage_metadata is not None
+        assert stored.usage_metadata.prompt_token_count == 3
+
+
+def test_counts_that_follow_an_answer_are_no_error() -> None:
+    async def answers() -> Any:
+        yield text("tea")
+        yield LlmResponse(usage_metadata=GenerateContentResponseUsageMetadata(prompt_token_count=3))
+
+    assert [event.error_code for event in chat(answers).say("tea")] == [None]
+
+
+def test_an_error_of_the_models_own_stays() -> None:
+    async def answers() -> Any:
+        yield LlmResponse(error_code="SAFETY", error_message="no")
+
+    assert [event.error_code for event in chat(answers).say("tea")] == ["SAFETY"]
+
+
+@pytest.mark.parametrize(("settings", "ran"), [({}, 100), ({"tool_calls": {"max_calls": 3}}, 3)])
+def test_calls_beyond_the_bound_are_left_out(settings: Any, ran: int, caplog: Any) -> None:
+    brewed: list[int] = []
+    asked = iter([[Part(function_call=FunctionCall(name="brew", args={"cup": n})) for n in range(10_000)]])
+
+    async def brew(cup: int) -> None:
+        brewed.append(cup)
+
+    async def answers() -> Any:
+        parts = next(asked, None)
+        yield LlmResponse(content=Content(role="model", parts=parts)) if parts is not None else text("done")
+
+    one = chat(answers, [brew], **settings)
+    turn = one.say("tea")
+    assert turn.text == "done"
+    assert brewed == list(range(ran))
+    assert len(turn.calls) == len(turn.results) == ran
+    assert one.session.events[1].custom_metadata == {"calls_left_out": 10_000 - ran}
+    assert "tool_calls.max_calls" in caplog.text

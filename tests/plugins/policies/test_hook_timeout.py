@@ -1,0 +1,73 @@
+"""hook_timeout: a plugin's hook that hangs fails within its time, and its plugin and hook are named."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from newel.agents import LlmAgent
+from newel.testing import Conversation, ScriptedModel
+from newel_compose import Distribution, compose
+from newel_kernel import ConfigurationError, PluginHookError, hookimpl
+
+
+class Sleeper:
+    """Hangs before each model call, after having waited a little before the run."""
+
+    name = "sleeper"
+
+    @hookimpl
+    async def before_run_callback(self, invocation_context: Any) -> None:
+        await asyncio.sleep(0)
+
+    @hookimpl
+    async def before_model_callback(self, callback_context: Any, llm_request: Any) -> None:
+        await asyncio.Event().wait()
+
+
+def chat(settings: dict[str, Any], plugin: object) -> Conversation:
+    distribution = Distribution(name="mine", extends="standard", settings={"hook_timeout": settings})
+    return Conversation(
+        LlmAgent(name="waiter", model=ScriptedModel(["tea"])), distribution=compose(distribution), plugins=[plugin]
+    )
+
+
+@pytest.mark.parametrize("settings", [{"seconds": 0.02}, {"seconds": 60, "hooks": {"before_model_callback": 0.02}}])
+def test_a_hook_that_hangs_is_named(settings: dict[str, Any]) -> None:
+    async def run() -> None:
+        match = r"'sleeper' .*did not end before_model_callback within 0.02 s; .*hook_timeout.seconds"
+        with pytest.raises(PluginHookError, match=match):
+            await chat(settings, Sleeper()).send("tea")
+
+    asyncio.run(run())
+
+
+def test_without_a_limit_a_hook_is_its_own() -> None:
+    bound = compose("standard", plugins=[Sleeper()]).hooks["before_model_callback"][0][0]
+    assert bound.call == bound.call
+    assert "within" not in getattr(bound.call, "__qualname__", "")
+
+
+def test_a_time_out_of_the_hooks_own_stays_its_own() -> None:
+    class Impatient:
+        name = "impatient"
+
+        @hookimpl
+        async def before_run_callback(self, invocation_context: Any) -> None:
+            async with asyncio.timeout(0.01):
+                await asyncio.Event().wait()
+
+    async def run() -> None:
+        with pytest.raises(PluginHookError, match="failed in before_run_callback"):
+            await chat({"seconds": 60}, Impatient()).send("tea")
+
+    asyncio.run(run())
+
+
+def test_a_name_that_is_no_hook_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="no hook; did you mean 'before_model_callback'"):
+        compose(Distribution(
+            name="mine", extends="standard", settings={"hook_timeout": {"hooks": {"before_modl_callback": 1}}}
+        ))  # fmt: skip
