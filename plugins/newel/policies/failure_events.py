@@ -14,15 +14,22 @@ async def record(ctx: InvocationContext, error: BaseException | None) -> list[Ev
     secrets = ctx.stash.get(SECRETS, None)
     shown = error if secrets is None else secrets.mask_error(error)
     spoken = [e for e in ctx.session.events if e.invocation_id == ctx.invocation_id and e.author != "user"]
-    if any(_is_of(event, one) for event in spoken for one in (error, getattr(error, "error", None))):
+    if any(_is_of(event, one) for event in spoken for one in _failures(error)):
         return None
     # In the name of who spoke last in the conversation: the next message is for the same agent as without the failure.
     author = next((event.author for event in reversed(spoken) if event.branch is None), ctx.agent.name)
     return [Event(invocation_id=ctx.invocation_id, author=author, error_code=_code(error), error_message=message_of(shown))]
 
 
-def _is_of(event: Event, error: object) -> bool:
-    return isinstance(error, Exception) and (event.error_code, event.error_message) == (_code(error), str(error))
+def _failures(error: Exception) -> list[Exception]:
+    """The error, what it holds and what it comes from: any of these may have been told already."""
+    held = (error, getattr(error, "error", None), error.__cause__)
+    return [one for one in held if isinstance(one, Exception)]
+
+
+def _is_of(event: Event, error: Exception) -> bool:
+    codes = (_code(error), str(getattr(error, "code", None)))
+    return event.error_code in codes and event.error_message == str(error)
 
 
 def _code(error: Exception) -> str:

@@ -17,7 +17,7 @@ class Failing(BaseAgent):
     """Says what it has to say, then fails."""
 
     async def _run_async_impl(self, ctx: InvocationContext) -> Any:
-        yield Event(author=self.name, invocation_id=ctx.invocation_id, output="begun")
+        yield Event(author=self.name, invocation_id=ctx.invocation_id, branch=ctx.branch, output="begun")
         raise OSError("the kettle is broken")
 
 

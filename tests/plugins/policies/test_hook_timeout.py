@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from newel.agents import LlmAgent
 from newel.testing import Conversation, ScriptedModel
-from newel_compose import Distribution, compose
+from newel_compose import compose
 from newel_kernel import ConfigurationError, PluginHookError, hookimpl
 
 
@@ -27,30 +29,34 @@ class Sleeper:
         await asyncio.Event().wait()
 
 
-def chat(settings: dict[str, Any], plugin: object) -> Conversation:
-    distribution = Distribution(name="mine", extends="standard", settings={"hook_timeout": settings})
-    return Conversation(
-        LlmAgent(name="waiter", model=ScriptedModel(["tea"])), distribution=compose(distribution), plugins=[plugin]
-    )
+def house(folder: Path, settings: dict[str, Any]) -> Path:
+    """A distribution over `standard` with settings of the plugin."""
+    file = folder / "house.yaml"
+    file.write_text(json.dumps({"extends": "standard", "settings": {"hook_timeout": settings}}))
+    return file
+
+
+def chat(distribution: Path, plugin: object) -> Conversation:
+    waiter = LlmAgent(name="waiter", model=ScriptedModel(["tea"]))
+    return Conversation(waiter, distribution=distribution, plugins=[plugin])
 
 
 @pytest.mark.parametrize("settings", [{"seconds": 0.02}, {"seconds": 60, "hooks": {"before_model_callback": 0.02}}])
-def test_a_hook_that_hangs_is_named(settings: dict[str, Any]) -> None:
+def test_a_hook_that_hangs_is_named(tmp_path: Path, settings: dict[str, Any]) -> None:
     async def run() -> None:
         match = r"'sleeper' .*did not end before_model_callback within 0.02 s; .*hook_timeout.seconds"
         with pytest.raises(PluginHookError, match=match):
-            await chat(settings, Sleeper()).send("tea")
+            await chat(house(tmp_path, settings), Sleeper()).send("tea")
 
     asyncio.run(run())
 
 
-def test_without_a_limit_a_hook_is_its_own() -> None:
-    bound = compose("standard", plugins=[Sleeper()]).hooks["before_model_callback"][0][0]
-    assert bound.call == bound.call
-    assert "within" not in getattr(bound.call, "__qualname__", "")
+def test_without_a_limit_nothing_stands_around_a_hook() -> None:
+    (bound,) = compose("standard", plugins=[sleeper := Sleeper()]).hooks["before_model_callback"][0]
+    assert bound.call == sleeper.before_model_callback
 
 
-def test_a_time_out_of_the_hooks_own_stays_its_own() -> None:
+def test_a_time_out_of_the_hooks_own_stays_its_own(tmp_path: Path) -> None:
     class Impatient:
         name = "impatient"
 
@@ -61,13 +67,11 @@ def test_a_time_out_of_the_hooks_own_stays_its_own() -> None:
 
     async def run() -> None:
         with pytest.raises(PluginHookError, match="failed in before_run_callback"):
-            await chat({"seconds": 60}, Impatient()).send("tea")
+            await chat(house(tmp_path, {"seconds": 60}), Impatient()).send("tea")
 
     asyncio.run(run())
 
 
-def test_a_name_that_is_no_hook_is_refused() -> None:
+def test_a_name_that_is_no_hook_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="no hook; did you mean 'before_model_callback'"):
-        compose(Distribution(
-            name="mine", extends="standard", settings={"hook_timeout": {"hooks": {"before_modl_callback": 1}}}
-        ))  # fmt: skip
+        compose(house(tmp_path, {"hooks": {"before_modl_callback": 1}}))

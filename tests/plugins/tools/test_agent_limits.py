@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +14,6 @@ from newel.apps import App, ResumabilityConfig
 from newel.testing import Conversation
 from newel.tools import AgentTool
 from newel.workflow import Workflow
-from newel_compose import Distribution, compose
 from newel_kernel import BaseLlm, LlmCallsLimitExceededError, LlmRequest, LlmResponse
 from newel_types import Content, FunctionCall, Part
 
@@ -69,13 +70,14 @@ def test_one_budget_for_the_invocation(distribution: str, resumable: bool, graph
 
 
 @pytest.mark.parametrize(("settings", "deep"), [({}, 10), ({"agent_calls": {"max_depth": 2}}, 2)])
-def test_an_agent_that_has_itself_as_a_tool_goes_so_deep(settings: Any, deep: int) -> None:
+def test_an_agent_that_has_itself_as_a_tool_goes_so_deep(tmp_path: Path, settings: Any, deep: int) -> None:
     async def run() -> None:
         model = Echoing(tool="mirror")
         mirror = LlmAgent(name="mirror", model=model)
         mirror.tools = [AgentTool(mirror)]
-        distribution = Distribution(name="mine", extends="standard", settings=settings)
-        turn = await Conversation(mirror, distribution=compose(distribution)).send("go")
+        house = tmp_path / "house.yaml"
+        house.write_text(json.dumps({"extends": "standard", "settings": settings}))
+        turn = await Conversation(mirror, distribution=house).send("go")
         assert model.asked == deep + 1
         assert "agent_calls.max_depth" in turn.text
 
