@@ -10,8 +10,7 @@ from newel_kernel._internal.errors import NewelError, PluginError
 
 def cancellations() -> int:
     """How often the running task was told to end, and has not forgiven."""
-    task = asyncio.current_task()
-    return task.cancelling() if task is not None else 0
+    return task.cancelling() if (task := asyncio.current_task()) is not None else 0
 
 
 def failure_of(raised: BaseException, owner: str, kind: type[NewelError]) -> Exception:

@@ -22,7 +22,7 @@ from newel_types import Content, FunctionCall, FunctionResponse, Part, deep_copy
 Tools = Mapping[str, BaseTool]
 _log = logging.getLogger(__name__)
 #: The results of calls that had ended when their run was cancelled or failed; nobody has committed them.
-UNCOMMITTED: Key[list[Event]] = Key("uncommitted results", list)
+UNCOMMITTED: Key[list[Event | None]] = Key("uncommitted results", list)
 
 
 async def dispatch(ctx: InvocationContext, calls: Sequence[FunctionCall], tools: Tools) -> Event | None:
@@ -33,10 +33,10 @@ async def dispatch(ctx: InvocationContext, calls: Sequence[FunctionCall], tools:
     if len(calls) == 1:  # the usual case needs no task
         count = cancellations()
         event = await _run(ctx, calls[0], tools)
-        if cancellations() > count:  # the tool swallowed what its task was told
-            ctx.stash[UNCOMMITTED].extend([event] if event is not None else ())
-            raise asyncio.CancelledError
-        return event
+        if cancellations() <= count:
+            return event
+        ctx.stash[UNCOMMITTED].append(event)  # the tool swallowed what its task was told
+        raise asyncio.CancelledError
     tasks = [seam.spawn(_run(ctx, call, tools), name=f"tool {call.name}") for call in calls]
     try:
         results = await asyncio.gather(*tasks)
@@ -45,7 +45,7 @@ async def dispatch(ctx: InvocationContext, calls: Sequence[FunctionCall], tools:
             if not task.cancelling():  # who is told twice cannot clean up
                 task.cancel()
         ended = await asyncio.gather(*tasks, return_exceptions=True)
-        ctx.stash[UNCOMMITTED].extend(event for event in ended if isinstance(event, Event))
+        ctx.stash[UNCOMMITTED] += [event for event in ended if isinstance(event, Event)]
         raise
     events = [event for event in results if event is not None]
     if len(events) > 1 and (parent := current_operation.get()) is not None:

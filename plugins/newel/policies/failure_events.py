@@ -14,11 +14,13 @@ async def record(ctx: InvocationContext, error: BaseException | None) -> list[Ev
     secrets = ctx.stash.get(SECRETS, None)
     shown = error if secrets is None else secrets.mask_error(error)
     spoken = [e for e in ctx.session.events if e.invocation_id == ctx.invocation_id and e.author != "user"]
-    if any(_is_of(event, one) for event in spoken for one in _failures(error)):
+    failures = _failures(error)
+    if any(_is_of(event, one) for event in spoken for one in failures):
         return None
     # In the name of who spoke last in the conversation: the next message is for the same agent as without the failure.
     author = next((event.author for event in reversed(spoken) if event.branch is None), ctx.agent.name)
-    return [Event(invocation_id=ctx.invocation_id, author=author, error_code=_code(error), error_message=message_of(shown))]
+    message = message_of(shown)
+    return [Event(invocation_id=ctx.invocation_id, author=author, error_code=_code(error), error_message=message)]
 
 
 def _failures(error: Exception) -> list[Exception]:

@@ -132,7 +132,7 @@ async def close(ctx: InvocationContext, error: BaseException | None) -> list[Eve
 
 def _ended(ctx: InvocationContext, calls: dict[str, tuple[Event, FunctionCall]]) -> Iterator[Event]:
     """The results that tools have given to open calls and nobody has stored; these are open no longer."""
-    for result in ctx.stash.get(UNCOMMITTED, None) or ():
+    for result in filter(None, ctx.stash.get(UNCOMMITTED, None) or ()):
         asked = [calls.pop(response.id or "", None) for response in result.get_function_responses()]
         if asked and asked[0] is not None:
             result.isolation_scope = asked[0][0].isolation_scope
