@@ -194,10 +194,10 @@ class LlmAgent(base_agent.BaseAgent):
         return ""
 
     def as_tools(self, entry: object, ctx: InvocationContext) -> list[BaseTool]:
-        """The tools of one entry of `tools`; what is no tool is adapted once."""
+        """The tools of one entry of `tools`; what is no tool is adapted once, what is one configured once."""
         cached = self._adapted.get(id(entry))
         if cached is None or cached[0] is not entry:
-            tool = entry if isinstance(entry, BaseTool) else adapt_tool(ctx.composition, entry)
+            tool = adapt_tool(ctx.composition, entry)
             cached = self._adapted[id(entry)] = (entry, [tool])
         return cached[1]
 
@@ -223,8 +223,6 @@ class LlmAgent(base_agent.BaseAgent):
         for entry in self.tools:
             if isinstance(entry, BaseToolset):
                 tools.extend(await entry.get_tools_with_prefix(ctx))
-            elif isinstance(entry, BaseTool):
-                tools.append(entry)
             else:
                 tools.append(adapt_tool(newel_compose.compose_once(), entry))
         return tools

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from pydantic.alias_generators import to_camel
 
+from newel.testing.schema_rules import bad_parameters
 from newel_kernel import Json
 
 #: Message -> field -> what it holds: a message, a list of messages (``[...]``), a map to messages (``{...}``),
@@ -179,12 +180,22 @@ def _named(content: Json, kind: str) -> list[str]:
 
 
 def _bad_tools(body: Json, vertex: bool) -> Iterator[str]:
-    names = [d.get("name") for tool in body.get("tools") or () for d in tool.get("functionDeclarations") or ()]
+    tools = [{to_camel(key): value for key, value in tool.items()} for tool in body.get("tools") or ()]
+    declarations = [
+        {to_camel(key): value for key, value in one.items()}
+        for tool in tools
+        for one in tool.get("functionDeclarations") or ()
+    ]
+    names = [one.get("name") for one in declarations]
     for name, count in Counter(names).items():
         if count > 1:
             yield f"Duplicate function declaration found: {name}"
         if not _FUNCTION_NAME.fullmatch(str(name)):
             yield f"Invalid function name {name!r}: must start with a letter or an underscore."
+    for index, one in enumerate(declarations):
+        if "parametersJsonSchema" in one:
+            where = f"tools.function_declarations[{index}].parameters_json_schema"
+            yield from bad_parameters(one["parametersJsonSchema"], where)
     mime_type = (body.get("generationConfig") or {}).get("responseMimeType")
     if names and mime_type == "application/json" and not vertex:
         yield "Function calling with a response mime type: 'application/json' is unsupported"

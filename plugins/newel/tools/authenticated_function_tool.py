@@ -5,14 +5,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 from newel.auth.credential_manager import CredentialManager
 from newel.auth.secrecy import guarded
 from newel.contexts.context import full
 from newel.tools.base_authenticated_tool import PENDING
-from newel.tools.function_arguments import Arguments
-from newel.tools.function_schema import Shape
+from newel.tools.function_signature import Shape
 from newel.tools.function_tool import FunctionTool
 from newel_kernel import Json, ToolContext
 from newel_types import AuthConfig
@@ -47,7 +45,7 @@ class AuthenticatedFunctionTool(FunctionTool):
             whole = super().shape
             self._takes_credential = CREDENTIAL in whole.parameters
             shown = {name: parameter for name, parameter in whole.parameters.items() if name != CREDENTIAL}
-            self._shape = replace(whole, parameters=shown)
+            self._shape = replace(whole, parameters=shown, reserved=whole.reserved | {CREDENTIAL})
         return self._shape
 
     async def run_async(self, *, args: Json, tool_context: ToolContext) -> object:
@@ -58,8 +56,8 @@ class AuthenticatedFunctionTool(FunctionTool):
             if credential is None:
                 return self._response_for_auth_required or PENDING
         if self._arguments is None:
-            self._arguments = Arguments(self.name, self.shape)
-        call = copy.copy(self)  # the function with its credential is for this call only
+            self._read_arguments()  # here, for the copy below lives for one call
+        call = copy.copy(self)  # with its credential, for this call only
         if self._takes_credential:
-            call.func = partial(self.func, credential=credential)
+            call._injected = {CREDENTIAL: credential}
         return await guarded(tool_context, FunctionTool.run_async(call, args=args, tool_context=tool_context))

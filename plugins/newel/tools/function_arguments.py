@@ -9,7 +9,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from pydantic_core import ErrorDetails
 
-from newel.tools.function_schema import Shape
+from newel.tools.function_signature import Parameter, Shape
 from newel_kernel import Json
 
 _RETRY = "You could retry calling this tool, but it is IMPORTANT for you to provide all the mandatory parameters"
@@ -22,15 +22,17 @@ class Arguments:
         self._tool_name = tool_name
         self._shape = shape
         self._mandatory = shape.mandatory
+        self._hints = {name: parameter.hint for name, parameter in shape.parameters.items()}
+        self._fills = {name: p.fill for name, p in shape.parameters.items() if p.fill is not None}
         self._adapters: dict[str, TypeAdapter[object] | None] = {}
 
     def fit(self, args: Json) -> bool:
         """Whether the arguments are just what the annotations say, no more and no less: the usual call."""
-        if args.keys() != self._shape.parameters.keys():
+        hints = self._hints
+        if args.keys() != hints.keys():
             return False
-        hints = self._shape.hints
         for name, value in args.items():  # noqa: SIM110 - a generator costs twice as much, on every call
-            if type(value) is not hints.get(name):
+            if type(value) is not hints[name]:
                 return False
         return True
 
@@ -51,18 +53,11 @@ class Arguments:
                 + f"\n{_RETRY}."
             )
         problems = []
-        for name in declared:
-            if name not in values:
-                continue
-            hint = self._shape.hints.get(name, Any)
-            if type(values[name]) is hint or not (strict or _holds_model(hint)):
-                continue
-            if values[name] is None and not strict:
-                continue
-            try:
-                values[name] = self._coerce(name, hint, values[name])
-            except ValidationError as error:
-                problems += [_problem(name, detail) for detail in error.errors(include_url=False)] if strict else []
+        for name in tuple(values):
+            problems += self._fitted(name, declared[name], values, strict)
+        if self._shape.further is not None:
+            problems += self._further(args, values)
+        values |= {name: fill() for name, fill in self._fills.items() if name not in values}
         if problems:
             return values, (
                 f"Invoking `{self._tool_name}()` failed due to wrong parameters:\n"
@@ -71,14 +66,40 @@ class Arguments:
             )
         return values, None
 
-    def _coerce(self, name: str, hint: Any, value: object) -> object:
+    def _fitted(self, name: str, parameter: Parameter, values: Json, strict: bool) -> list[str]:
+        """Make the value under `name` what its annotation says; what is wrong with it, where `strict`."""
+        hint, value = parameter.hint, values[name]
+        if type(value) is hint or not (strict or _holds_model(hint)):
+            return []
+        if value is None and (parameter.default is None or not strict):
+            return []
+        try:
+            adapter = self._adapter(name, hint)
+            values[name] = value if adapter is None else adapter.validate_python(value)
+        except ValidationError as error:
+            return [_problem(name, detail) for detail in error.errors(include_url=False)] if strict else []
+        return []
+
+    def _further(self, args: Json, values: Json) -> list[str]:
+        """Put the keywords that the function takes besides into `values`; what is wrong with them."""
+        problems = []
+        adapter = self._adapter("**", self._shape.further)
+        for name, value in args.items():
+            if name in self._shape.parameters or name in self._shape.reserved:
+                continue
+            try:
+                values[name] = value if adapter is None else adapter.validate_python(value)
+            except ValidationError as error:
+                problems += [_problem(name, detail) for detail in error.errors(include_url=False)]
+        return problems
+
+    def _adapter(self, name: str, hint: Any) -> TypeAdapter[object] | None:
         if name not in self._adapters:
             try:
                 self._adapters[name] = TypeAdapter(hint)
             except (PydanticSchemaGenerationError, PydanticUserError):
                 self._adapters[name] = None  # an annotation that pydantic does not know says nothing about the value
-        adapter = self._adapters[name]
-        return value if adapter is None else adapter.validate_python(value)
+        return self._adapters[name]
 
 
 def _holds_model(hint: object) -> bool:

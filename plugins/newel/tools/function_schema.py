@@ -1,21 +1,21 @@
-"""The declaration of a function tool: JSON schema from its signature, words from its docstring."""
+"""The declaration of a function tool: the JSON schema of its parameters."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, get_args, get_type_hints
+import copy
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, Optional, get_args
 
-import docstring_parser
 from pydantic import ConfigDict, Field, create_model
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import PydanticSerializationError
 
-from newel_kernel import ConfigurationError, Json, ReadonlyContext
-
-#: Injected by name where no annotation says so.
-CONTEXT_NAME = "tool_context"
-STREAM_NAME = "input_stream"
+from newel.tools.function_signature import EMPTY, Parameter, Shape
+from newel_kernel import ConfigurationError, Json
 
 _PLAIN: dict[object, Json] = {
     str: {"type": "string"},
@@ -27,111 +27,137 @@ _PLAIN: dict[object, Json] = {
     list[float]: {"items": {"type": "number"}, "type": "array"},
     list[bool]: {"items": {"type": "boolean"}, "type": "array"},
 }
+#: Types whose values are JSON as they are, but for what is no JSON at all.
+_ATOMS = (str, int, float, bool)
+#: Stands for further keywords where a schema is made; no parameter is called so.
+_FURTHER = "**"
+#: What pydantic raises for an annotation that says nothing in JSON.
+_UNKNOWN = (PydanticSchemaGenerationError, PydanticUserError, TypeError, ValueError)
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What is known of a function: the parameters that a model fills, and the one that gets the context."""
+def parameters_schema(name: str, shape: Shape, descriptions: Mapping[str, str], *, whole: bool) -> Json | None:
+    """The JSON schema of the parameters that a model fills, or None where there are none.
 
-    parameters: Mapping[str, inspect.Parameter]
-    hints: Mapping[str, object]
-    context_name: str | None
-    is_async: bool
-
-    @property
-    def mandatory(self) -> list[str]:
-        """The parameters without a default."""
-        return [name for name, p in self.parameters.items() if p.default is p.empty]
-
-
-def shape_of(function: Callable[..., object]) -> Shape:
-    """Read a function's signature; its context parameter is found by annotation, or by the name tool_context."""
-    signature = inspect.signature(function)
-    hints = _hints(function)
-    context = next((n for n in signature.parameters if _is_context(hints.get(n))), None)
-    if context is None and CONTEXT_NAME in signature.parameters:
-        context = CONTEXT_NAME
-    kinds = inspect.Parameter
-    own = {
-        name: parameter
-        for name, parameter in signature.parameters.items()
-        if name not in (context, STREAM_NAME) and parameter.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)
-    }
-    call = getattr(function, "__call__", None)  # noqa: B004 - an object whose __call__ is a coroutine function
-    is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
-    return Shape(own, hints, context, is_async)
-
-
-def _hints(function: Callable[..., object]) -> Json:
-    target = function if hasattr(function, "__annotations__") else getattr(function, "__call__", function)  # noqa: B004
-    try:
-        return get_type_hints(target, include_extras=True)
-    except (NameError, TypeError):
-        # An annotation that exists for type checkers only; the signature still has its text.
-        return dict(getattr(target, "__annotations__", {}))
-
-
-def _is_context(hint: object) -> bool:
-    options = get_args(hint) or (hint,)
-    return any(isinstance(option, type) and issubclass(option, ReadonlyContext) for option in options)
-
-
-def parameters_schema(name: str, shape: Shape, descriptions: Mapping[str, str]) -> Json | None:
-    """The JSON schema of the parameters that a model fills, or None where there are none."""
-    if not shape.parameters:
+    A parameter with a default whose annotation says nothing in JSON is the function's own affair, and left out.
+    `whole`: a parameter whose default is None may be null, further keywords are told, `descriptions` are put in.
+    """
+    if not shape.parameters and shape.further is None:
         return None
-    properties = {n: _plain_property(p, shape.hints.get(n)) for n, p in shape.parameters.items()}
+    parameters = {n: _with_null(p) if whole else p for n, p in shape.parameters.items()}
+    properties: Json = {n: _plain_property(p) for n, p in parameters.items()}
+    further: object = None
     definitions: Json = {}
-    if any(prop is None for prop in properties.values()):
-        generated = _generate(name, shape)
-        properties, definitions = generated["properties"], generated.get("$defs", {})
+    if shape.further is not None or any(prop is None for prop in properties.values()):
+        properties, further, definitions = _generated(name, parameters, shape.further)
+    if not properties and further is None:
+        return None
     for parameter, text in descriptions.items():
         if parameter in properties:
-            properties[parameter] = {"description": text, **(properties[parameter] or {})}
+            properties[parameter] = {"description": text, **properties[parameter]}
     schema: Json = {"type": "object", "properties": properties}
-    if shape.mandatory:
-        schema["required"] = shape.mandatory
+    if mandatory := shape.mandatory:
+        schema["required"] = mandatory
+    if further is not None:
+        schema["additionalProperties"] = further
     if definitions:
         schema["$defs"] = definitions
     return schema
 
 
-def _plain_property(parameter: inspect.Parameter, hint: object) -> Json | None:
+def _with_null(parameter: Parameter) -> Parameter:
+    """``count: int = None`` takes None, as its writer meant."""
+    hint = parameter.hint
+    if parameter.default is not None or hint in (Any, object, None) or type(None) in get_args(hint):
+        return parameter
+    return Parameter(Optional[hint], None, parameter.mandatory, parameter.fill)  # noqa: UP045 - `|` takes fewer
+
+
+def _plain_property(parameter: Parameter) -> Json | None:
     """The schema of a primitive parameter, at a fiftieth of the cost of asking pydantic; None for others."""
     try:
-        plain = _PLAIN.get(hint)
+        plain = _PLAIN.get(parameter.hint)
     except TypeError:
         return None
-    if plain is None or parameter.default is parameter.empty:
+    if plain is None or parameter.default is EMPTY:
         return None if plain is None else dict(plain)
-    if not isinstance(hint, type) or not isinstance(parameter.default, hint):
-        return None
-    return {**plain, "default": parameter.default}
+    default = parameter.default
+    plainly = type(default) in _ATOMS or (type(default) is list and all(type(item) in _ATOMS for item in default))
+    return {**plain, "default": copy.copy(default)} if plainly and _is_json(default) else None
 
 
-def _generate(name: str, shape: Shape) -> Json:
-    fields: Json = {
-        f"p_{index}": (
-            shape.hints.get(n, Any),
-            Field(alias=n) if p.default is p.empty else Field(default=p.default, alias=n),
-        )
-        for index, (n, p) in enumerate(shape.parameters.items())
-    }
+def _is_json(value: object) -> bool:
     try:
-        model = create_model(f"{name}_parameters", __config__=ConfigDict(arbitrary_types_allowed=False), **fields)
-        schema = model.model_json_schema()
-    except (PydanticSchemaGenerationError, PydanticUserError, TypeError) as error:
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError):  # ValueError: no number of JSON, or no text of UTF-8
+        return False
+    return True
+
+
+class _Generator(GenerateJsonSchema):
+    """Leaves out what JSON cannot say, a default or a branch of a union, without a warning about it."""
+
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - as pydantic declares it
+
+    def encode_default(self, dft: Any) -> Any:
+        try:
+            encoded = super().encode_default(dft)
+        except ValueError as error:  # bytes that are no text
+            raise PydanticSerializationError(str(error)) from error
+        if not _is_json(encoded):
+            raise PydanticSerializationError(f"{encoded!r} is no JSON")
+        return encoded
+
+
+def _generated(name: str, parameters: Mapping[str, Parameter], further: Any) -> tuple[Json, object, Json]:
+    """Each parameter's schema, that of further keywords, and the definitions they refer to."""
+    try:
+        schema = _schema_of(name, parameters, further)
+    except _UNKNOWN:
+        schema = _schema_of(name, _describable(name, parameters), None if further is None else Any)
+    properties = schema["properties"]
+    return properties, properties.pop(_FURTHER, None), schema.get("$defs", {})
+
+
+def _schema_of(name: str, parameters: Mapping[str, Parameter], further: Any) -> Json:
+    fields: Json = {f"p_{index}": _field(n, p) for index, (n, p) in enumerate(parameters.items())}
+    if further is not None:
+        fields["further"] = further, Field(alias=_FURTHER)
+    model: Any = create_model(f"{name}_parameters", __config__=ConfigDict(arbitrary_types_allowed=False), **fields)
+    schema: Json = without_titles(model.model_json_schema(schema_generator=_Generator))
+    schema.setdefault("properties", {})
+    return schema
+
+
+def _field(name: str, parameter: Parameter) -> tuple[Any, FieldInfo]:
+    default = parameter.default
+    return parameter.hint, Field(alias=name) if default is EMPTY else Field(default=default, alias=name)
+
+
+def _describable(name: str, parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
+    """The parameters that a schema can be made of; an error lists those that it must be made of and cannot."""
+    found, problems = {}, []
+    for parameter, what in parameters.items():
+        try:
+            _schema_of(name, {parameter: what}, None)
+        except _UNKNOWN as error:
+            if what.mandatory:
+                shown = getattr(what.hint, "__qualname__", None) or repr(what.hint)
+                problems.append(f"{parameter}: {shown} ({str(error).splitlines()[0].partition('. ')[0]})")
+        else:
+            found[parameter] = what
+    if problems:
         raise ConfigurationError(
-            f"the tool {name!r} cannot be described to a model: {str(error).splitlines()[0]} "
-            f"(annotate its parameters with types that pydantic knows)"
-        ) from error
-    untitled = without_titles(schema)
-    assert isinstance(untitled, dict)
-    return untitled
+            f"the tool {name!r} cannot be described to a model: {'; '.join(problems)}; "
+            f"annotate its parameters with types that pydantic can make of JSON, or give them defaults"
+        )
+    return found
 
 
 def without_titles(schema: Any, names: bool = False) -> Any:
-    """`schema` without pydantic's generated titles; under `names`, keys are names and not keywords."""
+    """`schema` without pydantic's generated titles and without infinite bounds, which are no JSON.
+
+    Under `names`, keys are names and not keywords.
+    """
     if isinstance(schema, list):
         return [without_titles(item) for item in schema]
     if not isinstance(schema, dict):
@@ -140,25 +166,9 @@ def without_titles(schema: Any, names: bool = False) -> Any:
         key: value if key in ("default", "const", "enum", "examples") and not names
         else without_titles(value, names=key in ("properties", "$defs") and not names)
         for key, value in schema.items()
-        if names or key != "title" or not isinstance(value, str)
+        if names or not ((key == "title" and isinstance(value, str)) or _is_endless(value))
     }  # fmt: skip
 
 
-def document(function: Callable[..., object]) -> str:
-    """The whole docstring of a function, or of an object's ``__call__``."""
-    text = getattr(function, "__doc__", None)
-    if not text and not inspect.isroutine(function):
-        text = type(function).__call__.__doc__
-    return inspect.cleandoc(text) if text else ""
-
-
-def split_document(text: str) -> tuple[str, dict[str, str]]:
-    """A docstring as its prose and its parameters' descriptions."""
-    parsed = docstring_parser.parse(text)
-    described = {p.arg_name: p.description for p in parsed.params if p.description}
-    if not described:
-        return text, {}
-    prose = "\n\n".join(filter(None, (parsed.short_description, parsed.long_description)))
-    if parsed.returns and parsed.returns.description:
-        prose = f"{prose}\n\nReturns: {parsed.returns.description}"
-    return prose, described
+def _is_endless(value: object) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)

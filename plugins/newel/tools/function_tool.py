@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from newel.contexts.context import full
+from newel.models.wire.names import legal
+from newel.tools.docstrings import document, split_document
 from newel.tools.function_arguments import Arguments
-from newel.tools.function_schema import Shape, document, parameters_schema, shape_of, split_document
+from newel.tools.function_schema import parameters_schema
+from newel.tools.function_signature import Call, Shape, shape_of, without_partial
 from newel_kernel import BaseTool, ConfigurationError, Context, Effect, Json
 from newel_types import ATOMS, FunctionDeclaration
+
+_NAME = re.compile(r"[A-Za-z0-9_.:-]")
+_MOST = 128
 
 
 class FunctionTool(BaseTool):
@@ -17,7 +25,8 @@ class FunctionTool(BaseTool):
 
     A parameter annotated with the Context (or named `tool_context`) gets the context and is not shown to the
     model. With `require_confirmation` (true, or a function of the arguments that says so) the user is asked first.
-    `describe_parameters` moves the docstring's parameter descriptions into the schema.
+    `describe_parameters` tells the model all of the signature: the docstring's texts on parameters go into the schema,
+    and so do the metadata of annotations, ``*args`` and ``**kwargs``. Where it is None, the distribution decides.
     """
 
     def __init__(
@@ -26,22 +35,40 @@ class FunctionTool(BaseTool):
         *,
         fn: Callable[..., object] | None = None,
         require_confirmation: bool | Callable[..., object] = False,
-        describe_parameters: bool = False,
+        describe_parameters: bool | None = None,
         effect: Effect | str | None = None,
     ) -> None:
         function = func or fn
         if function is None or not callable(function):
             raise ConfigurationError(f"FunctionTool needs a callable, not {function!r}")
         self.func = function
-        text = document(function)
-        prose, self._descriptions = split_document(text) if describe_parameters else (text, {})
-        super().__init__(
-            name=getattr(function, "__name__", None) or type(function).__name__, description=prose, effect=effect
-        )
+        self._document = document(function)
+        super().__init__(name=_name(function), description=self._document, effect=effect)
         self._require_confirmation = require_confirmation
+        self._undecided = describe_parameters is None
+        self._whole = False
+        self._descriptions: dict[str, str] = {}
         self._shape: Shape | None = None
         self._declaration: FunctionDeclaration | None = None
         self._arguments: Arguments | None = None
+        self._call: Callable[..., object] | None = None
+        #: Further arguments of this call that the model has no part in.
+        self._injected: Json = {}
+        if describe_parameters:
+            self._describe(whole=True)
+
+    def configure(self, settings: Mapping[str, object]) -> None:
+        """Describe the parameters as the distribution's `settings` say, where nothing else was said."""
+        whole = bool(getattr(settings.get("function_tools"), "describe_parameters", False))
+        if self._undecided and whole is not self._whole:
+            self._describe(whole)
+
+    def _describe(self, whole: bool) -> None:
+        prose, described = split_document(self._document)
+        before, after = (self._document, prose) if whole else (prose, self._document)
+        self.description = self.description.replace(before, after, 1)  # others may have put more beside it
+        self._whole, self._descriptions = whole, described if whole else {}
+        self._shape = self._declaration = self._arguments = self._call = None
 
     @property
     def origin(self) -> str:
@@ -53,12 +80,12 @@ class FunctionTool(BaseTool):
     def shape(self) -> Shape:
         """The function's signature, read once."""
         if self._shape is None:
-            self._shape = shape_of(self.func)
+            self._shape = shape_of(self.func, whole=self._whole)
         return self._shape
 
     def _get_declaration(self) -> FunctionDeclaration:
         if self._declaration is None or self._declaration.name != self.name:
-            schema = parameters_schema(self.name, self.shape, self._descriptions)
+            schema = parameters_schema(self.name, self.shape, self._descriptions, whole=self._whole)
             self._declaration = FunctionDeclaration(
                 name=self.name, description=self.description, parameters_json_schema=schema
             )
@@ -66,36 +93,49 @@ class FunctionTool(BaseTool):
 
     async def run_async(self, *, args: Json, tool_context: Context) -> object:
         """Coerce the arguments and call the function; a missing or wrong one is an error result for the model."""
-        if self._arguments is None:
-            self._arguments = Arguments(self.name, self.shape)
-        # What the callbacks after the call see must not hold the context.
-        values = args if self.shape.context_name is None else dict(args)
-        if not self._arguments.fit(args):
+        arguments = self._arguments or self._read_arguments()
+        values = args
+        if not arguments.fit(args):
             settings = tool_context.get_invocation_context().composition.settings.get("function_tools")
             strict = bool(getattr(settings, "validate_arguments", False))
-            values, error = self._arguments.prepare(args, strict=strict)
+            values, error = arguments.prepare(args, strict=strict)
             if error is not None:
                 return {"error": error}
         if self._require_confirmation and (refusal := await self._confirm(values, tool_context)) is not None:
             return refusal
-        if self.shape.context_name is not None:
-            values[self.shape.context_name] = tool_context
+        if self.shape.context_name is not None:  # in a dict of its own: what the callbacks see must not hold it
+            values = {**values, self.shape.context_name: tool_context}
+        if self._injected:
+            values = {**values, **self._injected}
+        function = self.func
+        if self.shape.signature is not None:
+            function = self._call = self._call or Call(self.func, self.shape.signature)
         if tool_context.call_sync is not None and not self.shape.is_async:
-            result = tool_context.call_sync(self.func, values)
+            result = tool_context.call_sync(function, values)
         else:
-            result = self.func(**values)
+            result = function(**values)
         return await result if result.__class__ not in ATOMS and inspect.isawaitable(result) else result
+
+    def _read_arguments(self) -> Arguments:
+        shape = self.shape
+        if self._whole:  # what was not declared is no model's affair
+            schema = self._get_declaration().parameters_json_schema or {}
+            shown = {name: p for name, p in shape.parameters.items() if name in schema.get("properties", ())}
+            shape = replace(shape, parameters=shown, reserved=shape.reserved | shape.parameters.keys() - shown.keys())
+        self._arguments = Arguments(self.name, shape)
+        return self._arguments
 
     def misfit(self, args: Json) -> str | None:
         """Why the function cannot take `args`, or None; every value must fit its annotation."""
-        return Arguments(self.name, self.shape).prepare(args, strict=True)[1]
+        return self._read_arguments().prepare(args, strict=True)[1]
 
     async def _confirm(self, values: Json, tool_context: Context) -> Json | None:
         """None where the call may go ahead, else the result that says why not (S0 §6.7)."""
         needed: object = self._require_confirmation
         if callable(needed):
-            context_name = shape_of(needed).context_name
-            needed = needed(**values, **({context_name: tool_context} if context_name is not None else {}))
+            shape = shape_of(needed)
+            named = values if shape.context_name is None else {**values, shape.context_name: tool_context}
+            needed = (needed if shape.signature is None else Call(needed, shape.signature))(**named)
             if inspect.isawaitable(needed):
                 needed = await needed
         if not needed:
@@ -112,3 +152,11 @@ class FunctionTool(BaseTool):
             tool_context.actions.skip_summarization = True
             return {"error": "This tool call requires confirmation, please approve or reject."}
         return None if confirmation.confirmed else {"error": "This tool call is rejected."}
+
+
+def _name(function: Callable[..., object]) -> str:
+    """The name of what a partial was made of, or of an object's class, as models can spell it."""
+    function = without_partial(function)
+    name = str(getattr(function, "__name__", None) or type(function).__name__)
+    spelt = legal(name.strip("<>"), _MOST, _NAME)  # the name of a lambda is <lambda>
+    return spelt if spelt[0].isalpha() or spelt[0] == "_" else f"_{spelt}"[:_MOST]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from newel_compose import Factory
 from newel_kernel import BaseTool, Chains, ConfigurationError, Descriptor
@@ -24,14 +24,25 @@ class ToolAdapter(Descriptor):
     fallback: bool = False
 
 
+@runtime_checkable
+class Configurable(Protocol):
+    """A tool that looks at the settings of the distribution before it declares itself."""
+
+    def configure(self, settings: Mapping[str, object]) -> None:
+        """Take in the settings, by the names of their plugins."""
+
+
 def adapt_tool(chains: Chains, entry: object) -> BaseTool:
-    """A tool made of a foreign object, by the first adapter that accepts it."""
+    """An entry of an agent's tools as a tool: configured, or made by the first adapter that accepts it."""
+    if isinstance(entry, BaseTool):
+        if isinstance(entry, Configurable):
+            entry.configure(chains.settings)
+        return entry
     adapters = chains.registry.all(ToolAdapter)
     for adapter in sorted(adapters, key=lambda adapter: adapter.fallback):
         if adapter.accepts(entry):
             return adapter.adapt(entry)
     names = ", ".join(sorted(adapter.name for adapter in adapters)) or "none"
     raise ConfigurationError(
-        f"{entry!r} is no tool: no adapter accepts it (adapters: {names})"
-        f"{chains.registry.why_missing(ToolAdapter)}"
+        f"{entry!r} is no tool: no adapter accepts it (adapters: {names}){chains.registry.why_missing(ToolAdapter)}"
     )

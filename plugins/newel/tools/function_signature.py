@@ -1,0 +1,211 @@
+"""The signature of a function tool: what a model fills in, what the runtime does, and how the function is called."""
+
+from __future__ import annotations
+
+import collections.abc
+import functools
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, get_args, get_origin
+
+from pydantic import Field
+from pydantic.fields import FieldInfo
+
+from newel.tools.typed_dicts import fields_of, portable
+from newel_kernel import ConfigurationError, ReadonlyContext
+
+#: Injected by name where no annotation says so.
+CONTEXT_NAME = "tool_context"
+STREAM_NAME = "input_stream"
+
+EMPTY = inspect.Parameter.empty
+_RESERVED = frozenset((CONTEXT_NAME, STREAM_NAME, "self", "cls"))
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+#: What annotations mean whose imports are for type checkers only.
+_USUAL = {**vars(typing), **vars(collections.abc)} | dict.fromkeys(
+    ("Context", "ToolContext", "CallbackContext", "ReadonlyContext"), ReadonlyContext
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One that a model fills in."""
+
+    hint: Any
+    #: EMPTY where there is none.
+    default: Any
+    mandatory: bool
+    #: Makes the value where the model gives none and Python's default is no value, but a pydantic Field.
+    fill: Callable[[], object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is known of a function: the parameters that a model fills, and the one that gets the context."""
+
+    parameters: Mapping[str, Parameter]
+    context_name: str | None
+    is_async: bool
+    #: Where the function takes further keywords: what their values are. Else None.
+    further: Any
+    #: Names that no further keyword has: a model must not reach what the runtime fills in.
+    reserved: frozenset[str]
+    #: Where parameters cannot all be passed by their names: the signature. Else None.
+    signature: inspect.Signature | None
+
+    @property
+    def mandatory(self) -> list[str]:
+        """The parameters without a default."""
+        return [name for name, parameter in self.parameters.items() if parameter.mandatory]
+
+
+class Call:
+    """Calls a function by the names of its parameters, those too that Python passes by position only."""
+
+    def __init__(self, function: Callable[..., object], signature: inspect.Signature) -> None:
+        self.function = function
+        self.signature = signature
+
+    def __call__(self, /, **values: Any) -> object:
+        """The function's result; `*args` are a list under their name."""
+        bound = self.signature.bind_partial()
+        further = {name: value for name, value in values.items() if name not in self.signature.parameters}
+        for name, parameter in self.signature.parameters.items():
+            if parameter.kind is parameter.VAR_KEYWORD:
+                bound.arguments[name] = further
+            elif name in values:
+                is_list = parameter.kind is parameter.VAR_POSITIONAL
+                bound.arguments[name] = tuple(values[name]) if is_list else values[name]
+        bound.apply_defaults()
+        return self.function(*bound.args, **bound.kwargs)
+
+
+def shape_of(function: Callable[..., object], *, whole: bool = False) -> Shape:
+    """Read a function's signature; its context parameter is found by annotation, or by the name tool_context.
+
+    `whole`: as much of it as a model can fill, `*args`, `**kwargs` and the metadata of annotations included.
+    """
+    try:
+        signature = inspect.signature(function)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"{function!r} cannot be a tool: Python knows no signature of it; write a function that calls it"
+        ) from error
+    hints = dict(_hints(function, signature, whole))
+    context = next((name for name, hint in hints.items() if _is_context(hint)), None)
+    if context is None and CONTEXT_NAME in signature.parameters:
+        context = CONTEXT_NAME
+    parameters: dict[str, Parameter] = {}
+    further = None
+    for name, parameter in signature.parameters.items():
+        if name in (context, STREAM_NAME):
+            continue
+        if parameter.kind not in _VARIADIC:
+            parameters[name] = _parameter(hints[name], parameter.default)
+        elif whole and parameter.kind is parameter.VAR_POSITIONAL:
+            parameters[name] = Parameter(_list_of(hints[name]), EMPTY, mandatory=False)
+        elif whole and (keywords := fields_of(hints[name])) is not None:
+            parameters |= {key: Parameter(hint, EMPTY, needed) for key, (hint, needed) in keywords.items()}
+        elif whole:
+            further = hints[name]
+    kinds = {parameter.kind for parameter in signature.parameters.values()}
+    by_name = kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
+    reserved = (_RESERVED | signature.parameters.keys()) - parameters.keys()
+    return Shape(parameters, context, _is_async(function), further, reserved, None if by_name else signature)
+
+
+def without_partial(function: Callable[..., object]) -> Callable[..., object]:
+    """What ``functools.partial`` was made of; the function itself where it is none."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
+def _is_async(function: Callable[..., object]) -> bool:
+    inner = without_partial(function)
+    call = getattr(inner, "__call__", None)  # noqa: B004 - an object whose __call__ is a coroutine function
+    return inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(call)
+
+
+def _parameter(hint: Any, default: Any) -> Parameter:
+    if not isinstance(default, FieldInfo):
+        return Parameter(hint, default, mandatory=default is EMPTY)
+    words = Field(
+        description=default.description, examples=default.examples, discriminator=default.discriminator,
+        json_schema_extra=default.json_schema_extra,
+    )  # fmt: skip
+    hint = Annotated[(hint, words, *default.metadata)]
+    if default.is_required():
+        return Parameter(hint, EMPTY, mandatory=True)
+
+    def fill() -> object:
+        return default.get_default(call_default_factory=True, validated_data={})
+
+    return Parameter(hint, fill(), mandatory=False, fill=fill)
+
+
+def _list_of(hint: Any) -> Any:
+    """The annotation of ``*args`` as that of a list."""
+    if get_origin(hint) is typing.Unpack:
+        hint = get_args(hint)[0]
+        return hint if get_origin(hint) is tuple else list[Any]
+    if getattr(hint, "__unpacked__", False):  # *args: *tuple[int, str]
+        return types.GenericAlias(tuple, get_args(hint))
+    item: Any = Any if isinstance(hint, typing.ParamSpecArgs) else hint
+    return types.GenericAlias(list, (item,))
+
+
+def _hints(function: Callable[..., object], signature: inspect.Signature, whole: bool) -> Iterator[tuple[str, Any]]:
+    """Each parameter's annotation as a type; Any where there is none, or none that is known at run time."""
+    owner = _owner(function)
+    names: dict[str, Any] | None = None
+    for name, parameter in signature.parameters.items():
+        hint = Any if parameter.annotation is EMPTY else parameter.annotation
+        if not isinstance(hint, type) or isinstance(hint, types.GenericAlias):
+            if names is None:
+                names = _closure(owner)
+            hint = _resolved(hint, getattr(owner, "__globals__", {}), names, whole)
+        yield name, portable(hint)
+
+
+def _owner(function: Any) -> Any:
+    """The function in whose module the annotations were written."""
+    function = without_partial(function)
+    if isinstance(function, type):
+        function = vars(function).get("__new__") or getattr(function, "__init__")  # noqa: B009 - of the class itself
+    elif not inspect.isroutine(function) and not hasattr(function, "__wrapped__"):
+        function = type(function).__call__
+    function = inspect.unwrap(function)
+    return getattr(without_partial(function), "__func__", function)
+
+
+def _closure(owner: Any) -> dict[str, Any]:
+    """The names of a function that are not global: those of the functions around it, and type parameters."""
+    found = {parameter.__name__: parameter for parameter in getattr(owner, "__type_params__", ())}
+    code, cells = getattr(owner, "__code__", None), getattr(owner, "__closure__", None) or ()
+    for name, cell in zip(getattr(code, "co_freevars", ()), cells, strict=False):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:
+            continue  # not assigned yet
+    return found
+
+
+def _resolved(hint: Any, names: Mapping[str, Any], local: dict[str, Any], whole: bool) -> Any:
+    holder = types.SimpleNamespace(__annotations__={"hint": hint})
+    for known in (names, {**_USUAL, **names}):
+        try:
+            return typing.get_type_hints(holder, dict(known), local, include_extras=whole)["hint"]
+        except NameError:
+            continue  # an annotation that exists for type checkers only
+        except Exception as error:
+            raise ConfigurationError(f"the annotation {hint!r} cannot be read: {error}") from error
+    return Any
+
+
+def _is_context(hint: Any) -> bool:
+    options = get_args(hint) or (hint,)
+    return any(isinstance(option, type) and issubclass(option, ReadonlyContext) for option in options)
