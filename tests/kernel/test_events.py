@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from newel_kernel import Event, EventActions, EventCompaction, NodeInfo, ToolConfirmation, as_message, freeze_event
 from newel_types import (
@@ -117,6 +118,21 @@ class TestMaking:
         assert made.get_function_calls() == [CALL.function_call, CALL.function_call]
         assert made.get_function_responses() == [RESULT.function_response]
         assert Event(author="a").get_function_calls() == []
+
+
+class TestActions:
+    def test_a_field_that_there_is_not_is_refused_as_pydantic_refuses_it(self) -> None:
+        with pytest.raises(ValidationError, match=r"escalated\n  Extra inputs are not permitted") as refused:
+            EventActions(escalate=True, escalated=True)
+        assert isinstance(refused.value, ValueError)
+        (problem,) = refused.value.errors()
+        assert (problem["type"], problem["loc"], problem["input"]) == ("extra_forbidden", ("escalated",), True)
+
+    def test_containers_are_each_ones_own(self) -> None:
+        one, other = EventActions(), EventActions()
+        one.state_delta["x"] = 1
+        one.artifact_delta["f"] = 0
+        assert other == EventActions()
 
 
 class TestTouching:

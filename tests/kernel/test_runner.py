@@ -283,7 +283,8 @@ class TestOrder:
         assert [e.custom_metadata for e in plain.say("go", run_config=config)] == [{"run": 7, "own": 0}] * 3
         marked = talk(LlmAgent(name="w", model=ScriptedModel(["ok"])), plugins=[Mark(name="m")])
         assert [e.custom_metadata for e in marked.say("go", run_config=config)] == [{"run": 7, "own": 1}]
-        assert marked.session.events[-1].custom_metadata == {"run": 7, "own": 1}
+        assert [e.custom_metadata for e in marked.session.events] == [{"run": 7, "own": 0}, {"run": 7, "own": 1}]
+        assert talk(LlmAgent(name="w", model=ScriptedModel(["ok"]))).say("go")[0].custom_metadata is None
 
 
 class TestTheEnd:

@@ -11,6 +11,7 @@ from newel_kernel._internal.events import Event, EventActions, as_message
 from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import ask
 from newel_kernel._internal.log import Turn
+from newel_kernel._internal.run_config import RunConfig
 from newel_kernel._internal.values import Json
 from newel_types import Content, Part, deep_copy
 
@@ -59,12 +60,20 @@ async def receive(ctx: InvocationContext, turn: Turn, state_delta: Json | None) 
     if state_delta and messages:
         messages[0].actions = EventActions(state_delta=deep_copy(state_delta))
     for event in messages:
+        stamp(event, ctx.run_config)
         await ctx.session_service.append_event(ctx.session, event)
     return messages
+
+
+def stamp(event: Event, config: RunConfig) -> None:
+    """Put the run's metadata on `event`, which may have some of its own."""
+    if config.custom_metadata:
+        event.custom_metadata = {**config.custom_metadata, **(event.custom_metadata or {})}
 
 
 async def _run_prologues(ctx: InvocationContext, prologues: Sequence[Prologue]) -> None:
     for prologue in prologues:
         events = prologue.run(ctx)
         for event in (await events or ()) if events is not None else ():
+            stamp(event, ctx.run_config)
             await ctx.session_service.append_event(ctx.session, event)

@@ -18,7 +18,7 @@ from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import ask
 from newel_kernel._internal.log import Log
 from newel_kernel._internal.observation import Operation
-from newel_kernel._internal.reception import receive, received
+from newel_kernel._internal.reception import receive, received, stamp
 from newel_kernel._internal.run_config import RunConfig
 from newel_kernel._internal.session import Session
 from newel_kernel._internal.tree import check_tree
@@ -154,12 +154,12 @@ class Runner:
 
     async def _commit(self, ctx: InvocationContext, event: Event) -> Event:
         """The event as plugins leave it, in the session unless it is partial."""
-        _stamp(event, ctx.run_config)
+        stamp(event, ctx.run_config)
         if "on_event_callback" in self.composition.hooks:
             changed = await ask(ctx, "on_event_callback", {"invocation_context": ctx, "event": event})
             if changed is not None and changed is not event:
                 event = _merged(event, changed)
-                _stamp(event, ctx.run_config)
+                stamp(event, ctx.run_config)
         if not event.partial:
             await ctx.session_service.append_event(ctx.session, event)
         return event
@@ -187,11 +187,6 @@ class Runner:
         return InvocationContext(
             self.session_service, session, self.agent, self.composition, config, invocation_id, content, app=self.app
         )
-
-
-def _stamp(event: Event, config: RunConfig) -> None:
-    if config.custom_metadata:
-        event.custom_metadata = {**config.custom_metadata, **(event.custom_metadata or {})}
 
 
 def _merged(event: Event, changed: Event) -> Event:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from logging import getLogger
-from typing import Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -30,6 +30,9 @@ S = TypeVar("S", bound=BaseAgentState)
 
 class BaseAgent(KernelAgent):
     """An agent: a name, its place in a tree, and `_run_async_impl`, which a subclass implements."""
+
+    #: Whether it ends with an event that says so in an app that resumes; a graph's nodes say so instead.
+    notes_end: ClassVar[bool] = True
 
     before_agent_callback: object = None
     after_agent_callback: object = None

@@ -12,7 +12,10 @@ from newel_kernel import BaseAgent, Event, InvocationContext, merge_streams
 
 
 class ParallelAgent(base_agent.BaseAgent):
-    """Runs `sub_agents` concurrently. None sees the events of another; an agent that runs later sees them all."""
+    """Runs `sub_agents` concurrently. None sees the events of another; an agent that runs later sees them all.
+
+    In a resumable app it has ended when each of them has; one that a callback answered early has not.
+    """
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         if not self.sub_agents:
@@ -25,7 +28,8 @@ class ParallelAgent(base_agent.BaseAgent):
         async with aclosing(merge_streams([agent.run_async(self._branch(ctx, agent)) for agent in waiting])) as events:
             async for event in events:
                 yield event
-        if ctx.is_resumable and not pauses(ctx):
+        ended = all(ctx.end_of_agents.get(a.name) or not getattr(a, "notes_end", True) for a in self.sub_agents)
+        if ctx.is_resumable and ended and not pauses(ctx):
             ctx.set_agent_state(self.name, end_of_agent=True)
             yield self._state_event(ctx)
 

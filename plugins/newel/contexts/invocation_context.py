@@ -63,6 +63,8 @@ class InvocationContext(KernelInvocationContext):
         #: Agent -> its checkpoint, and whether it ended: what a resumed run goes on from.
         self.agent_states: dict[str, Json] = {}
         self.end_of_agents: dict[str, bool] = {}
+        #: Whether an agent goes on with the first result of a long-running call, although it could wait for the last.
+        self.takes_first_results = False
         #: Where what the user says in a live session comes in.
         self.live_request_queue = live_request_queue
 

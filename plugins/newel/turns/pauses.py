@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from newel.contexts.invocation_context import full_invocation
 from newel.questions.precedence import left_to_others
+from newel.questions.provisional import is_provisional
 from newel.turns.conversations import conversing_node
 from newel_kernel import InvocationContext, Log
 
@@ -11,9 +12,11 @@ from newel_kernel import InvocationContext, Log
 def waits(ctx: InvocationContext) -> bool:
     """Whether long-running calls, of this agent's run or those within it, wait for an answer or for its effect.
 
-    What the user says instead of an answer ends the waiting; and nothing waits in an app that is not resumable.
+    What the user says instead of an answer ends the waiting; and nothing waits in an app that is not resumable, but in
+    a graph, where a call waits that has no result at all.
     """
-    if not full_invocation(ctx).is_resumable:
+    whole = full_invocation(ctx)
+    if not whole.is_resumable:
         return False
     waiting: set[str] = set()
     answered_before: set[str] = set()
@@ -29,6 +32,8 @@ def waits(ctx: InvocationContext) -> bool:
         elif not below or event.branch == ctx.branch or (event.branch or "").startswith(below):
             scopes.update(call.id for call in event.get_function_calls())
             waiting |= event.long_running_tool_ids or set()
+            if whole.takes_first_results and not is_provisional(event):
+                waiting -= {response.id for response in event.get_function_responses()}
     return bool(waiting or (answered_before and left_to_others(ctx, answered_before)))
 
 

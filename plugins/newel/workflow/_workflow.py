@@ -32,6 +32,7 @@ class Workflow(BaseAgent, BaseNode):
     """
 
     is_graph: ClassVar[bool] = True
+    notes_end: ClassVar[bool] = False
 
     name: str = "workflow"
     rerun_on_resume: bool = True

@@ -12,7 +12,7 @@ from newel_kernel import BaseAgent, Event, InvocationContext
 
 
 class _AlwaysResumable:
-    """In a graph an agent pauses on a call that the outside must answer, also in an app that does not resume."""
+    """In a graph an agent pauses on a call that has no result, also in an app that does not resume."""
 
     is_resumable = True
 
@@ -115,7 +115,8 @@ class AgentNode(BaseNode):
         )
         if not self._isolated:
             return _own(self.agent.run_async(ctx), ctx)
-        ctx.resumability_config = _AlwaysResumable()
+        if not ctx.is_resumable:
+            ctx.resumability_config, ctx.takes_first_results = _AlwaysResumable(), True
         value = self.fit_input(run.input)
         scope, since = place.scope, run.since
         if self.converses:

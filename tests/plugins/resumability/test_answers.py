@@ -10,14 +10,14 @@ import pytest
 from kinds import CONFIRM, Caller, answer, make_runner, send, unanswered
 from test_crashes import DeathError, MortalStore
 
-from newel.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
+from newel.agents import BaseAgent, Context, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
 from newel.apps import App, ResumabilityConfig
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
 from newel.tools import AgentTool, FunctionTool, LongRunningFunctionTool, exit_loop
 from newel_kernel import ConfigurationError, Event, Session
-from newel_types import FunctionCall, FunctionResponse, Part
+from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 
 class Talk:
@@ -319,3 +319,18 @@ def test_an_invocation_that_the_session_does_not_have() -> None:
     runner = make_runner("loop", "loop", InMemorySessionService(), lambda tool, call: None, "standard")
     with pytest.raises(ConfigurationError, match="no invocation 'e-1'"):
         asyncio.run(send(runner, "s", None, "e-1"))
+
+
+def test_side_by_side_agents_have_ended_when_each_has() -> None:
+    def early(callback_context: Context) -> Content:
+        return Content(role="model", parts=[Part(text="early")])
+
+    def root(**fields: Any) -> ParallelAgent:
+        first = LlmAgent(name="one", model=ScriptedModel(["1"]), **fields)
+        return ParallelAgent(name="both", sub_agents=[first, LlmAgent(name="two", model=ScriptedModel(["2"]))])
+
+    def ended(events: Sequence[Event]) -> set[str]:
+        return {event.author for event in events if event.actions.end_of_agent}
+
+    assert ended(Talk(root()).send("go")) == {"one", "two", "both"}
+    assert ended(Talk(root(before_agent_callback=early)).send("go")) == {"two"}

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from newel import Agent, Context
+from newel import Agent, Context, Event
 from newel.events import RequestInput
 from newel.sessions import InMemorySessionService, SqliteSessionService
 from newel.testing import ScriptedModel
+from newel.tools import LongRunningFunctionTool
+from newel.types import Content, FunctionCall, FunctionResponse, Part
 from newel.workflow import FunctionNode, JoinNode, Workflow, node
 
 
@@ -292,3 +294,53 @@ def test_questions_one_after_the_other_keep_their_first_answers(talk: Any, store
     for answers in ({"p": 1}, {"q": 2}, {"p": 9}):
         talk(flow, store).answer(**answers)
     assert talk(flow, store).answer(r=3)[-1].output == [1, 2, 3]
+
+
+# --- long-running calls of an agent -----------------------------------------------------------------------------------
+
+
+def applying(log: Log, status: Any) -> tuple[Workflow, ScriptedModel]:
+    """A graph whose agent calls a long-running tool, which answers `status` at once, and then step b."""
+
+    def apply() -> Any:
+        return status
+
+    model = ScriptedModel([FunctionCall(name="apply", args={}), "first words", "last words"])
+    agent = Agent(name="a", model=model, tools=[LongRunningFunctionTool(apply)])
+    return Workflow(name="wf", edges=[("START", agent, log.step("b"))]), model
+
+
+def decision(events: list[Event]) -> Content:
+    (call,) = [c for e in events for c in e.get_function_calls()]
+    response = FunctionResponse(id=call.id, name=call.name, response={"result": "granted"})
+    return Content(role="user", parts=[Part(function_response=response)])
+
+
+def said(events: list[Event]) -> list[str]:
+    return [p.text for e in events for p in (e.content.parts or () if e.content else ()) if p.text]
+
+
+def test_an_agent_goes_on_with_a_first_result_and_the_graph_waits_for_the_last(
+    talk: Any, outputs: Any, store: Any
+) -> None:
+    log = Log()
+    flow, model = applying(log, {"status": "pending"})
+    events = talk(flow, store).say("go")
+    assert (said(events), log.ran) == (["first words"], [])
+    assert model.requests[1].contents[-1].parts[0].function_response.response == {"status": "pending"}
+    assert outputs(talk(flow, store).say(decision(events))) == ["b(first words)"]
+
+
+def test_an_agent_waits_for_a_result_where_there_is_none_yet(talk: Any, outputs: Any, store: Any) -> None:
+    flow, _ = applying(Log(), None)
+    events = talk(flow, store).say("go")
+    assert said(events) == []
+    assert outputs(talk(flow, store).say(decision(events))) == ["b(first words)"]
+
+
+def test_an_agent_waits_for_the_last_result_where_the_app_resumes(talk: Any, outputs: Any) -> None:
+    flow, _ = applying(Log(), {"status": "pending"})
+    chat = talk(flow, resumable=True)
+    events = chat.say("go")
+    assert said(events) == []
+    assert outputs(chat.say(decision(events))) == ["b(first words)"]
