@@ -10,8 +10,8 @@ from typing import ClassVar, Self, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 import newel_compose
+from newel import drawing
 from newel.contexts.invocation_context import InvocationContext
-from newel.drawing.kinds import Display
 from newel_kernel import BaseAgent as KernelAgent
 from newel_kernel import Callbacks, ConfigurationError, Event, EventActions, Json
 
@@ -21,14 +21,14 @@ _log = getLogger(__name__)
 class BaseAgentState(BaseModel):
     """What an agent checkpoints so that an interrupted invocation can resume; subclass it per agent type."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 A = TypeVar("A", bound=KernelAgent)
 S = TypeVar("S", bound=BaseAgentState)
 
 
-class BaseAgent(KernelAgent):
+class BaseAgent(KernelAgent, defer_build=True):
     """An agent: a name, its place in a tree, and `_run_async_impl`, which a subclass implements."""
 
     #: Whether it ends with an event that says so in an app that resumes; a graph's nodes say so instead.
@@ -83,7 +83,7 @@ class BaseAgent(KernelAgent):
         """
         forms: Json = {}
         try:
-            for display in newel_compose.compose_once().registry.all(Display):
+            for display in newel_compose.compose_once().registry.all(drawing.Display):
                 forms = {**display.create(self, include=include, exclude=exclude), **forms}
         except Exception:  # noqa: BLE001 - a plugin boundary: the cell has run; how its value looks must not make it fail
             _log.warning("the agent %r cannot be displayed", self.name, exc_info=True)

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+import newel.tools
 import newel_compose
 from newel import models
 from newel.agents import base_agent
@@ -16,9 +17,7 @@ from newel.agents.llm import task
 from newel.agents.structured_output import validated as validated
 from newel.contexts.invocation_context import InvocationContext, full_invocation
 from newel.events.text import text_of
-from newel.models.kinds import model_of
 from newel.models.llm_request import LlmRequest
-from newel.tools.kinds import adapt_tool
 from newel.turns.delegates import is_delegate
 from newel.turns.handovers import handed_over, has_finished, transferred_to
 from newel.turns.pauses import pauses, waits
@@ -176,12 +175,12 @@ class LlmAgent(base_agent.BaseAgent):
     def canonical_model(self) -> BaseLlm:
         """The model itself, resolved by the process's distribution where `model` is an address."""
         named = self._named_model()
-        return model_of(newel_compose.compose_once(), named) if isinstance(named, str) else named
+        return models.model_of(newel_compose.compose_once(), named) if isinstance(named, str) else named
 
     def model_for(self, ctx: InvocationContext) -> BaseLlm:
         """The model, resolved by the invocation's distribution and within its policies."""
         named = self.model or self._named_model()
-        model = model_of(ctx.composition, named) if isinstance(named, str) else named
+        model = models.model_of(ctx.composition, named) if isinstance(named, str) else named
         return models.policed(ctx.composition, model)
 
     def _named_model(self) -> str | BaseLlm:
@@ -197,7 +196,7 @@ class LlmAgent(base_agent.BaseAgent):
         """The tools of one entry of `tools`; what is no tool is adapted once, what is one configured once."""
         cached = self._adapted.get(id(entry))
         if cached is None or cached[0] is not entry:
-            tool = adapt_tool(ctx.composition, entry)
+            tool = newel.tools.adapt_tool(ctx.composition, entry)
             cached = self._adapted[id(entry)] = (entry, [tool])
         return cached[1]
 
@@ -224,7 +223,7 @@ class LlmAgent(base_agent.BaseAgent):
             if isinstance(entry, BaseToolset):
                 tools.extend(await entry.get_tools_with_prefix(ctx))
             else:
-                tools.append(adapt_tool(newel_compose.compose_once(), entry))
+                tools.append(newel.tools.adapt_tool(newel_compose.compose_once(), entry))
         return tools
 
 

@@ -18,7 +18,7 @@ __all__ = ["App", "EventsCompactionConfig", "ResumabilityConfig"]
 class App(BaseModel):
     """What a Runner runs. `agent` is another name for `root_agent`; its services are the Runner's defaults."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", populate_by_name=True, defer_build=True)
 
     name: str
     root_agent: BaseAgent = Field(validation_alias=AliasChoices("root_agent", "agent"))

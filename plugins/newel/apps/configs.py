@@ -12,7 +12,7 @@ from newel.apps.base_events_summarizer import BaseEventsSummarizer
 class ResumabilityConfig(BaseModel):
     """Whether an interrupted invocation can be resumed."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     is_resumable: bool = False
 
@@ -20,7 +20,7 @@ class ResumabilityConfig(BaseModel):
 class EventsCompactionConfig(BaseModel):
     """When the older part of a session is summarised: every few invocations, or where a prompt grows too long."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
 
     #: What writes the summary; None: the model of the app's first LLM agent.
     summarizer: BaseEventsSummarizer | None = None

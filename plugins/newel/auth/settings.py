@@ -16,11 +16,11 @@ class Settings(BaseModel, extra="forbid"):
     #: Do as the recorded releases do: the events of requests and answers hold what is secret in them.
     recorded: bool = False
     #: Token end points besides the public ones over https: host names, host:port, addresses, networks.
-    allow_hosts: list[str] = Field(default_factory=list)
+    allow_hosts: list[str] = []
     #: For one request to a token end point.
     seconds: float = Field(default=10.0, gt=0)
     #: credential_key -> the environment variable that holds the credential.
-    environment: dict[str, str] = Field(default_factory=dict)
+    environment: dict[str, str] = {}
 
 
 DEFAULT = Settings()

@@ -42,7 +42,7 @@ class CodeExecutionResult:
 class BaseCodeExecutor(BaseModel, ABC):
     """Runs the code blocks of a model's answer."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
 
     optimize_data_file: bool = False
     stateful: bool = False

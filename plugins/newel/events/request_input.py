@@ -24,7 +24,9 @@ class RequestInput(BaseModel):
     for whoever shows the question.
     """
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, arbitrary_types_allowed=True, defer_build=True
+    )
 
     interrupt_id: str = Field(default_factory=lambda: seam.new_id(), min_length=1)
     payload: object = None

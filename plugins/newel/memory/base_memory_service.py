@@ -12,7 +12,7 @@ from newel.memory.memory_entry import MemoryEntry
 from newel_kernel import Event, Session
 
 
-class SearchMemoryResponse(BaseModel):
+class SearchMemoryResponse(BaseModel, defer_build=True):
     """What a search found, best first where the service ranks."""
 
     memories: list[MemoryEntry] = Field(default_factory=list)

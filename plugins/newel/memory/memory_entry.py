@@ -11,7 +11,7 @@ from newel_types import Content
 class MemoryEntry(BaseModel):
     """What was said, by whom, and when (`timestamp`: ISO 8601, as the model is to read it)."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
 
     content: Content
     custom_metadata: Json = Field(default_factory=dict)

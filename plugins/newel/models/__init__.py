@@ -8,6 +8,7 @@ from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel.models.google.gemini import Gemini as Gemini
+    from newel.models.kinds import model_of as model_of
     from newel.models.llm_request import LlmRequest as LlmRequest
     from newel.models.policies.chain import policed as policed
     from newel.models.registry import LLMRegistry as LLMRegistry
@@ -24,6 +25,8 @@ _WHERE = {
     "LlmRequest": "newel.models.llm_request",
     "LlmResponse": "newel_kernel",
     "ModelCapabilities": "newel_kernel",
+    # What agents ask for with their first request.
+    "model_of": "newel.models.kinds",
     "policed": "newel.models.policies.chain",
 }
 

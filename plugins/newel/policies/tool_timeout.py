@@ -20,7 +20,7 @@ class Settings(BaseModel, extra="forbid"):
     #: Seconds that a call may take; 0: no limit. A tool's own `timeout`, in seconds, replaces it.
     seconds: Seconds = 5.0
     #: Seconds by tool name, for those that need more (0: no limit).
-    tools: dict[str, Seconds] = Field(default_factory=dict)
+    tools: dict[str, Seconds] = {}
 
 
 class _Rest:

@@ -18,7 +18,7 @@ class UnusableAnswerError(ValueError):
 class ConfirmationAnswer(BaseModel):
     """The answer, in camelCase or snake_case; a field that it does not have is refused, not ignored."""
 
-    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True, defer_build=True)
 
     confirmed: bool = False
     hint: str | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newel.sessions.in_memory_session_service import InMemorySessionService
+from newel import sessions
 from newel.sessions.kinds import SessionBackend
 from newel_kernel import hookimpl
 
@@ -10,4 +10,4 @@ from newel_kernel import hookimpl
 @hookimpl
 def register_session_backends() -> list[SessionBackend]:
     """The scheme ``memory``; each opening is a store of its own."""
-    return [SessionBackend(name="memory", open=lambda uri: InMemorySessionService())]
+    return [SessionBackend(name="memory", open=lambda uri: sessions.InMemorySessionService())]

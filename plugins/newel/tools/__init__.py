@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from newel.tools.exit_loop_tool import exit_loop as exit_loop
     from newel.tools.function_tool import FunctionTool as FunctionTool
     from newel.tools.get_user_choice_tool import get_user_choice_tool
+    from newel.tools.kinds import adapt_tool as adapt_tool
     from newel.tools.langchain_tool import LangchainTool as LangchainTool
     from newel.tools.load_artifacts_tool import LoadArtifactsTool as LoadArtifactsTool
     from newel.tools.load_artifacts_tool import load_artifacts_tool
@@ -70,6 +71,8 @@ _WHERE = {
     "TransferToAgentTool": "newel.tools.transfer_to_agent_tool",
     "UrlContextTool": "newel.tools.server_tools",
     "VertexAiSearchTool": "newel.tools.server_tools",
+    # What agents ask for with their first request.
+    "adapt_tool": "newel.tools.kinds",
     "code_execution": "newel.tools.server_tools",
     "enterprise_web_search": "newel.tools.server_tools:enterprise_web_search_tool",
     "exit_loop": "newel.tools.exit_loop_tool",

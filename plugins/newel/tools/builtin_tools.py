@@ -25,7 +25,7 @@ class Settings(BaseModel, extra="forbid"):
     """Settings of the built-in tools."""
 
     #: What load_web_page may fetch besides public hosts: host names, host:port, addresses, networks.
-    web_allow: list[str] = Field(default_factory=list)
+    web_allow: list[str] = []
     web_max_bytes: int = Field(default=5_000_000, gt=0)
     #: For one page, redirects included.
     web_seconds: float = Field(default=20.0, gt=0)

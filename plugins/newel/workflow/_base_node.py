@@ -22,7 +22,7 @@ class BaseNode(BaseModel):
     the node's output, of which there is one at most. None is no output.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
 
     name: str
     description: str = ""
@@ -93,5 +93,5 @@ class BaseNode(BaseModel):
 
 
 START_NAME = "__START__"
-#: Where a graph begins.
-START = BaseNode(name=START_NAME)
+#: Where a graph begins; constructed, so that no import builds the model.
+START = BaseNode.model_construct(name=START_NAME)

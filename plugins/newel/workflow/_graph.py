@@ -18,7 +18,7 @@ __all__ = ["DEFAULT_ROUTE", "Edge", "Graph"]
 class Graph(BaseModel):
     """The compiled form of a workflow's edges. `nodes` may be left out: they are those that the edges name."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
 
     nodes: list[Any] = Field(default_factory=list)
     edges: list[Edge] = Field(default_factory=list)

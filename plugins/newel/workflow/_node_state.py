@@ -11,7 +11,7 @@ from newel_kernel import Json
 class NodeState(BaseModel):
     """The record of a node's execution. Fields at their default are left out of a dump: a checkpoint stays small."""
 
-    model_config = ConfigDict(extra="ignore", ser_json_bytes="base64")
+    model_config = ConfigDict(extra="ignore", ser_json_bytes="base64", defer_build=True)
 
     status: NodeStatus = NodeStatus.INACTIVE
     input: object = None
@@ -34,7 +34,7 @@ class NodeState(BaseModel):
         }
 
 
-#: The record of a node that completed at its first attempt.
-COMPLETED: Json = NodeState(status=NodeStatus.COMPLETED).model_dump(mode="json")
+#: The record of a node that completed at its first attempt; as it is dumped, so that no import builds the model.
+COMPLETED: Json = {"status": NodeStatus.COMPLETED.value}
 #: The record of a node that waits to be triggered again.
-WAITING: Json = NodeState(status=NodeStatus.WAITING).model_dump(mode="json")
+WAITING: Json = {"status": NodeStatus.WAITING.value}

@@ -13,7 +13,7 @@ _FACTOR = 2.0
 _JITTER = 1.0
 
 
-class RetryConfig(BaseModel, extra="forbid"):
+class RetryConfig(BaseModel, extra="forbid", defer_build=True):
     """How a failed node is tried again: exponential back-off in seconds, with jitter.
 
     `max_attempts` counts the first one (default 5; 0 and 1 mean no retry). `jitter` is the part of a delay that

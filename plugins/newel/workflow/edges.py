@@ -19,7 +19,7 @@ Route = bool | int | str
 class Edge(BaseModel):
     """From one node to another: always, or where `from_node` gives `route` (or one of the routes in the list)."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
 
     #: A node once a graph has the edge; until then what a node is made of.
     from_node: Any

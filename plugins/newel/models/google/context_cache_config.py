@@ -17,7 +17,7 @@ else:
 class ContextCacheConfig(BaseModel):
     """Set on an App, it holds for all its LLM agents whose model's provider can cache; the others ignore it."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     #: How many invocations may use a cache before it is made anew.
     cache_intervals: int = Field(default=10, ge=1, le=100)

@@ -9,7 +9,7 @@ from newel_kernel import Json
 
 
 class _Wire(BaseModel):
-    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True, defer_build=True)
 
 
 class TaskRequest(_Wire):
