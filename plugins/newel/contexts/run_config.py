@@ -11,7 +11,7 @@ from newel_kernel import RunConfig as KernelRunConfig
 __all__ = ["RunConfig", "ToolThreadPoolConfig"]
 
 
-class ToolThreadPoolConfig(BaseModel):
+class ToolThreadPoolConfig(BaseModel, defer_build=True):
     """Run synchronous tools in a pool of at most `max_workers` threads."""
 
     max_workers: int = 4

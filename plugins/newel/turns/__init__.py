@@ -1,1 +1,13 @@
 """Turns: who answers a message, which invocation it goes on with, and what waits for an answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from newel_types import lazy_exports
+
+if TYPE_CHECKING:
+    from newel.turns.interruption import finish_calls as finish_calls
+
+# Running tools again comes with the first invocation that was interrupted.
+__getattr__, __dir__ = lazy_exports(__name__, {"finish_calls": "newel.turns.interruption"})
