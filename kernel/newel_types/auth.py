@@ -8,11 +8,12 @@ import json
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from newel_types.auth_schemes import AnyAuthScheme
+from newel_types.records import Json
 from newel_types.wire import ResponseModel
 
 SECRET = "<secret>"  # noqa: S105 - what is shown in place of one
@@ -26,7 +27,7 @@ class Sealable(ResponseModel):
     model_config = ConfigDict(hide_input_in_errors=True)
     secret_fields: ClassVar[frozenset[str]] = frozenset()
 
-    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+    def __repr_args__(self) -> Iterator[tuple[str | None, object]]:
         for name in type(self).model_fields:
             value = getattr(self, name)
             if value is not None:
@@ -35,7 +36,7 @@ class Sealable(ResponseModel):
 
     def sealed(self) -> Self:
         """A copy without the secrets and the unknown fields."""
-        values: dict[str, Any] = dict.fromkeys(self.secret_fields)
+        values: Json = dict.fromkeys(self.secret_fields)
         for name in type(self).model_fields:
             value = getattr(self, name)
             if name not in values and isinstance(value, Sealable):
@@ -54,7 +55,7 @@ class Sealable(ResponseModel):
                 yield from _texts(value)
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -190,7 +191,7 @@ class AuthCredential(Sealable):
 
     @field_validator("api_key", mode="before")
     @classmethod
-    def _unwrapped(cls, value: Any) -> Any:
+    def _unwrapped(cls, value: object) -> object:
         return value.api_key if isinstance(value, ApiKey) else value
 
 
@@ -228,7 +229,7 @@ class AuthConfig(Sealable):
         return name if raw is None else f"{name}{raw.auth_type.value}_{_digest(raw.sealed(), _identity(raw))}"
 
 
-def _identity(credential: AuthCredential) -> dict[str, Any]:
+def _identity(credential: AuthCredential) -> Json:
     """Which service account it is, without its key; an OAuth2 client tells by its id."""
     account = credential.service_account
     if account is None:
@@ -238,15 +239,15 @@ def _identity(credential: AuthCredential) -> dict[str, Any]:
     return {"serviceAccount": {**public, "email": key.client_email if key is not None else None}}
 
 
-def _digest(model: BaseModel, more: Mapping[str, Any] = MappingProxyType({})) -> str:
+def _digest(model: BaseModel, more: Mapping[str, object] = MappingProxyType({})) -> str:
     """Sixteen hexadecimal digits that are the same for the same declared fields (and `more`), in every process."""
     plain = model.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=_left_out(model)) | dict(more)
     text = json.dumps(plain, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _left_out(model: BaseModel) -> dict[str, Any]:
-    unknown: dict[str, Any] = dict.fromkeys(model.model_extra or {}, True)
+def _left_out(model: BaseModel) -> Json:
+    unknown: Json = dict.fromkeys(model.model_extra or {}, True)
     return {**unknown, "oauth2": set(_PASSING)} if isinstance(model, AuthCredential) else unknown
 
 

@@ -5,7 +5,7 @@ The field names are OpenAPI's own. A scheme is public: it holds no secret, and i
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny
 
@@ -175,7 +175,7 @@ _TELLING = {
 }  # fmt: skip
 
 
-def read_scheme(value: Any) -> Any:
+def read_scheme(value: object) -> object:
     """`value`, a dict or another library's object, as the scheme of its type; an unknown type is a custom scheme."""
     if isinstance(value, _Declared):
         return value
@@ -190,7 +190,7 @@ def read_scheme(value: Any) -> Any:
     return _class_of(kind, value).model_validate(value)
 
 
-def _class_of(kind: Any, value: Mapping[str, Any]) -> type[BaseModel]:
+def _class_of(kind: object, value: Mapping[str, object]) -> type[BaseModel]:
     if kind == "apiKey":
         return APIKey
     if kind == "http":

@@ -5,7 +5,8 @@ JSON-compatible in both directions with the classes of the same name in ``google
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, SupportsIndex
 
 from newel_types.media import (
     Blob,
@@ -20,7 +21,7 @@ from newel_types.media import (
     PartMediaResolution,
     VideoMetadata,
 )
-from newel_types.records import Record, coerce, deep_copy, record
+from newel_types.records import Json, Record, coerce, deep_copy, record
 
 
 @record
@@ -28,7 +29,7 @@ class FunctionCall(Record):
     """A tool call that the model asks for: `name`, `args`, and the `id` its response must carry."""
 
     id: str | None = None
-    args: dict[str, Any] | None = None
+    args: Json | None = None
     name: str | None = None
     partial_args: list[PartialArg] | None = None
     will_continue: bool | None = None
@@ -43,7 +44,7 @@ class FunctionResponse(Record):
     parts: list[FunctionResponsePart] | None = None
     id: str | None = None
     name: str | None = None
-    response: dict[str, Any] | None = None
+    response: Json | None = None
 
 
 @record
@@ -61,7 +62,7 @@ class Part(Record):
     thought: bool | None = None
     thought_signature: bytes | None = None
     video_metadata: VideoMetadata | None = None
-    part_metadata: dict[str, Any] | None = None
+    part_metadata: Json | None = None
 
     def __init__(
         self,
@@ -76,7 +77,7 @@ class Part(Record):
         thought_signature: bytes | None = None,
         video_metadata: Any = None,
         media_resolution: Any = None,
-        part_metadata: dict[str, Any] | None = None,
+        part_metadata: Json | None = None,
     ) -> None:
         self.text = text
         self.thought = thought
@@ -106,13 +107,13 @@ class Part(Record):
         return cls(text=text)
 
     @classmethod
-    def from_function_call(cls, *, name: str, args: dict[str, Any]) -> Part:
+    def from_function_call(cls, *, name: str, args: Json) -> Part:
         """A part that asks for the tool `name`."""
         return cls(function_call=FunctionCall(name=name, args=args))
 
     @classmethod
     def from_function_response(
-        cls, *, name: str, response: dict[str, Any], parts: list[FunctionResponsePart] | None = None
+        cls, *, name: str, response: Json, parts: list[FunctionResponsePart] | None = None
     ) -> Part:
         """A part that answers a call of the tool `name`."""
         return cls(function_response=FunctionResponse(name=name, response=response, parts=parts))
@@ -166,7 +167,7 @@ class UserContent(Content):
 
     __slots__ = ()
 
-    def __new__(cls, parts: Any) -> Content:  # type: ignore[misc]
+    def __new__(cls, parts: object) -> Content:  # type: ignore[misc]
         return Content(role="user", parts=_parts(parts))
 
 
@@ -175,16 +176,16 @@ class ModelContent(Content):
 
     __slots__ = ()
 
-    def __new__(cls, parts: Any) -> Content:  # type: ignore[misc]
+    def __new__(cls, parts: object) -> Content:  # type: ignore[misc]
         return Content(role="model", parts=_parts(parts))
 
 
-def _parts(value: Any) -> list[Part]:
+def _parts(value: object) -> list[Part]:
     items = value if isinstance(value, list) else [value]
     return [Part(text=item) if isinstance(item, str) else coerce(Part, item) for item in items]
 
 
-_PART_FIELDS: dict[str, Any] = {
+_PART_FIELDS: Json = {
     "function_call": FunctionCall,
     "function_response": FunctionResponse,
     "inline_data": Blob,
@@ -254,7 +255,7 @@ class SharedContents(list[Content]):
         """The elements without thawing any: for reading only."""
         return list.copy(self)
 
-    def _own(self, index: int) -> Content:
+    def _own(self, index: SupportsIndex) -> Content:
         content = list.__getitem__(self, index)
         if content.__class__ is FrozenContent:
             content = thaw(content)
@@ -266,17 +267,17 @@ class SharedContents(list[Content]):
             return [self._own(i) for i in range(*index.indices(len(self)))]
         return self._own(index)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Content]:
         index = 0
         while index < len(self):
             yield self._own(index)
             index += 1
 
-    def __reversed__(self) -> Any:
+    def __reversed__(self) -> Iterator[Content]:
         for index in range(len(self) - 1, -1, -1):
             yield self._own(index)
 
-    def pop(self, index: Any = -1) -> Content:
+    def pop(self, index: SupportsIndex = -1) -> Content:
         """Remove and return an element (a copy, where it was shared)."""
         self._own(index)
         return list.pop(self, index)
@@ -285,16 +286,16 @@ class SharedContents(list[Content]):
         """Another list over the same elements; touched ones are copied for it as for this one."""
         return SharedContents(deep_copy(c) if c.__class__ is Content else c for c in list.copy(self))
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: list[Content]) -> list[Content]:  # type: ignore[override] # contents only
         return [*self, *other]
 
     def __radd__(self, other: Any) -> Any:
         return [*other, *self]
 
-    def __mul__(self, times: Any) -> Any:
+    def __mul__(self, times: SupportsIndex) -> list[Content]:
         return [*self] * times
 
     __rmul__ = __mul__
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> list[Content]:
+    def __deepcopy__(self, memo: dict[int, object]) -> list[Content]:
         return [thaw(c) for c in list.copy(self)]

@@ -14,7 +14,7 @@ def lazy_exports(package: str, where: Mapping[str, str]) -> tuple[Callable[[str]
     ``module:attribute`` where the module has another name for it, ``module:`` where the name stands for the module.
     """
 
-    def get(name: str) -> Any:
+    def get(name: str) -> object:
         place = where.get(name)
         if place is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")

@@ -1,8 +1,8 @@
 """Files that the service stores."""
 
 from datetime import datetime
-from typing import Any
 
+from newel_types.records import Json
 from newel_types.wire import ResponseModel, WireEnum
 
 
@@ -27,7 +27,7 @@ class FileSource(WireEnum):
 class FileStatus(ResponseModel):
     """Why processing of a stored file failed."""
 
-    details: list[dict[str, Any]] | None = None
+    details: list[Json] | None = None
     message: str | None = None
     code: int | None = None
 
@@ -47,5 +47,5 @@ class File(ResponseModel):
     download_uri: str | None = None
     state: FileState | None = None
     source: FileSource | None = None
-    video_metadata: dict[str, Any] | None = None
+    video_metadata: Json | None = None
     error: FileStatus | None = None

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from newel_types.records import Json
 from newel_types.wire import ResponseModel, WireEnum, WireModel
 
 
@@ -30,9 +31,9 @@ class HttpOptions(WireModel):
     api_version: str | None = None
     headers: dict[str, str] | None = None
     timeout: int | None = None
-    client_args: dict[str, Any] | None = None
-    async_client_args: dict[str, Any] | None = None
-    extra_body: dict[str, Any] | None = None
+    client_args: Json | None = None
+    async_client_args: Json | None = None
+    extra_body: Json | None = None
     retry_options: HttpRetryOptions | None = None
     httpx_client: Any = None
     httpx_async_client: Any = None

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from newel_types.records import FrozenError
+from newel_types.records import FrozenError, Json
 
 
-class FrozenEmptyDict(dict[str, Any]):
+class FrozenEmptyDict(Json):
     """The empty containers of a committed event without actions."""
 
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise FrozenError("the event is committed, its actions cannot be changed; work on event.model_copy()")
 
     __setitem__ = __delitem__ = update = setdefault = _refuse
 
 
-def lazy(slot: Any, make: Callable[[], Any], frozen: type[Any], empty: Any) -> Any:
+def lazy(slot: Any, make: Callable[[], Any], frozen: type[object], empty: Any) -> Any:
     """A property over `slot` that makes its value when first read; a `frozen` object shows the shared `empty` one."""
     read, write = slot.__get__, slot.__set__
 
-    def get(self: Any) -> Any:
+    def get(self: object) -> object:
         value = read(self)
         if value is None:
             if self.__class__ is frozen:
@@ -38,7 +38,7 @@ class UnmadeFields:
 
     __slots__ = ("owner", "slots", "values")
 
-    def __init__(self, owner: Any, slots: tuple[Any, ...]) -> None:
+    def __init__(self, owner: object, slots: tuple[Any, ...]) -> None:
         self.owner, self.slots, self.values = owner, slots, [slot.__get__(owner) for slot in slots]
 
     def __enter__(self) -> None:

@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from operator import attrgetter
-from typing import Any, ClassVar, Literal, Self, dataclass_transform
+from typing import Any, ClassVar, Literal, Self, TypeAlias, dataclass_transform
 
 from pydantic import (
     ConfigDict,
@@ -28,6 +28,9 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema, from_json, to_json, to_jsonable_python
 
 from newel_types.sparse import SparseValues, slotted
+
+#: An object of JSON, as a dict.
+Json: TypeAlias = dict[str, Any]
 
 WIRE_CONFIG = ConfigDict(
     alias_generator=to_camel,
@@ -53,7 +56,7 @@ class Record:
 
     __slots__ = ("_extra",)
     #: Unknown fields by the name they came under; unset where there are none.
-    _extra: dict[str, Any] | None
+    _extra: Json | None
     __pydantic_config__: ClassVar[ConfigDict] = WIRE_CONFIG
     #: The names of the fields, in order.
     field_names: ClassVar[tuple[str, ...]]
@@ -63,15 +66,15 @@ class Record:
     sparse_values: SparseValues
     #: The fields that are not sparse, and what reads them all at once.
     _common: ClassVar[tuple[str, ...]]
-    _values: ClassVar[Callable[[Any], tuple[Any, ...]]]
+    _values: ClassVar[Callable[[Any], tuple[object, ...]]]
     _plain: ClassVar[type[Any]]
     _frozen: ClassVar[type[Any]]
-    _adapter: ClassVar[TypeAdapter[Any] | None] = None
+    _adapter: ClassVar[TypeAdapter[object] | None] = None
     #: True once any object of this process holds unknown fields; until then a dump need not look for them.
     _extras_exist: ClassVar[bool] = False
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         if not _building_door.get():
             # Inside somebody else's model a record goes through its own door: its unknown fields stay
             # kept there, and the model does not build the graph of record classes before it needs it.
@@ -105,7 +108,7 @@ class Record:
         return plain._adapter  # type: ignore[no-any-return]
 
     @classmethod
-    def model_validate(cls, obj: Any, **_: Any) -> Self:
+    def model_validate(cls, obj: object, **_: object) -> Self:
         """An instance from a dict, from one of its own kind (returned as it is) or from a foreign pydantic object."""
         if isinstance(obj, cls):
             return obj
@@ -117,7 +120,7 @@ class Record:
         return result
 
     @classmethod
-    def model_validate_json(cls, data: str | bytes, **_: Any) -> Self:
+    def model_validate_json(cls, data: str | bytes, **_: object) -> Self:
         """An instance from JSON (camelCase or snake_case keys; bytes as base64)."""
         try:
             result: Self = cls._door().validate_json(data)
@@ -129,14 +132,14 @@ class Record:
         return result
 
     @classmethod
-    def model_json_schema(cls, **kwargs: Any) -> dict[str, Any]:
+    def model_json_schema(cls, **kwargs: Any) -> Json:
         """The JSON schema of the class."""
         return cls._door().json_schema(**kwargs)
 
-    def model_dump(self, *, mode: Literal["python", "json"] = "python", **options: Any) -> dict[str, Any]:
+    def model_dump(self, *, mode: Literal["python", "json"] = "python", **options: Any) -> Json:
         """A dict, as pydantic's ``model_dump`` (options `by_alias`, `exclude_none`, `include`, `exclude`, ...)."""
         options.pop("exclude_unset", None)
-        dumped: dict[str, Any] = self._door().dump_python(self, mode=mode, **options)
+        dumped: Json = self._door().dump_python(self, mode=mode, **options)
         if Record._extras_exist:
             _write_extras(self, dumped, bool(options.get("by_alias")), mode)
         return dumped
@@ -171,10 +174,10 @@ class Record:
     def __copy__(self) -> Self:
         return self.model_copy()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self.model_copy(deep=True)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         state = {name: getattr(self, name) for name in self.field_names}
         return _rebuild, (self._plain, state, getattr(self, "_extra", None))
 
@@ -214,14 +217,14 @@ def record(cls: type[Any]) -> Any:
     return new
 
 
-def _refuse(self: Record, name: str, *_: Any) -> None:
+def _refuse(self: Record, name: str, *_: object) -> None:
     raise FrozenError(
         f"{type(self).__name__}.{name} cannot be set: the object is part of a committed event. "
         f"Work on a copy: obj.model_copy(update={{{name!r}: ...}})"
     )
 
 
-def as_plain(value: Any) -> Any:
+def as_plain(value: object) -> Any:
     """`value` itself, or the dict of a foreign pydantic object (google-genai's, for one)."""
     if isinstance(value, (Record, dict, type)) or not hasattr(value, "model_dump"):
         return value
@@ -229,7 +232,7 @@ def as_plain(value: Any) -> Any:
     return value.model_dump(exclude_none=True, by_alias=True)
 
 
-def dump_nested(value: Any, info: SerializationInfo) -> Any:
+def dump_nested(value: object, info: SerializationInfo) -> object:
     """The dump of a record that a pydantic model holds; anything else is left to pydantic."""
     if not isinstance(value, Record):
         return value
@@ -244,7 +247,7 @@ def dump_nested(value: Any, info: SerializationInfo) -> Any:
     )
 
 
-def coerce(cls: type[Any], value: Any) -> Any:
+def coerce(cls: type[Any], value: object) -> Any:
     """`value` as an instance of the record class `cls`, or None."""
     return value if value is None or isinstance(value, cls) else cls.model_validate(value)
 
@@ -273,7 +276,7 @@ def deep_copy(value: Any) -> Any:
     return value
 
 
-def _rebuild(plain: type[Any], state: dict[str, Any], extra: dict[str, Any] | None) -> Any:
+def _rebuild(plain: type[Any], state: Json, extra: Json | None) -> Any:
     new: Any = object.__new__(plain)
     for name, value in state.items():
         setattr(new, name, value)
@@ -289,7 +292,7 @@ _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 _Unknown = list[tuple[tuple[Any, ...], Any]]
 
 
-def _split_unknown(data: Any, error: ValidationError) -> tuple[Any, _Unknown]:
+def _split_unknown(data: object, error: ValidationError) -> tuple[Any, _Unknown]:
     known = deep_copy(data)
     unknown: _Unknown = []
     for problem in error.errors(include_url=False, include_context=False):
@@ -301,7 +304,7 @@ def _split_unknown(data: Any, error: ValidationError) -> tuple[Any, _Unknown]:
     return known, unknown
 
 
-def _real_path(data: Any, loc: tuple[Any, ...]) -> tuple[Any, ...]:
+def _real_path(data: object, loc: tuple[Any, ...]) -> tuple[Any, ...]:
     """`loc` without the steps that name a schema (a union's member, say) and not a key."""
     path: list[Any] = []
     for step in loc[:-1]:
@@ -317,7 +320,7 @@ def _at(data: Any, path: tuple[Any, ...]) -> Any:
     return data
 
 
-def _keep_unknown(cls: type[Any], data: Any, error: ValidationError) -> Any:
+def _keep_unknown(cls: type[Any], data: object, error: ValidationError) -> Any:
     known, unknown = _split_unknown(data, error)
     if not unknown:
         raise error
@@ -343,7 +346,7 @@ def _field(owner: Any, key: str) -> str:
     return key if key in names else next((n for n in names if to_camel(n) == key), key)
 
 
-def _write_extras(obj: Any, dumped: Any, by_alias: bool, mode: str) -> None:
+def _write_extras(obj: object, dumped: object, by_alias: bool, mode: str) -> None:
     if isinstance(obj, Record) and isinstance(dumped, dict):
         for name in obj.field_names:
             value = getattr(obj, name)

@@ -1,8 +1,9 @@
 """Tools that the service runs itself."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from newel_types.records import Json
 from newel_types.wire import WireEnum, WireModel, late
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ class ToolParallelAiSearch(WireModel):
     """Search by Parallel."""
 
     api_key: str | None = None
-    custom_configs: dict[str, Any] | None = None
+    custom_configs: Json | None = None
     enable_data_retention: bool | None = None
     enable_zero_data_retention: bool | None = None
 
@@ -164,7 +165,7 @@ class ToolExaAiSearch(WireModel):
     """Search by Exa."""
 
     api_key: str | None = None
-    custom_configs: dict[str, Any] | None = None
+    custom_configs: Json | None = None
 
 
 class StreamableHttpTransport(WireModel):

@@ -19,7 +19,7 @@ class SparseValues:
     names: ClassVar[tuple[str, ...]]
     nothing: ClassVar[SparseValues]
 
-    def copy(self, of_value: Callable[[Any], Any] | None = None) -> SparseValues:
+    def copy(self, of_value: Callable[[object], object] | None = None) -> SparseValues:
         """The same values (or of copies of them) for another object; the empty one is shared."""
         if self is self.nothing:
             return self

@@ -12,7 +12,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from newel_types.content import Content, Part
-from newel_types.records import Record, dump_nested
+from newel_types.records import Json, Record, dump_nested
 from newel_types.wire import Late, built, late, show
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ class Reader:
 
     __slots__ = ("read", "shown")
 
-    def __init__(self, read: Callable[[Any], Any], shown: Any) -> None:
+    def __init__(self, read: Callable[[object], object], shown: object) -> None:
         self.read = read
         #: The type that a JSON schema shows.
         self.shown = shown
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(
             self.read,
             serialization=core_schema.plain_serializer_function_ser_schema(write, info_arg=True),
@@ -59,12 +59,12 @@ class Reader:
         return show(self.shown, handler)
 
 
-def write(value: Any, info: SerializationInfo) -> Any:
+def write(value: object, info: SerializationInfo) -> object:
     """Record objects, also in lists, as plain data; pydantic serialises the rest by its own class."""
     return [write(item, info) for item in value] if isinstance(value, list) else built(dump_nested(value, info))
 
 
-def read_content(value: Any) -> Any:
+def read_content(value: object) -> object:
     """Dicts and foreign objects as Content, Part or File; strings and our own objects as they are."""
     if isinstance(value, (str, Record)):
         return value
@@ -76,35 +76,35 @@ def read_content(value: Any) -> Any:
     return Part.model_validate(value) if _FILE_KEYS.isdisjoint(names) else _LATE_FILE.read(value)
 
 
-def read_tool(item: Any) -> Any:
+def read_tool(item: object) -> object:
     """A dict or a foreign Tool as a Tool; callables and other objects as they are."""
     return _LATE_TOOL.read(item) if isinstance(item, dict) or hasattr(item, "function_declarations") else item
 
 
-def read_schema(value: Any) -> Any:
+def read_schema(value: object) -> object:
     """A dict, a type or a generic alias as it is; a foreign Schema as ours."""
     as_it_is = isinstance(value, (dict, type)) or get_origin(value) is not None
     return value if as_it_is else _LATE_SCHEMA.read(value)
 
 
 PartUnion: TypeAlias = str | File | Part
-PartUnionDict: TypeAlias = PartUnion | dict[str, Any]
+PartUnionDict: TypeAlias = PartUnion | Json
 PartListUnion: TypeAlias = list[PartUnion] | PartUnion
 PartListUnionDict: TypeAlias = list[PartUnionDict] | PartUnionDict
 ContentUnion: TypeAlias = Annotated[
     Content | PartUnion | list[PartUnion], Reader(read_content, Content | PartUnion | list[PartUnion])
 ]
-ContentUnionDict: TypeAlias = ContentUnion | dict[str, Any]
+ContentUnionDict: TypeAlias = ContentUnion | Json
 ContentListUnion: TypeAlias = Annotated[
     ContentUnion | list[ContentUnion] | list[Content], Reader(read_content, ContentUnion | list[ContentUnion])
 ]
-ContentListUnionDict: TypeAlias = ContentListUnion | list[dict[str, Any]] | dict[str, Any]
+ContentListUnionDict: TypeAlias = ContentListUnion | list[Json] | Json
 SchemaUnion: TypeAlias = Annotated[
-    dict[Any, Any] | type | Schema | GenericAlias | UnionType, Reader(read_schema, dict[str, Any] | Schema)
+    dict[Any, Any] | type | Schema | GenericAlias | UnionType, Reader(read_schema, Json | Schema)
 ]
 SchemaUnionDict: TypeAlias = SchemaUnion
 SpeechConfigUnion: TypeAlias = str | SpeechConfig
-SpeechConfigUnionDict: TypeAlias = SpeechConfigUnion | dict[str, Any]
+SpeechConfigUnionDict: TypeAlias = SpeechConfigUnion | Json
 ToolUnion: TypeAlias = Annotated[Tool | Callable[..., Any] | Any, Reader(read_tool, Tool)]
 ToolUnionDict: TypeAlias = ToolUnion
 ToolListUnion: TypeAlias = list[ToolUnion]

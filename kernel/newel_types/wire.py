@@ -86,14 +86,14 @@ class Late:
             self._type = getattr(import_module(module), name)
         return self._type
 
-    def read(self, value: Any) -> Any:
+    def read(self, value: object) -> Any:
         """`value` as an instance of the class."""
         cls = self._type or self.resolve()
         if isinstance(value, cls):
             return value
         return cls.model_validate(value) if hasattr(cls, "model_validate") else cls(value)
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(
             self.read, serialization=core_schema.plain_serializer_function_ser_schema(built)
         )
@@ -102,7 +102,7 @@ class Late:
         return show(self.resolve(), handler)
 
 
-def built(value: Any) -> Any:
+def built(value: object) -> object:
     """`value`, which pydantic then serialises by its own class.
 
     A class that never validated anything (its instance was unpickled, or made by `model_construct`) is
@@ -113,6 +113,6 @@ def built(value: Any) -> Any:
     return value
 
 
-def late(path: str) -> Any:
+def late(path: str) -> object:
     """The runtime stand-in of the class that the path ``module:Class`` names, for annotations of wire models."""
     return Annotated[Any, Late(path)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 from pydantic import BaseModel, ValidationError
 
@@ -49,14 +49,14 @@ class _Loaded:
     """A plugin object with its record."""
 
     name: str
-    plugin: Any
+    plugin: object
     record: PluginRecord
 
 
 def compose(
     distribution: str | Path | Distribution | None = None,
     *,
-    plugins: Sequence[Any] = (),
+    plugins: Sequence[object] = (),
     lock: Path | None = None,
     groups: Sequence[str] = (),
 ) -> Composition:
@@ -72,7 +72,7 @@ def compose(
 
 
 def _compose(
-    chosen: Distribution, points: discovery.Points, plugins: Sequence[Any], lock: Path | None,
+    chosen: Distribution, points: discovery.Points, plugins: Sequence[object], lock: Path | None,
     groups: Sequence[str] = (),
 ) -> Composition:  # fmt: skip
     installed = discovery.installed(points)
@@ -117,7 +117,7 @@ def compose_once(distribution: str | None = None) -> Composition:
     return composition
 
 
-def extend(composition: Composition, plugins: Sequence[Any]) -> Composition:
+def extend(composition: Composition, plugins: Sequence[object]) -> Composition:
     """`composition` with further plugin objects, whose hooks come first.
 
     Plugins that only have lifecycle hooks join what is composed; one that registers something (a processor,
@@ -225,10 +225,10 @@ def _load_group(
     return [_Loaded(name, objects[name], records[name]) for name in names if name in objects], [*records.values()]
 
 
-def _object(plugin: Any, index: int) -> _Loaded:
+def _object(plugin: object, index: int) -> _Loaded:
     """A plugin object that was handed in directly."""
     name = getattr(plugin, "name", None) or getattr(plugin, "__name__", None) or f"{type(plugin).__name__}-{index}"
-    module = plugin.__name__ if hasattr(plugin, "__file__") else type(plugin).__module__
+    module = plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__module__
     record = PluginRecord(str(name), f"given directly, {module}", "", "enabled", "given directly")
     return _Loaded(str(name), plugin, record)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from email import message_from_string
 from importlib.metadata import Distribution, EntryPoint, distributions
 from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 from stevedore import NamedExtensionManager
 
@@ -110,7 +109,7 @@ def _files(point: InstalledPoint) -> list[Path]:
 class _Guarded(EntryPoint):
     """An entry point whose failure is always an Exception that stevedore hands to the failure callback."""
 
-    def load(self) -> Any:
+    def load(self) -> object:
         """The object it points to."""
         try:
             return super().load()
@@ -121,9 +120,15 @@ class _Guarded(EntryPoint):
 class FreshManager(NamedExtensionManager):  # type: ignore[type-arg] # older releases are not generic
     """Stevedore without its disk cache, which hides a plugin installed in the last two minutes."""
 
-    def __init__(self, points: Points, *args: Any, **options: Any) -> None:
+    def __init__(
+        self, points: Points, group: str, names: Sequence[str],
+        failed: Callable[[object, EntryPoint, BaseException], None], missing: Callable[[Iterable[str]], None],
+    ) -> None:  # fmt: skip
         self._points = points
-        super().__init__(*args, **options)
+        super().__init__(
+            group, names=names, name_order=True, on_load_failure_callback=failed,
+            on_missing_entrypoints_callback=missing,
+        )  # fmt: skip
 
     def list_entry_points(self) -> list[EntryPoint]:
         """The entry points of the group, as the scan found them."""
@@ -132,24 +137,19 @@ class FreshManager(NamedExtensionManager):  # type: ignore[type-arg] # older rel
 
 def load(
     names: Sequence[str], points: Points | None = None, group: str = PLUGIN_GROUP
-) -> tuple[dict[str, Any], dict[str, BaseException]]:
+) -> tuple[dict[str, object], dict[str, BaseException]]:
     """Import the named plugins of a group: what loaded, and what failed with its error."""
     failures: dict[str, BaseException] = {}
 
-    def note_failure(_: Any, point: EntryPoint, error: BaseException) -> None:
+    def note_failure(_: object, point: EntryPoint, error: BaseException) -> None:
         failures[point.name] = error
 
-    manager = FreshManager(
-        points or scan(),
-        group,
-        names=list(names),
-        name_order=True,
-        on_load_failure_callback=note_failure,
+    def note_missing(missing: Iterable[str]) -> None:
         # Stevedore counts those that failed as missing, too; their own error says more.
-        on_missing_entrypoints_callback=lambda missing: failures.update(
-            {name: LookupError("no installed distribution provides it") for name in missing if name not in failures}
-        ),
-    )
+        for name in missing:
+            failures.setdefault(name, LookupError("no installed distribution provides it"))
+
+    manager = FreshManager(points or scan([group]), group, list(names), note_failure, note_missing)
     return {extension.name: extension.plugin for extension in manager}, failures
 
 

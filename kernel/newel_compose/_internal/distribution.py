@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Hashable, Mapping
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from newel_kernel import ConfigurationError, did_you_mean
+from newel_kernel import ConfigurationError, Json, did_you_mean
 
 #: The folder of the built-in distributions; `newel` adds its own (see `host.FOLDERS`).
 MAX_BYTES = 256 * 1024
@@ -40,7 +40,7 @@ class Distribution(BaseModel):
     #: Kind of store -> URI, as ``session: sqlite:///file.db``.
     services: dict[str, str] = Field(default_factory=dict)
     #: Plugin name -> its settings, validated by the plugin.
-    settings: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    settings: dict[str, Json] = Field(default_factory=dict)
     #: The file it came from, for messages.
     source: str = ""
 
@@ -48,14 +48,14 @@ class Distribution(BaseModel):
 class _StrictLoader(yaml.SafeLoader):
     """YAML without aliases and without duplicate keys; both hide what a file says."""
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             event = self.peek_event()  # type: ignore[no-untyped-call]
             raise yaml.MarkedYAMLError(problem="aliases are not allowed", problem_mark=event.start_mark)
         return super().compose_node(parent, index)
 
-    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        seen: set[Any] = set()
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
+        seen: set[object] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, (str, int, float, bool)) and key in seen:
@@ -80,7 +80,7 @@ def load_yaml(text: str, source: str) -> Any:
 
 
 @lru_cache(maxsize=16)
-def _parsed(text: str) -> Any:
+def _parsed(text: str) -> object:
     """Each runner reads its distribution, most often one that was parsed before, which takes ten milliseconds."""
     return yaml.load(text, _StrictLoader)  # noqa: S506 - a SafeLoader
 
@@ -138,7 +138,7 @@ def _parse(path: Path) -> Distribution:
         raise ConfigurationError(describe(error, text, str(path), Distribution.model_fields)) from None
 
 
-def describe(error: ValidationError, text: str, source: str, known: Any) -> str:
+def describe(error: ValidationError, text: str, source: str, known: Collection[str]) -> str:
     """The problems of a validation as one line each: ``file:line: key: what is wrong``."""
     lines = []
     for problem in error.errors(include_url=False, include_context=False, include_input=False):
@@ -156,7 +156,7 @@ def describe(error: ValidationError, text: str, source: str, known: Any) -> str:
 def _merge(base: Distribution, child: Distribution) -> Distribution:
     """`child` over `base`: chains and scalars replace, lists of plugins and mappings add up."""
     fields = child.model_fields_set
-    update: dict[str, Any] = {name: getattr(child, name) for name in fields if name != "extends"}
+    update: dict[str, object] = {name: getattr(child, name) for name in fields if name != "extends"}
     update["plugins"] = tuple(dict.fromkeys((*base.plugins, *child.plugins)))
     update["disable"] = tuple(dict.fromkeys((*base.disable, *child.disable)))
     for name in ("replace", "services"):

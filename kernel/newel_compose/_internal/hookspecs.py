@@ -39,7 +39,7 @@ def register_settings() -> type[BaseModel] | None:
 
 
 @hookspec
-def register_kinds() -> Sequence[Kind[Any]]:
+def register_kinds() -> Sequence[Kind[Descriptor]]:
     """The kinds that the plugin consumes: what other plugins may provide for it, each with the hook for that.
 
     >>> @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,10 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from types import ModuleType
-from typing import Any
+from typing import TypeVar
 
 import pluggy
+from pydantic import BaseModel
 
 from newel_compose._internal.binding import bind
 from newel_compose._internal.hookspecs import HookPolicy, register_hook_policies, register_kinds, register_settings
@@ -26,6 +27,7 @@ from newel_kernel import (
     lifecycle_hookspecs,
 )
 
+T = TypeVar("T")
 _PREFIX = "register_"
 #: The attribute by which pluggy marks implementations of a project's hooks.
 _MARK = "newel_impl"
@@ -36,10 +38,10 @@ _MISSPELT = 0.8
 class _Pluggy(pluggy.PluginManager):
     """pluggy that also takes the methods of a `BasePlugin` for hooks, unmarked as they are."""
 
-    def parse_hookspec_opts(self, module_or_class: Any, name: str) -> Any:
+    def parse_hookspec_opts(self, module_or_class: ModuleType | type, name: str) -> pluggy.HookspecOpts | None:
         return None if name.startswith("__") else super().parse_hookspec_opts(module_or_class, name)
 
-    def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
+    def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
         if name.startswith("__") or (isinstance(plugin, ModuleType) and not hasattr(vars(plugin).get(name), _MARK)):
             return None  # pluggy itself examines each name of a module at some cost
         options = super().parse_hookimpl_opts(plugin, name)
@@ -60,7 +62,7 @@ class Manager:
         self._pluggy = _Pluggy("newel")
         self._rank: dict[str, int] = {}
         #: Hook -> the kind that it provides, and the plugin that declares it.
-        self.kinds: dict[str, Kind[Any]] = {}
+        self.kinds: dict[str, Kind[Descriptor]] = {}
         self._owners: dict[str, str] = {}
         #: Plugin -> hooks that it implements and nobody declares.
         self.left_out: dict[str, list[str]] = {}
@@ -71,17 +73,17 @@ class Manager:
             self._declare(kind, "the kernel")
         self._declare(Kind(HookPolicy, register_hook_policies), "the host")
 
-    def _specify(self, specification: Callable[..., Any]) -> None:
+    def _specify(self, specification: Callable[..., object]) -> None:
         self._pluggy.add_hookspecs(type("Specification", (), {specification.__name__: staticmethod(specification)}))
 
-    def _declare(self, kind: Kind[Any], owner: str) -> None:
+    def _declare(self, kind: Kind[Descriptor], owner: str) -> None:
         other = self._owners.setdefault(kind.hook, owner)
         if other != owner or (kind.hook in self.kinds and self.kinds[kind.hook] != kind):
             raise CompositionError(f"the kind of {kind.hook!r} is declared twice, by {other!r} and by {owner!r}")
         self.kinds[kind.hook] = kind
         self._specify(kind.specification)
 
-    def add(self, name: str, plugin: Any) -> None:
+    def add(self, name: str, plugin: object) -> None:
         """Register a plugin under its name."""
         self._rank.setdefault(name, len(self._rank))
         try:
@@ -146,7 +148,7 @@ class Manager:
         callers = self._pluggy.get_hookcallers(plugin) if plugin is not None else None
         return tuple(sorted(caller.name for caller in callers or () if caller.has_spec()))
 
-    def call(self, hook: str, **available: Any) -> Iterator[tuple[str, Any]]:
+    def call(self, hook: str, **available: object) -> Iterator[tuple[str, object]]:
         """Call a registration hook, in the order in which the plugins were added; each one's name with its result."""
         impls = getattr(self._pluggy.hook, hook).get_hookimpls()
         for impl in sorted(impls, key=lambda i: (not i.tryfirst, i.trylast, self._rank[i.plugin_name])):
@@ -157,7 +159,7 @@ class Manager:
             except Exception as error:
                 raise PluginError(f"the plugin {impl.plugin_name!r} failed in {hook}: {error}") from error
 
-    def collect(self, hook: str, settings: Mapping[str, Any]) -> Iterator[tuple[str, Descriptor]]:
+    def collect(self, hook: str, settings: Mapping[str, BaseModel]) -> Iterator[tuple[str, Descriptor]]:
         """The descriptors that plugins return from a registration hook, each with its plugin's name."""
         for name, result in self.call(hook, settings=settings):
             for item in _listed(name, hook, result, self.kinds[hook].descriptor):
@@ -184,7 +186,7 @@ class Manager:
         return tuple(b for b in bound if not b.last), tuple(b for b in bound if b.last)
 
 
-def _listed(name: str, hook: str, result: Any, kind: type[Any]) -> Sequence[Any]:
+def _listed(name: str, hook: str, result: object, kind: type[T]) -> Sequence[T]:
     """What a hook returned, checked to be a list of a kind."""
     if not isinstance(result, (list, tuple)):
         if inspect.iscoroutine(result):

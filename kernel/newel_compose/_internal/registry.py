@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from newel_compose._internal.ordering import Owned
 from newel_kernel import ConfigurationError, Descriptor, did_you_mean
@@ -62,6 +62,6 @@ class PluginRegistry:
         return f": no enabled plugin declares what a {words(kind)} is (enable the plugin that does){self._hint}"
 
 
-def words(kind: type[Any]) -> str:
+def words(kind: type[object]) -> str:
     """The name of a kind in words: ``model provider``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind.__name__).lower()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from newel_compose._internal.composition import Composition
 from newel_compose._internal.discovery import Points, distribution_files
@@ -15,6 +16,14 @@ from newel_kernel import ConfigurationError, LockError
 
 DEFAULT = "standard"
 LOCK_FILE = "newel.lock"
+
+
+class Lock(TypedDict):
+    """What a lock file holds."""
+
+    distribution: str
+    #: Each enabled plugin, with its `distribution` and `version`.
+    plugins: dict[str, dict[str, str]]
 
 
 def select_distribution(
@@ -53,8 +62,8 @@ def _from_files(here: Path) -> str | None:
     return name if not name.endswith((".yaml", ".yml")) else str(here / name)
 
 
-def lock_of(composition: Composition) -> dict[str, Any]:
-    """What a lock file holds: the distribution's name, and each enabled plugin with its distribution and version."""
+def lock_of(composition: Composition) -> Lock:
+    """What holds `composition` to its plugins."""
     return {
         "distribution": composition.distribution.name,
         "plugins": {
@@ -92,5 +101,5 @@ def check_lock(composition: Composition, path: Path) -> None:
         raise LockError([*problems, f"install what {path} says, or run `newel lock` to accept the change"])
 
 
-def _shown(entry: Any) -> str:
+def _shown(entry: Mapping[str, str] | None) -> str:
     return "absent" if entry is None else f"{entry.get('distribution')} {entry.get('version')}"
