@@ -122,7 +122,7 @@ _OWN = {
     "content": "FrozenContent SharedContents freeze thaw",
     "exports": "lazy_exports",
     "lazy_field": "FrozenEmptyDict UnmadeFields lazy",
-    "records": "ATOMS FrozenError Record as_plain coerce deep_copy record",
+    "records": "ATOMS FrozenError Record as_plain coerce deep_copy forbid_extra record",
     "sparse": "SparseValues set_sparse",
     "wire": "late",
 }

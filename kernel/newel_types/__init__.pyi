@@ -194,6 +194,7 @@ from newel_types.records import Record as Record
 from newel_types.records import as_plain as as_plain
 from newel_types.records import coerce as coerce
 from newel_types.records import deep_copy as deep_copy
+from newel_types.records import forbid_extra as forbid_extra
 from newel_types.records import record as record
 from newel_types.response import Candidate as Candidate
 from newel_types.response import GenerateContentResponse as GenerateContentResponse

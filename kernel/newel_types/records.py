@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from operator import attrgetter
-from typing import Any, ClassVar, Literal, Self, TypeAlias, dataclass_transform
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar, dataclass_transform
 
 from pydantic import (
     ConfigDict,
@@ -25,10 +25,11 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, core_schema, from_json, to_json, to_jsonable_python
+from pydantic_core import CoreSchema, InitErrorDetails, core_schema, from_json, to_json, to_jsonable_python
 
 from newel_types.sparse import SparseValues, slotted
 
+T = TypeVar("T")
 #: An object of JSON, as a dict.
 Json: TypeAlias = dict[str, Any]
 
@@ -215,6 +216,26 @@ def record(cls: type[Any]) -> Any:
     )
     new._frozen._plain = new
     return new
+
+
+def forbid_extra(cls: type[T]) -> type[T]:
+    """Let the constructor of a record refuse unknown fields with pydantic's ValidationError, not a TypeError.
+
+    Only what is read from JSON keeps them.
+    """
+    make = cls.__init__
+    names = frozenset(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]  # a record is one
+
+    def __init__(self: T, *values: object, **fields: object) -> None:
+        if unknown := [name for name in fields if name not in names]:
+            problems: list[InitErrorDetails] = [
+                {"type": "extra_forbidden", "loc": (name,), "input": fields[name]} for name in unknown
+            ]
+            raise ValidationError.from_exception_data(cls.__name__, problems)
+        make(self, *values, **fields)
+
+    cls.__init__ = __init__  # type: ignore[assignment]
+    return cls
 
 
 def _refuse(self: Record, name: str, *_: object) -> None:

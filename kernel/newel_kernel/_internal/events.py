@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import InitVar, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic_core import InitErrorDetails, ValidationError
-
 from newel_kernel._internal import seam
 from newel_kernel._internal.contracts.response import NO_SPARSE, LlmResponse
 from newel_kernel._internal.values import Json
@@ -22,6 +20,7 @@ from newel_types import (
     UserContent,
     WireModel,
     coerce,
+    forbid_extra,
     freeze,
     late,
     lazy,
@@ -63,6 +62,7 @@ class NodeInfo(Record):
     nodes: dict[str, Json] | None = None
 
 
+@forbid_extra
 @record
 class EventActions(Record):
     """The side effects that an event carries; they take effect when it is committed."""
@@ -81,36 +81,6 @@ class EventActions(Record):
     route: Any = None
     render_ui_widgets: list[Any] | None = None
     set_model_response: Any = None
-
-    def __init__(
-        self, skip_summarization: bool | None = None, state_delta: Json | None = None,
-        artifact_delta: dict[str, int] | None = None, transfer_to_agent: str | None = None,
-        escalate: bool | None = None, requested_auth_configs: dict[str, AuthConfig] | None = None,
-        requested_tool_confirmations: dict[str, ToolConfirmation] | None = None,
-        compaction: EventCompaction | None = None, end_of_agent: bool | None = None, agent_state: Json | None = None,
-        rewind_before_invocation_id: str | None = None, route: Any = None, render_ui_widgets: list[Any] | None = None,
-        set_model_response: Any = None, **unknown: object,
-    ) -> None:  # fmt: skip
-        """Raises pydantic's ValidationError for a field that there is not; only what is read from JSON keeps one."""
-        self.skip_summarization = skip_summarization
-        self.state_delta = {} if state_delta is None else state_delta
-        self.artifact_delta = {} if artifact_delta is None else artifact_delta
-        self.transfer_to_agent = transfer_to_agent
-        self.escalate = escalate
-        self.requested_auth_configs = {} if requested_auth_configs is None else requested_auth_configs
-        self.requested_tool_confirmations = {} if requested_tool_confirmations is None else requested_tool_confirmations
-        self.compaction = compaction
-        self.end_of_agent = end_of_agent
-        self.agent_state = agent_state
-        self.rewind_before_invocation_id = rewind_before_invocation_id
-        self.route = route
-        self.render_ui_widgets = render_ui_widgets
-        self.set_model_response = set_model_response
-        if unknown:
-            problems: list[InitErrorDetails] = [
-                {"type": "extra_forbidden", "loc": (name,), "input": value} for name, value in unknown.items()
-            ]
-            raise ValidationError.from_exception_data("EventActions", problems)
 
 
 @record
