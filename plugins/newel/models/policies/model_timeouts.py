@@ -62,8 +62,10 @@ def _size(response: LlmResponse) -> int:
     for part in (response.content.parts or ()) if response.content is not None else ():
         if part.text is not None:
             size += len(part.text)
-        elif part.function_call is not None:
-            size += len(str(part.function_call.args))
+        elif part.function_call is not None:  # by its texts alone: arguments may be nested without end
+            args = part.function_call.args
+            texts = args.values() if isinstance(args, dict) else ()
+            size += _LEAST + sum(len(text) for text in texts if isinstance(text, str))
         elif part.inline_data is not None:
             size += len(part.inline_data.data or b"")
     return size
