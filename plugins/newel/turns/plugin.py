@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from newel.turns.interruption import finish_calls
+from collections.abc import Awaitable, Iterable, Mapping
+
+from newel import turns
 from newel.turns.pauses import waits
 from newel.turns.resumption import answering, enter, leave
 from newel.turns.routing import messages
 from newel.turns.transfers import transfer
-from newel_kernel import Epilogue, TurnPolicy, hookimpl
+from newel_kernel import BaseTool, Epilogue, Event, InvocationContext, TurnPolicy, hookimpl
+
+
+def interrupted(ctx: InvocationContext, tools: Mapping[str, BaseTool]) -> Awaitable[Iterable[Event]]:
+    """See `interruption.finish_calls`."""
+    return turns.finish_calls(ctx, tools)
 
 
 @hookimpl
@@ -15,7 +22,7 @@ def register_turn_policies() -> list[TurnPolicy]:
     """The one policy."""
     return [
         TurnPolicy(
-            enter=enter, messages=messages, agent=answering, waits=waits, interrupted=finish_calls,
+            enter=enter, messages=messages, agent=answering, waits=waits, interrupted=interrupted,
             transfer=transfer,
         )
     ]  # fmt: skip

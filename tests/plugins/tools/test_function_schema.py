@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import pytest
@@ -10,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from newel.tools.function_schema import Shape, parameters_schema
+from newel.tools.function_schema import parameters_schema
+from newel.tools.function_signature import EMPTY, Parameter, Shape
 from newel.tools.function_tool import FunctionTool
 
 TYPES: dict[Any, st.SearchStrategy[Any]] = {
@@ -27,24 +27,22 @@ def parameters(draw: st.DrawFn) -> tuple[Any, Any]:
     """An annotation, and a default that may also be of another type; or none."""
     hint = draw(st.sampled_from(list(HINTS)))
     anything = st.one_of(st.none(), *HINTS.values())
-    return hint, draw(st.one_of(st.just(inspect.Parameter.empty), HINTS[hint], anything))
+    return hint, draw(st.one_of(st.just(EMPTY), HINTS[hint], anything))
 
 
 @settings(deadline=None)
 @given(st.lists(parameters(), min_size=1, max_size=4))
 def test_every_parameter_is_described(drawn: list[tuple[Any, Any]]) -> None:
     names = [f"p{index}" for index in range(len(drawn))]
-    kind = inspect.Parameter.KEYWORD_ONLY
-    own = {n: inspect.Parameter(n, kind, default=default) for n, (_, default) in zip(names, drawn, strict=True)}
-    hints = {n: hint for n, (hint, _) in zip(names, drawn, strict=True)}
-    schema = parameters_schema("tool", Shape(own, hints, None, False), {})
+    own = {n: Parameter(hint, default, default is EMPTY) for n, (hint, default) in zip(names, drawn, strict=True)}
+    schema = parameters_schema("tool", Shape(own, None, False, None, frozenset(), None), {}, whole=False)
     assert schema is not None
     assert list(schema["properties"]) == names
     for name, parameter in own.items():
         described = schema["properties"][name]
         assert described["type"] in ("string", "integer", "number", "boolean", "array")
-        assert (name in schema.get("required", ())) is (parameter.default is parameter.empty)
-        if parameter.default is not parameter.empty:
+        assert (name in schema.get("required", ())) is (parameter.default is EMPTY)
+        if parameter.default is not EMPTY:
             assert described["default"] == parameter.default
 
 

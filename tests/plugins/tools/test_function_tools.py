@@ -100,7 +100,7 @@ def test_two_lambdas_have_one_name_and_the_error_says_so() -> None:
 # --- words ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [lambda f: f, tool, FunctionTool, LongRunningFunctionTool], ids=str)
+@pytest.mark.parametrize("make", [lambda f: f, tool, FunctionTool, LongRunningFunctionTool])
 def test_standard_puts_the_words_on_parameters_into_the_schema(make: Any) -> None:
     words = declared(make(brew))
     assert words.description.startswith('Brew tea.\n\nExample:\nbrew("oolong")')
@@ -264,7 +264,7 @@ def test_the_refusal_of_one_without_a_default_names_it() -> None:
         declared(start)
 
 
-@pytest.mark.parametrize("function", [max, dict.fromkeys, operator.itemgetter(1)], ids=str)
+@pytest.mark.parametrize("function", [max, dict.fromkeys, operator.itemgetter(1)], ids=["max", "fromkeys", "getter"])
 def test_what_has_no_signature_is_refused(function: Any) -> None:
     try:
         declared(function)
