@@ -6,6 +6,7 @@ import asyncio
 import threading
 import weakref
 from collections.abc import Hashable
+from contextlib import suppress
 from contextvars import ContextVar
 
 from newel.claims.errors import SessionBusyError
@@ -18,7 +19,8 @@ _GRACE = 3
 INTERRUPTION: ContextVar[asyncio.Event | None] = ContextVar("newel_interruption", default=None)
 # Held for operations on the dictionaries only, never across a wait.
 _lock = threading.Lock()
-_claims: weakref.WeakKeyDictionary[object, dict[Hashable, Claim]] = weakref.WeakKeyDictionary()
+#: The identity of a store -> its claims, for as long as it lives.
+_tables: dict[int, dict[Hashable, Claim]] = {}
 
 
 class Claim:
@@ -73,8 +75,13 @@ def _wake(future: asyncio.Future[None]) -> None:
 
 def table_of(store: object) -> dict[Hashable, Claim]:
     """The claims of a store's sessions, which all runners of this process share."""
+    key = id(store)
     with _lock:
-        return _claims.setdefault(store, {})
+        if key not in _tables:
+            _tables[key] = {}
+            with suppress(TypeError):  # it takes no weak reference: its table, which empties with its runs, stays
+                weakref.finalize(store, _tables.pop, key, None).atexit = False
+        return _tables[key]
 
 
 def take(table: dict[Hashable, Claim], where: Hashable) -> Claim | None:
@@ -85,7 +92,7 @@ def take(table: dict[Hashable, Claim], where: Hashable) -> Claim | None:
     return claim if table.setdefault(where, claim) is claim else None
 
 
-async def wait(table: dict[Hashable, Claim], where: Hashable, subject: str, settings: Settings) -> Claim:
+async def wait(table: dict[Hashable, Claim], where: Hashable, session_id: str, settings: Settings) -> Claim:
     """The same as the settings have it where another run has the session; SessionBusyError where that keeps it."""
     end = seam.monotonic() + settings.wait_seconds
     steps = 0
@@ -95,10 +102,7 @@ async def wait(table: dict[Hashable, Claim], where: Hashable, subject: str, sett
             steps += 1
             await asyncio.sleep(0)
         elif holder is not None and not await _outlast(holder, settings, end):
-            raise SessionBusyError(
-                f"{subject} has a run already: wait for its end, or set `busy: queue` (or `interrupt`) for the plugin "
-                f"'claims' in the distribution's settings"
-            )
+            raise SessionBusyError.of(session_id)
     return mine
 
 

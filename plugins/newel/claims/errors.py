@@ -7,3 +7,13 @@ from newel_kernel import SessionError
 
 class SessionBusyError(SessionError):
     """Another run has the session. Wait for its end, or let runs queue or interrupt each other (plugin `claims`)."""
+
+    @classmethod
+    def of(cls, session_id: str, holder: str | None = None) -> SessionBusyError:
+        """The error of a session that a run of this process has, or one of the process `holder`."""
+        where = f", in another process ({holder})" if holder else ""
+        ways = "`busy: queue`" if holder else "`busy: queue` (or `interrupt`)"
+        return cls(
+            f"the session {session_id[:80]!r} has a run already{where}: wait for its end, or set {ways} for the plugin "
+            f"'claims' in the distribution's settings"
+        )

@@ -30,6 +30,7 @@ from newel_kernel import Runner as KernelRunner
 from newel_types import Content
 
 if TYPE_CHECKING:
+    from newel.claims.leasing import LeasingStore
     from newel.contexts.services import ArtifactService, CredentialService, MemoryService
     from newel_kernel import Application
 
@@ -77,7 +78,8 @@ class BaseRunner(KernelRunner):
         self.claims = claims if isinstance(claims, Settings) else None
         #: The claims of the runs at work, by the identity of their views.
         self._claimed: dict[int, Claim] = {}
-        self._claims: tuple[BaseSessionService, dict[Hashable, Claim]] = (session_service, table_of(session_service))
+        #: The claims on the sessions of a store.
+        self._table: tuple[BaseSessionService, dict[Hashable, Claim]] = (session_service, table_of(session_service))
 
     @cached_property
     def default_config(self) -> RunConfig:
@@ -102,48 +104,40 @@ class BaseRunner(KernelRunner):
             raise ConfigurationError("the session id is blank: name a session, or create one and use its id")
         if self.claims is None:
             return await super()._open(user_id, session_id, config, resumes)
-        where, table = (self.app_name, user_id, session_id), self._table()
-        claim = take(table, where) or await wait(table, where, f"the session {session_id[:80]!r}", self.claims)
+        store, table = self._table
+        if store is not self.session_service:  # the runner has another one than before
+            store, table = self._table = self.session_service, table_of(self.session_service)
+        where = (self.app_name, user_id, session_id)
+        claim = take(table, where) or await wait(table, where, session_id, self.claims)
         session: Session | None = None
         try:
             session = await super()._open(user_id, session_id, config, resumes)
-            if is_leasing(self.session_service):
-                session = await self._leased(session, user_id, config, resumes)
+            if is_leasing(store):
+                session = await self._leased(store, self.claims, session, config)
+                store.hold(session, self.claims.lease_seconds)
+                if resumes:  # its first append may come behind an effect
+                    await store.take(session)
         except BaseException:
             self._free(claim, session)
             raise
         self._claimed[id(session)] = claim
         return session
 
-    def _table(self) -> dict[Hashable, Claim]:
-        """The claims on the runner's store, which may be another one than before."""
-        store, table = self._claims
-        if store is not self.session_service:
-            store, table = self._claims = self.session_service, table_of(self.session_service)
-        return table
-
     def _free(self, claim: Claim, session: Session | None) -> None:
         if session is not None and is_leasing(store := self.session_service):
             store.let_go(session)
         claim.end()
 
-    async def _leased(self, session: Session, user_id: str, config: KernelRunConfig, resumes: bool) -> Session:
-        """The session, which the store has, or will have with the first append, for this run."""
-        store, settings = self.session_service, self.claims
-        if settings is None or not is_leasing(store):
-            return session
+    async def _leased(
+        self, store: LeasingStore, settings: Settings, session: Session, config: KernelRunConfig
+    ) -> Session:
+        """The session once no other process has its lease, as it is then."""
         end = seam.monotonic() + (settings.wait_seconds if settings.busy == "queue" else _HANDOVER)
         while (holder := store.holder(session)) is not None:
             if seam.monotonic() > end:
-                raise SessionBusyError(
-                    f"the session {session.id[:80]!r} has a run already, in another process ({holder}): wait for its "
-                    f"end, or set `busy: queue` for the plugin 'claims' in the distribution's settings"
-                )
+                raise SessionBusyError.of(session.id, holder)
             await asyncio.sleep(_LOOK)
-            session = await super()._open(user_id, session.id, config, resumes)
-        store.hold(session, settings.lease_seconds)
-        if resumes:  # its first append may come behind an effect
-            await store.take(session)
+            session = await super()._open(session.user_id, session.id, config, resumes=False)
         return session
 
     async def _end(self, session: Session, ctx: KernelInvocationContext | None, error: BaseException | None) -> None:

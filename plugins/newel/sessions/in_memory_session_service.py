@@ -5,7 +5,7 @@ from __future__ import annotations
 from newel.sessions.event_log import EventLog
 from newel.sessions.pairing import check_pairing
 from newel.sessions.scopes import merge_scopes, split_by_scope
-from newel.sessions.views import apply_commit, check_append, check_keys, fenced
+from newel.sessions.views import apply_commit, check_append, check_delta, check_keys, fenced
 from newel_kernel import (
     AlreadyExistsError,
     BaseSessionService,
@@ -101,6 +101,7 @@ class InMemorySessionService(BaseSessionService):
         if session.events is log and session.version == version and event.touched_actions is None:
             return self._append_plain(stored, session, log, event)
         check_append(session, event, version=version, lease=stored.lease)
+        check_delta(event)
         check_pairing(log, event)
         apply_commit(session, log, version, event)
         log.take(event)

@@ -26,6 +26,10 @@ def check_append(session: Session, event: Event, *, version: int, lease: int) ->
             f"the session {session.id!r} was deleted and created anew since this copy of it was read "
             f"({session.version} events then, {version} now): get it again; event {event.id} is not stored"
         )
+
+
+def check_delta(event: Event) -> None:
+    """Raise SessionError where a key of the event's state delta has no scope."""
     actions = event.touched_actions
     if actions is not None and actions.state_delta:
         check_keys(actions.state_delta, f"event {event.id} of {event.author!r}")
@@ -46,6 +50,15 @@ def fenced(session_id: str, held: int, current: int) -> str:
     return (
         f"another worker took the session {session_id!r} over (lease {current}, this view holds {held}): "
         f"stop, and open the session again if the work is still yours"
+    )
+
+
+def behind(session_id: str, stored: int, known: int, event: Event) -> str:
+    """The message of a StaleSessionError: the session has `stored` events, of which `known` were known."""
+    return (
+        f"another process appended to the session {session_id!r} (it has {stored} events, {known} were known here); "
+        f"event {event.id} is not stored. The session object has been brought up to date: look at the new events, then "
+        f"append again"
     )
 
 

@@ -267,6 +267,21 @@ class TestInOneProcess:
 
         asyncio.run(main())
 
+    def test_a_store_is_known_by_its_identity(self) -> None:
+        class Unhashable(InMemorySessionService):
+            __hash__ = None  # type: ignore[assignment]
+
+        async def main() -> None:
+            kitchen, service = Kitchen(), Unhashable()
+            first = asyncio.create_task(events_of(runner(kitchen, service).run_async(**AT, new_message="eat")))
+            await kitchen.begun.wait()
+            with pytest.raises(SessionBusyError):
+                await events_of(runner(kitchen, service, None, "me too").run_async(**AT, new_message="eat"))
+            kitchen.go_on.set()
+            assert texts(await first) == ["served"]
+
+        asyncio.run(main())
+
     def test_a_blank_id_is_refused(self, store: Any) -> None:
         async def main() -> None:
             service = store()

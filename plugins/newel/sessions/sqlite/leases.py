@@ -34,7 +34,7 @@ class Lease:
     view: Session
     number: int
     owner: str
-    #: Who had it when it was asked for.
+    #: Who had it before, and is known to be dead.
     before: str | None
     seconds: float
     #: Prolonged by the service while it lasts, and not only by appends.

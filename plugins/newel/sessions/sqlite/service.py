@@ -35,7 +35,7 @@ from newel.sessions.sqlite.statements import (
     read_tail,
 )
 from newel.sessions.sqlite.writer import SqliteWriter
-from newel.sessions.views import apply_commit, catch_up, check_append, check_keys
+from newel.sessions.views import apply_commit, behind, catch_up, check_append, check_delta, check_keys
 from newel_kernel import (
     BaseSessionService,
     Event,
@@ -125,9 +125,7 @@ class SqliteSessionService(BaseSessionService):
 
     async def _append(self, session: Session, event: Event, *, out_of_band: bool) -> Event:
         key = Key(session.app_name, session.user_id, session.id)
-        written = event.touched_actions
-        if written is not None and written.state_delta:
-            check_keys(written.state_delta, f"event {event.id} of {event.author!r}")
+        check_delta(event)
         stored = encode_event(event)
         actions = stored.event.touched_actions
         delta = actions.state_delta if actions is not None else None
@@ -140,7 +138,7 @@ class SqliteSessionService(BaseSessionService):
             check_append(session, event, version=len(log), lease=session.lease)
             try:
                 if session.version < log.foreign and not session.lease:
-                    raise StaleSessionError(_behind(key, session.version, len(log), event))
+                    raise StaleSessionError(behind(key.id, len(log), session.version, event))
                 append = Append(key, log, session, lease, stored, change, out_of_band)
                 await self._writer.commit(append, partial(_applied, append, event))
             except StaleSessionError as error:
@@ -166,7 +164,8 @@ class SqliteSessionService(BaseSessionService):
         """Take the lease with the next append through this view, and prolong it until `let_go`."""
         log = self._logs.get(Key(session.app_name, session.user_id, session.id))
         if log is not None:
-            self._leases.add(Lease(session, log.number, self._leases.owner, log.holder, seconds, lasting=True))
+            gone = log.holder if log.holder is not None and is_dead(log.holder) else None
+            self._leases.add(Lease(session, log.number, self._leases.owner, gone, seconds, lasting=True))
 
     async def take(self, session: Session) -> None:
         """Take now what `hold` has asked for; SessionBusyError where somebody else has it."""
@@ -176,7 +175,7 @@ class SqliteSessionService(BaseSessionService):
         key = Key(session.app_name, session.user_id, session.id)
         epoch = await self._writer.commit(Take(key, lease.owner, lease.before, lease.seconds))
         if epoch is None:
-            raise SessionBusyError(f"the session {session.id!r} has a run in another process: wait for its end")
+            raise SessionBusyError.of(session.id, "which came first")
         session.lease, lease.taken = epoch, True
 
     def let_go(self, session: Session) -> None:
@@ -310,14 +309,6 @@ def _applied(append: Append, event: Event, appended: Appended) -> None:
     if append.lease is not None and not append.lease.taken:
         append.view.lease, append.lease.taken = appended.lease, True
     apply_commit(append.view, append.log, appended.sequence, event, append.stored.event)
-
-
-def _behind(key: Key, version: int, length: int, event: Event) -> str:
-    return (
-        f"another process appended to the session {key.id!r} (it has {length} events, {version} were known to this "
-        f"view); event {event.id} is not stored. The session object has been brought up to date: look at the new "
-        f"events, then append again"
-    )
 
 
 def _view(key: Key, row: Row, state: State, events: list[Event]) -> Session:

@@ -15,7 +15,7 @@ from newel.sessions.scopes import merge_scopes, split_by_scope
 from newel.sessions.sqlite.encoding import StoredEvent, decode_event, decode_value, encode_value
 from newel.sessions.sqlite.leases import FREE, HOLDER, NOW, TAKE, Lease
 from newel.sessions.sqlite.writer import Batch
-from newel.sessions.views import fenced
+from newel.sessions.views import behind, fenced
 from newel_kernel import (
     AlreadyExistsError,
     Event,
@@ -191,15 +191,8 @@ class Append:
             return FencedError(f"{fenced(self.key.id, self.view.lease, present[1])}; {lost}")
         lease = self.lease
         if lease is not None and not lease.taken and present[2] not in (None, lease.owner, lease.before):
-            return SessionBusyError(
-                f"the session {self.key.id!r} has a run already, in another process ({present[2]}); {lost}: wait for "
-                f"its end"
-            )
-        return StaleSessionError(
-            f"another process appended to the session {self.key.id!r} (it has {present[0]} events, {version} were "
-            f"known here); {lost}. The session object has been brought up to date: look at the new events, then "
-            f"append again"
-        )
+            return SessionBusyError.of(self.key.id, present[2])
+        return StaleSessionError(behind(self.key.id, present[0], version, self.stored.event))
 
 
 @dataclass(frozen=True, slots=True)
