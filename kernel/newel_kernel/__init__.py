@@ -10,6 +10,7 @@ from newel_types import lazy_exports
 
 #: Module of the inside -> its names that are public.
 _NAMES = {
+    "cancellation": "cancellations",
     "chains": (
         "Chains Epilogue Prologue RequestProcessor ResponseProcessor ResultProcessor ToolCall ToolPolicy "
         "ToolPreparation TurnPolicy"
@@ -45,7 +46,6 @@ _NAMES = {
     "session": "Session",
     "stash": "Key Stash",
     "state": "State apply_delta",
-    "tree": "check_tree",
     "values": "Json",
 }
 _PLACES = {name: f"{__name__}._internal.{module}" for module, names in _NAMES.items() for name in names.split()} | {

@@ -3,6 +3,7 @@
 from types import ModuleType
 
 from newel_kernel._internal import seam as seam
+from newel_kernel._internal.cancellation import cancellations as cancellations
 from newel_kernel._internal.chains import Chains as Chains
 from newel_kernel._internal.chains import Epilogue as Epilogue
 from newel_kernel._internal.chains import Prologue as Prologue
@@ -100,7 +101,6 @@ from newel_kernel._internal.stash import Key as Key
 from newel_kernel._internal.stash import Stash as Stash
 from newel_kernel._internal.state import State as State
 from newel_kernel._internal.state import apply_delta as apply_delta
-from newel_kernel._internal.tree import check_tree as check_tree
 from newel_kernel._internal.values import Json as Json
 
 lifecycle_hookspecs: ModuleType

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from functools import cached_property
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from newel_kernel._internal.cancellation import stray
 from newel_kernel._internal.chains import Chains
@@ -21,7 +20,6 @@ from newel_kernel._internal.observation import Operation
 from newel_kernel._internal.reception import receive, received, stamp
 from newel_kernel._internal.run_config import RunConfig
 from newel_kernel._internal.session import Session
-from newel_kernel._internal.tree import check_tree
 from newel_kernel._internal.values import Json
 from newel_types import Content
 
@@ -50,6 +48,9 @@ class Runner:
     Give `agent` with `app_name`, or `app`.
     """
 
+    #: How an invocation runs; one of it where the caller does not say.
+    config_type: ClassVar[type[RunConfig]] = RunConfig
+
     def __init__(
         self,
         *,
@@ -63,18 +64,12 @@ class Runner:
         root = app.root_agent if app is not None else agent
         if root is None:
             raise ConfigurationError("Runner needs an `agent` (with `app_name`) or an `app`")
-        check_tree(root)
         self.app = app
         self.agent: BaseAgent = root
         self.app_name: str = app_name or (app.name if app is not None else root.name)
         self.auto_create_session = auto_create_session
         self.composition = composition.for_app(app)
         self.session_service = session_service
-
-    @cached_property
-    def default_config(self) -> RunConfig:
-        """How an invocation runs where its caller does not say."""
-        return RunConfig()
 
     def run_async(
         self,
@@ -105,7 +100,7 @@ class Runner:
         new_message, state_delta, yield_user_message = message
         if new_message is None and invocation_id is None:
             raise ConfigurationError("run_async needs a `new_message` or the `invocation_id` of a run to resume")
-        config = config if config is not None else self.default_config.__copy__()
+        config = config if config is not None else self.config_type()
         session = await self._open(user_id, session_id, config, new_message is None)
         begun: InvocationContext | None = None
         failure: BaseException | None = None

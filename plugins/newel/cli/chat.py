@@ -18,7 +18,7 @@ from newel.cli.terminal import ctrl_d_kept, say
 from newel.cli.transcript import Dialogue, Transcript
 from newel.cli.turn import RunFailedError, TrackingTranscript, run_turn
 from newel.events.text import one_line
-from newel_kernel import NewelError, seam
+from newel_kernel import NewelError, cancellations, seam
 from newel_types import Content
 
 Interrupt = Callable[[], object]
@@ -120,7 +120,7 @@ async def _interruptible(
     try:
         await turn
     except asyncio.CancelledError:
-        if (own := asyncio.current_task()) is not None and own.cancelling():
+        if cancellations():
             raise
         say("(stopped)", dim=True)
     except RunFailedError as error:

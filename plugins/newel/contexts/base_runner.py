@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Hashable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from newel.claims.claim import Claim, table_of, take, wait
@@ -14,6 +13,7 @@ from newel.claims.settings import Settings
 from newel.contexts.closing import close_all
 from newel.contexts.invocation_context import InvocationContext, Resumability
 from newel.contexts.run_config import RunConfig
+from newel.contexts.tree import check_tree
 from newel_kernel import (
     BaseAgent,
     BaseSessionService,
@@ -46,6 +46,7 @@ class BaseRunner(KernelRunner):
     `plugins` are closed with the runner; their hooks are in the composition.
     """
 
+    config_type = RunConfig
     artifact_service: ArtifactService | None
     memory_service: MemoryService | None
     credential_service: CredentialService | None
@@ -68,6 +69,7 @@ class BaseRunner(KernelRunner):
             composition=composition, session_service=session_service, app=app, app_name=app_name, agent=agent,
             auto_create_session=auto_create_session,
         )  # fmt: skip
+        check_tree(self.agent)
         self.plugins: list[object] = list(plugins)
         self.artifact_service = artifact_service
         self.memory_service = memory_service
@@ -80,11 +82,6 @@ class BaseRunner(KernelRunner):
         self._claimed: dict[int, Claim] = {}
         #: The claims on the sessions of a store.
         self._table: tuple[BaseSessionService, dict[Hashable, Claim]] = (session_service, table_of(session_service))
-
-    @cached_property
-    def default_config(self) -> RunConfig:
-        """How an invocation runs where its caller does not say."""
-        return RunConfig()
 
     def new_context(
         self, session: Session, config: KernelRunConfig, invocation_id: str | None, content: Content | None

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from newel_kernel import BaseAgent, BaseToolset
+from newel_kernel import BaseAgent, BaseToolset, cancellations
 
 
 @runtime_checkable
@@ -37,7 +37,7 @@ async def _close(one: Closing, seconds: float) -> BaseException | None:
     try:
         await asyncio.wait_for(one.close(), seconds)
     except (Exception, asyncio.CancelledError) as error:  # a plugin boundary
-        if isinstance(error, asyncio.CancelledError) and (task := asyncio.current_task()) and task.cancelling():
+        if isinstance(error, asyncio.CancelledError) and cancellations():
             raise
         return error
     return None

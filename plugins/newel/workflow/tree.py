@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from newel.contexts.invocation_context import full_invocation
 from newel.workflow.checkpoint import Checkpoint
 from newel.workflow.journal import Journal, journal_of
 from newel.workflow.place import Place
-from newel_kernel import Event, InvocationContext
+from newel_kernel import Event, InvocationContext, cancellations
 
 
 class Tree:
@@ -22,12 +20,12 @@ class Tree:
         self.journal: Journal | None = journal_of(invocation)
         self.checkpoint = Checkpoint()
         #: Cancellations of the task from before the graph ran: they are not the graph's.
-        self._cancellations = _cancellations()
+        self._cancellations = cancellations()
 
     @property
     def cancelled(self) -> bool:
         """Whether the run at work was cancelled, even where its code made something else of that."""
-        return _cancellations() > self._cancellations
+        return cancellations() > self._cancellations
 
     @property
     def resumable(self) -> bool:
@@ -37,8 +35,3 @@ class Tree:
     def checkpoint_event(self, place: Place) -> Event:
         """An event of the checkpoint alone, from `place`."""
         return self.checkpoint.event(place, self.invocation_id)
-
-
-def _cancellations() -> int:
-    task = asyncio.current_task()
-    return 0 if task is None else task.cancelling()

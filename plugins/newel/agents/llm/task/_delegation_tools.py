@@ -14,7 +14,7 @@ from newel.agents.llm.task._finish_task_tool import finishing_response
 from newel.agents.llm.task._task_models import TaskRequest, _DefaultTaskInput
 from newel.agents.llm.task.plugin import Settings
 from newel.questions.question import questions_of
-from newel_kernel import BaseAgent, BaseTool, ConfigurationError, Context, Event, InvocationContext, Json
+from newel_kernel import BaseAgent, BaseTool, ConfigurationError, Context, Event, InvocationContext, Json, cancellations
 from newel_types import Content, FunctionCall, FunctionDeclaration, FunctionResponse, Part
 
 Events = AsyncGenerator[Event, None]
@@ -131,8 +131,7 @@ class DelegationTool(BaseTool):
 
         What the agent's code made of a cancellation is a cancellation still.
         """
-        task = asyncio.current_task()
-        cancellations = task.cancelling() if task is not None else 0
+        before = cancellations()
         async with aclosing(events):
             try:
                 async for event in events:
@@ -141,7 +140,7 @@ class DelegationTool(BaseTool):
                     if run.gave_back:
                         return
             except Exception as error:
-                if task is not None and task.cancelling() > cancellations:
+                if cancellations() > before:
                     raise asyncio.CancelledError from error
                 failed.error_code, failed.error_message = type(error).__name__, str(error)
                 yield failed

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from newel_kernel._internal.contracts.agent import BaseAgent
-from newel_kernel._internal.errors import ConfigurationError
+from newel_kernel import BaseAgent, ConfigurationError
 
 
 def check_tree(root: BaseAgent) -> None:
