@@ -8,9 +8,9 @@ from typing import ClassVar
 from newel.evaluation.eval_case import Invocation
 from newel.evaluation.evaluator import PerInvocationResult
 from newel.evaluation.fence import Fence
-from newel.evaluation.llm_as_judge import AutoRaterScore, LlmAsJudge, majority
+from newel.evaluation.llm_as_judge import AutoRaterScore, LlmAsJudge
 from newel.evaluation.llm_as_judge_utils import Label, label_of, score_of
-from newel.evaluation.scoring import answer_of, status_of, text_of
+from newel.evaluation.scoring import answer_of, majority, status_of, text_of
 
 _PROMPT = """You judge the answer of an agent by comparing it with a reference.
 

@@ -146,13 +146,3 @@ def agreement(samples: Sequence[AutoRaterScore]) -> float | None:
     if not pairs:
         return None
     return sum(a == b for n, a in enumerate(votes) for b in votes[n + 1 :]) / pairs
-
-
-def majority(samples: Sequence[PerInvocationResult]) -> PerInvocationResult:
-    """The first sample of the majority of those that have a score; a tie is 0, none scored is the first as it is."""
-    scored = [one for one in samples if one.score is not None]
-    if not scored:
-        return samples[0]
-    good = [one for one in scored if one.score == 1.0]
-    bad = [one for one in scored if one.score != 1.0]
-    return good[0] if len(good) > len(bad) else bad[0]

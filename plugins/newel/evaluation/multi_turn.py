@@ -8,8 +8,8 @@ from newel.evaluation.conversation_scenarios import ConversationScenario
 from newel.evaluation.conversation_texts import dialogue
 from newel.evaluation.eval_case import Invocation
 from newel.evaluation.eval_metrics import EvalMetric
-from newel.evaluation.evaluator import EvaluationResult, PerInvocationResult
-from newel.evaluation.scoring import paired
+from newel.evaluation.evaluator import EvaluationResult
+from newel.evaluation.scoring import on_last_turn, paired
 from newel.evaluation.verdicts import VerdictEvaluator
 
 _YES_NO = {"yes": 1.0, "no": 0.0}
@@ -45,9 +45,7 @@ class MultiTurnEvaluator(VerdictEvaluator):
             self._texts.append(("The expected conversation", dialogue(expected_invocations)))
         last = expected_invocations[-1:] if expected_invocations is not None else None
         judged = await super().evaluate_invocations(actual_invocations[-1:], last)
-        turns = [PerInvocationResult(actual_invocation=a, expected_invocation=e) for a, e in pairs]
-        turns[-1] = judged.per_invocation_results[-1]
-        return judged.model_copy(update={"per_invocation_results": turns})
+        return on_last_turn(judged, pairs)
 
 
 class MultiTurnTaskSuccessV1Evaluator(MultiTurnEvaluator):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from typing import ClassVar
 
 from newel.evaluation.criteria import BaseCriterion, RubricsBasedCriterion
@@ -15,7 +14,7 @@ from newel.evaluation.fence import Fence
 from newel.evaluation.llm_as_judge import AutoRaterScore, LlmAsJudge
 from newel.evaluation.llm_as_judge_utils import get_average_rubric_score
 from newel.evaluation.rubric_answers import VERDICTS, RubricResponse, parse, scores_of
-from newel.evaluation.scoring import mean, status_of
+from newel.evaluation.scoring import majority, mean, status_of
 from newel_kernel import ConfigurationError
 
 __all__ = ["RubricBasedEvaluator", "RubricResponse"]
@@ -100,7 +99,7 @@ class RubricBasedEvaluator(LlmAsJudge):
         for sample in per_invocation_samples:
             for one in sample.rubric_scores or ():
                 by_id.setdefault(one.rubric_id, []).append(one)
-        scores = [_majority(samples) for samples in by_id.values()]
+        scores = [majority(samples) for samples in by_id.values()]
         score = get_average_rubric_score(scores)
         return per_invocation_samples[0].model_copy(
             update={"score": score, "rubric_scores": scores, "eval_status": status_of(score, self._threshold)}
@@ -121,13 +120,3 @@ class RubricBasedEvaluator(LlmAsJudge):
             per_invocation_results=per_invocation_results,
             overall_rubric_scores=[RubricScore(rubric_id=name, score=mean(scores)) for name, scores in by_id.items()],
         )
-
-
-def _majority(samples: Sequence[RubricScore]) -> RubricScore:
-    """Those that are 1 against those that are 0; a tie is 0, and none scored stays unscored."""
-    scored = [one for one in samples if one.score is not None]
-    if not scored:
-        return samples[0]
-    good = [one for one in scored if one.score == 1.0]
-    bad = [one for one in scored if one.score != 1.0]
-    return good[0] if len(good) > len(bad) else bad[0]

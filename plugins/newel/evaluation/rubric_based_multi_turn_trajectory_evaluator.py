@@ -9,10 +9,10 @@ from newel.evaluation.conversation_scenarios import ConversationScenario
 from newel.evaluation.conversation_texts import dialogue
 from newel.evaluation.eval_case import Invocation
 from newel.evaluation.eval_metrics import EvalMetric
-from newel.evaluation.evaluator import EvaluationResult, PerInvocationResult
+from newel.evaluation.evaluator import EvaluationResult
 from newel.evaluation.llm_as_judge_utils import tool_declarations
 from newel.evaluation.rubric_based_evaluator import RubricBasedEvaluator
-from newel.evaluation.scoring import paired
+from newel.evaluation.scoring import on_last_turn, paired
 
 
 class RubricBasedMultiTurnTrajectoryEvaluator(RubricBasedEvaluator):
@@ -48,12 +48,7 @@ class RubricBasedMultiTurnTrajectoryEvaluator(RubricBasedEvaluator):
         self._dialogue = dialogue(actual_invocations)
         last = actual_invocations[-1].model_copy(update={"rubrics": _rubrics(actual_invocations)})
         judged = await super().evaluate_invocations([last])
-        turns = [PerInvocationResult(actual_invocation=a, expected_invocation=e) for a, e in pairs]
-        actual, expected = pairs[-1]
-        turns[-1] = judged.per_invocation_results[-1].model_copy(
-            update={"actual_invocation": actual, "expected_invocation": expected}
-        )
-        return judged.model_copy(update={"per_invocation_results": turns})
+        return on_last_turn(judged, pairs)
 
 
 def _rubrics(turns: list[Invocation]) -> list[object]:

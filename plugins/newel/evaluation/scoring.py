@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from pydantic import ValidationError
 
@@ -19,6 +19,7 @@ from newel_kernel import ConfigurationError
 from newel_types import Content
 
 C = TypeVar("C", bound=BaseCriterion)
+S = TypeVar("S", bound="Scored")
 
 
 def status_of(score: float | None, threshold: float | None) -> EvalStatus:
@@ -34,6 +35,36 @@ def mean(values: Iterable[float]) -> float | None:
     """The mean, or None of nothing."""
     numbers = list(values)
     return sum(numbers) / len(numbers) if numbers else None
+
+
+class Scored(Protocol):
+    """What has a score, or none."""
+
+    @property
+    def score(self) -> float | None:
+        """1 is good."""
+
+
+def majority(samples: Sequence[S]) -> S:
+    """The first sample of the majority of those that have a score; a tie is 0, none scored is the first as it is."""
+    scored = [one for one in samples if one.score is not None]
+    if not scored:
+        return samples[0]
+    good = [one for one in scored if one.score == 1.0]
+    bad = [one for one in scored if one.score != 1.0]
+    return good[0] if len(good) > len(bad) else bad[0]
+
+
+def on_last_turn(
+    judged: EvaluationResult, pairs: Sequence[tuple[Invocation, Invocation | None]]
+) -> EvaluationResult:  # fmt: skip
+    """What was `judged` of a whole conversation, as the result of its last turn; the others have none."""
+    turns = [PerInvocationResult(actual_invocation=actual, expected_invocation=expected) for actual, expected in pairs]
+    actual, expected = pairs[-1]
+    turns[-1] = judged.per_invocation_results[-1].model_copy(
+        update={"actual_invocation": actual, "expected_invocation": expected}
+    )
+    return judged.model_copy(update={"per_invocation_results": turns})
 
 
 def text_of(content: Content | None) -> str:

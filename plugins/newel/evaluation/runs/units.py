@@ -15,7 +15,6 @@ from newel.evaluation.runs.options import RunOptions
 PASSED, FAILED, ERROR, SKIPPED = "passed", "failed", "error", "skipped"
 #: Failed as expected, and passed although a failure is expected.
 XFAILED, XPASSED = "xfailed", "xpassed"
-OUTCOMES = (PASSED, FAILED, ERROR, SKIPPED, XFAILED, XPASSED)
 Key = tuple[str, str, int]
 
 

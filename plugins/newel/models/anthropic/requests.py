@@ -12,9 +12,10 @@ from newel.models.anthropic.output import TOOL, Output, output_of
 from newel.models.anthropic.thinking import Thinking, for_history, thinking_of
 from newel.models.anthropic.tools import Tools, tools_of
 from newel.models.wire.conversions import Conversions
+from newel.models.wire.instruction import texts_of
 from newel.models.wire.names import Names
 from newel_kernel import Json, LlmRequest, ModelCapabilities
-from newel_types import Content, GenerateContentConfig
+from newel_types import GenerateContentConfig
 
 #: A maximum beyond which a whole answer may take so long that a connection without a byte is cut (the SDK's measure).
 MOST_UNSTREAMED = 8192
@@ -87,20 +88,8 @@ def _say_unknown(config: GenerateContentConfig, say: Say) -> None:
 
 
 def _system(config: GenerateContentConfig, output: Output) -> Json:
-    texts = [text for text in (*_texts(config.system_instruction), *output.instructions) if text.strip()]
+    texts = [text for text in (*texts_of(config.system_instruction), *output.instructions) if text.strip()]
     return {"system": [text_block(text) for text in texts]} if texts else {}
-
-
-def _texts(instruction: object) -> list[str]:
-    """The texts of an instruction: a string, a part, a content, or a list of them."""
-    if isinstance(instruction, str):
-        return [instruction]
-    if isinstance(instruction, list):
-        return [text for one in instruction for text in _texts(one)]
-    if isinstance(instruction, Content):
-        return _texts(instruction.parts)
-    text = getattr(instruction, "text", None)
-    return [text] if isinstance(text, str) else []
 
 
 def _max_tokens(config: GenerateContentConfig, thinking: Thinking, default: int, say: Say) -> int:

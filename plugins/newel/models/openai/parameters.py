@@ -8,6 +8,7 @@ from newel.models.json_schemas import Schema, json_schema
 from newel.models.openai.strict import inlined, relaxed_schema
 from newel.models.openai.thinking import Say
 from newel.models.openai.wrapping import wrapped
+from newel.models.wire.instruction import parts_of, texts_of
 from newel_kernel import Json, ModelCapabilities
 from newel_types import GenerateContentConfig, Part, ServiceTier
 
@@ -26,28 +27,10 @@ _NAME = "answer"
 
 def instructions(config: GenerateContentConfig, say: Say) -> str:
     """The system instruction, whatever form it has."""
-    texts: list[str] = []
-    _collect(config.system_instruction, texts, say)
-    return "\n\n".join(text for text in texts if text.strip())
-
-
-def _collect(value: object, texts: list[str], say: Say) -> None:
-    if value is None:
-        return
-    if isinstance(value, str):
-        texts.append(value)
-    elif isinstance(value, list | tuple):
-        for one in value:
-            _collect(one, texts, say)
-    elif isinstance(value, Part):
-        if value.text:
-            texts.append(value.text)
-        else:
+    for part in parts_of(config.system_instruction):
+        if isinstance(part, Part) and not part.text:
             say("system_instruction", "a system instruction holds text only; what else it has is left out")
-    elif isinstance(value, dict):
-        _collect(value.get("parts") if "parts" in value else Part.model_validate(value), texts, say)
-    else:
-        _collect(getattr(value, "parts", None), texts, say)
+    return "\n\n".join(text for text in texts_of(config.system_instruction) if text.strip())
 
 
 def sampling(config: GenerateContentConfig, capable: ModelCapabilities, say: Say) -> Json:

@@ -9,6 +9,7 @@ from newel.models.google.interactions.steps import steps_of
 from newel.models.google.request_keys import PREVIOUS_INTERACTION
 from newel.models.google.sdk import Json
 from newel.models.json_schemas import json_schema
+from newel.models.wire.instruction import texts_of
 from newel_kernel import FeatureUnavailableError, LlmRequest
 from newel_types import Content, FunctionDeclaration, GenerateContentConfig, Part, SafetySetting, Tool
 
@@ -35,7 +36,7 @@ def arguments(request: LlmRequest, contents: list[Content], model: str, *, verte
         "model": model,
         "input": list(steps_of(since_last_answer(contents) if previous else contents)),
         "previous_interaction_id": previous,
-        "system_instruction": "\n\n".join(_texts(config.system_instruction)),
+        "system_instruction": "\n\n".join(texts_of(config.system_instruction)),
         "tools": [tool for one in config.tools or () for tool in _tools(one)],
         "generation_config": _generation(config),
         "response_format": _response_format(config),
@@ -64,18 +65,6 @@ def since_last_answer(contents: list[Content]) -> list[Content]:
     signed = [Part(thought=True, thought_signature=part.thought_signature) for part in before if part.thought_signature]
     latest = contents[start:]
     return [Content(role="model", parts=signed), *latest] if signed else latest
-
-
-def _texts(instruction: object) -> Iterator[str]:
-    """The texts of a system instruction."""
-    if isinstance(instruction, str):
-        yield instruction
-    elif isinstance(instruction, list):
-        for one in instruction:
-            yield from _texts(one)
-    elif instruction is not None:
-        parts = getattr(instruction, "parts", None) or [instruction]
-        yield from (part.text for part in parts if getattr(part, "text", None))
 
 
 def _tools(tool: object) -> Iterator[Json]:

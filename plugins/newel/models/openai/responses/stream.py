@@ -101,23 +101,25 @@ class Assembly:
         elif isinstance(event.get("delta"), str):
             known.arguments.append(event["delta"])
 
-    def _text(self, event: Json) -> LlmResponse | None:
+    def _piece(self, event: Json) -> str | None:
+        """The piece of text in `event`, noted for its item; None where it has none."""
         delta = event.get("delta")
         if not is_text(delta):
             return None
         known = self._items.get(_index(event, -1))
         if known is not None:
             known.text.append(delta)
+        return delta
+
+    def _text(self, event: Json) -> LlmResponse | None:
+        if (delta := self._piece(event)) is None:
+            return None
         text = self._unwrapping.feed(delta) if self._unwrapping is not None else delta
         return LlmResponse(Content([Part(text=text)], "model"), True, self._model) if text else None
 
     def _thought(self, event: Json) -> LlmResponse | None:
-        delta = event.get("delta")
-        if not is_text(delta):
+        if (delta := self._piece(event)) is None:
             return None
-        known = self._items.get(_index(event, -1))
-        if known is not None:
-            known.text.append(delta)
         return LlmResponse(Content([Part(text=delta, thought=True)], "model"), True, self._model)
 
 
