@@ -16,7 +16,7 @@ _NAMES = {
         "ToolPreparation TurnPolicy"
     ),
     "contracts.agent": "BaseAgent",
-    "contracts.model": "BaseLlm BaseLlmConnection ModelCapabilities",
+    "contracts.model": "BaseLlm BaseLlmConnection LiveCapabilities ModelCapabilities",
     "contracts.model_agent": "ModelAgent",
     "contracts.request": "LlmRequest",
     "contracts.response": "LlmResponse",

@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newel.questions.asked import answers, open_requests, requests
 from newel_kernel import Event, EventActions, Log
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
@@ -95,12 +96,12 @@ def test_a_request_is_a_call_that_the_runtime_marked(events: list[Event], ids: s
         for call_id in call_ids(events[i])
         if call_id in ids and call_id in (events[i].long_running_tool_ids or ())
     ]
-    assert [(position, call.id) for position, _, call in Log(events).requests(ids)] == wanted
+    assert [(position, call.id) for position, _, call in requests(Log(events), ids)] == wanted
 
 
 @given(LOGS, ONE, st.integers(0, 5))
 def test_answers_are_the_user_s(events: list[Event], call_id: str, since: int) -> None:
-    assert Log(events).answers(call_id, since) == [
+    assert answers(Log(events), call_id, since) == [
         i for i in standing(events) if i >= since and events[i].author == "user" and call_id in answered_ids(events[i])
     ]
 
@@ -115,7 +116,7 @@ def test_a_request_is_open_until_the_user_answers_it(events: list[Event]) -> Non
         if events[i].author != "user" and call_id in (events[i].long_running_tool_ids or ())
         and not any(j > i and events[j].author == "user" and call_id in answered_ids(events[j]) for j in count)
     }  # fmt: skip
-    assert {call.id: one for one, call in Log(events).open_requests()} == wanted
+    assert {call.id: one for one, call in open_requests(Log(events))} == wanted
 
 
 @given(LOGS, st.sampled_from(["root", "child"]), st.sampled_from([None, "scope"]), st.booleans(), st.booleans())

@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from newel_kernel._internal.events import Event
 from newel_types import Content, FunctionCall
 
-#: A call and where it stands: the position of its event in the log, the event, the call.
-Place = tuple[int, Event, FunctionCall]
 #: Anything: what a filter that is not asked for lets through.
 _ANY = "*"
 _NO_IDS: frozenset[str | None] = frozenset()
@@ -55,38 +53,6 @@ class Log:
             if any(call.id in ids for call in event.get_function_calls()):
                 return event
         return None
-
-    def requests(self, ids: Collection[str | None]) -> Iterator[Place]:
-        """The calls of these ids that wait for the outside, newest first.
-
-        Only the runtime marks a call as one that waits, whatever ids a model gives to calls of its own.
-        """
-        for position, event in self.backwards():
-            if (waiting := event.long_running_tool_ids) and not waiting.isdisjoint(ids):
-                for call in event.get_function_calls():
-                    if call.id in waiting and call.id in ids:
-                        yield position, event, call
-
-    def answers(self, call_id: str | None, since: int = 0) -> list[int]:
-        """The positions of the user's events from `since` on that answer the call, oldest first: the first one wins."""
-        positions = []
-        for position, event in self.backwards():
-            if position < since:
-                break
-            if event.author == "user" and any(one.id == call_id for one in event.get_function_responses()):
-                positions.append(position)
-        return positions[::-1]
-
-    def open_requests(self) -> list[tuple[Event, FunctionCall]]:
-        """The calls that wait for the outside and that the user has not answered, the oldest first."""
-        requests: dict[str, tuple[Event, FunctionCall]] = {}
-        for event in self.standing():
-            if event.author == "user":
-                for response in event.get_function_responses():
-                    requests.pop(response.id or "", None)
-            elif waiting := event.long_running_tool_ids:
-                requests.update((call.id, (event, call)) for call in event.get_function_calls() if call.id in waiting)
-        return list(requests.values())
 
     def calls(
         self, author: str, scope: str | None, *, branch: str | None = _ANY, invocation_id: str = _ANY,

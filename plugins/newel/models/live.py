@@ -1,4 +1,4 @@
-"""What a request carries for a live connection."""
+"""What a request carries for a live connection, and how a connection says that it was lost."""
 
 from __future__ import annotations
 
@@ -17,3 +17,14 @@ def _new_config() -> LiveConnectConfig:
 
 #: The configuration of the connection.
 LIVE_CONFIG: Key[LiveConnectConfig] = Key("live connect config", _new_config)
+#: The number of the connection within its run, from 1 on: errors name it.
+CONNECTION_NUMBER: Key[int] = Key("connection number", lambda: 1)
+
+
+class ConnectionLostError(ConnectionError):
+    """A live connection was lost. Its text names the provider and what to do, and no key."""
+
+    def __init__(self, message: str, code: int = 1006) -> None:
+        super().__init__(message)
+        #: The close code of the WebSocket; 1006 where no close frame came.
+        self.code = code

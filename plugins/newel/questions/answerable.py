@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from newel.questions.asked import open_requests
 from newel.questions.precedence import LATE, answered_id, first_answer, surely_late
 from newel.questions.question import Kind, Question, find_question
 from newel_kernel import ConfigurationError, InvocationContext, Log, Turn
@@ -30,7 +31,7 @@ def _problem(log: Log, call_id: str | None) -> str | None:
     if question.kind is Kind.RESULT:
         if first_answer(log, position, question) is not None:
             return f"the call {call_id!r} of the tool {question.name!r} was answered before"
-        for event, call in log.open_requests():
+        for event, call in open_requests(log):
             if (other := Question.of(event, call)).behind == call_id:
                 return f"the call {call_id!r} of the tool {question.name!r} waits for the answer to {other.id!r} first"
     return None

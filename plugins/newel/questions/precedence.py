@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from enum import Enum, auto
 
+from newel.questions.asked import answers
 from newel.questions.provisional import is_provisional
 from newel.questions.question import Kind, Question, find_question
 from newel_kernel import Event, InvocationContext, Key, Log
@@ -37,7 +38,7 @@ _WORK: Key[dict[str, Work]] = Key("runs that act on answers", dict)
 
 def first_answer(log: Log, position: int, question: Question) -> Event | None:
     """The event of the first answer that fits the question, whose own event is at `position`."""
-    for index in log.answers(question.id, position + 1):
+    for index in answers(log, question.id, position + 1):
         if any(map(question.accepts, log.events[index].get_function_responses())):
             return log.events[index]
     return None

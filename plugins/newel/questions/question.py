@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
+from newel.questions.asked import open_requests, requests
 from newel.questions.names import CONFIRMATION_CALL, CREDENTIAL_CALL, INPUT_CALL
 from newel.questions.values import answer_value
 from newel_kernel import Event, InvocationContext, Json, Log
@@ -151,7 +152,7 @@ def questions_of(event: Event) -> list[Question]:
 
 def find_questions(log: Log, ids: Collection[str | None]) -> Iterator[tuple[int, Question]]:
     """The questions with these call ids, newest first, each with its position in the log."""
-    for position, event, call in log.requests(ids):
+    for position, event, call in requests(log, ids):
         for question in questions_of(event):
             if question.id == call.id:
                 yield position, question
@@ -160,14 +161,14 @@ def find_questions(log: Log, ids: Collection[str | None]) -> Iterator[tuple[int,
 def find_question(log: Log, call_id: str | None) -> tuple[int, Question] | None:
     """The question with that call id and its position in the log; of several that the id was used for the latest.
 
-    It may be answered: `log.answers(call_id, position)` are the positions of the answers, of which the first counts.
+    It may be answered: `answers(log, call_id, position)` are the positions of the answers, of which the first counts.
     """
     return next(find_questions(log, {call_id}), None) if call_id else None
 
 
 def unanswered(log: Log) -> list[Question]:
     """The questions that the user has not answered, the oldest first."""
-    return [Question.of(event, call) for event, call in log.open_requests()]
+    return [Question.of(event, call) for event, call in open_requests(log)]
 
 
 def open_questions(log: Log) -> list[Question]:

@@ -17,6 +17,26 @@ from newel_types import Content
 
 
 @dataclass(frozen=True, slots=True)
+class LiveCapabilities:
+    """What a model can do over a live connection. Audio is signed 16-bit PCM, little-endian, mono."""
+
+    #: The sample rates that it takes, in Hz, the best one first; what has another rate is refused.
+    input_rates: tuple[int, ...] = (16000,)
+    #: The sample rate of its speech, in Hz.
+    output_rate: int = 24000
+    #: How it can answer: ``AUDIO``, ``TEXT``. The first is the default.
+    modalities: tuple[str, ...] = ("AUDIO", "TEXT")
+    #: Takes images while the user speaks (a Blob ``image/jpeg`` or ``image/png``).
+    images: bool = True
+    #: Can leave it to the client to say when the user speaks (ActivityStart, ActivityEnd).
+    manual_activity: bool = True
+    #: Takes content that does not yet end the user's turn (`send_partial`).
+    partial_content: bool = True
+    #: Gives handles with which a session goes on over another connection.
+    resumption: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCapabilities:
     """What a model can do; asked of the model, never guessed from its name."""
 
@@ -43,8 +63,8 @@ class ModelCapabilities:
     code_execution: bool = False
     #: Keeps the conversation itself (the Interactions API).
     interactions: bool = False
-    #: Offers a bidirectional live connection.
-    live: bool = False
+    #: What it can do over a bidirectional live connection; None: it offers none.
+    live: LiveCapabilities | None = None
 
 
 class BaseLlm(BaseModel, ABC):
@@ -77,29 +97,73 @@ class BaseLlm(BaseModel, ABC):
         """
 
     def connect(self, llm_request: LlmRequest) -> AbstractAsyncContextManager[BaseLlmConnection]:
-        """Open a live connection; an async context manager that gives a `BaseLlmConnection`."""
-        raise FeatureUnavailableError(f"the model {self.model!r} ({type(self).__name__}) offers no live connection")
+        """Open a live connection; an async context manager that gives a `BaseLlmConnection`.
+
+        Entering raises ConnectionError where the service cannot be reached or the connection breaks at once: it may
+        be tried again. Leaving closes the connection, within 2 s also where the service does not answer.
+        """
+        raise FeatureUnavailableError(
+            f"the model {self.model!r} ({type(self).__name__}) offers no live connection: choose one that does, or use "
+            f"run_async"
+        )
 
 
 class BaseLlmConnection(ABC):
-    """A bidirectional connection to a model."""
+    """A bidirectional connection to a model. One task sends, another one receives.
+
+    Whatever it raises, its SDK's errors included, is one of these: ConnectionError says that the connection was lost,
+    and a session with a handle goes on over another one; ValueError says that an input cannot be sent as it is, and
+    nothing of it was. After its end every method that sends raises ConnectionError.
+    """
+
+    #: How many inputs (calls of methods that send) the service is known to have taken, counted from the connection's
+    #: first; None: it does not say. After a loss the others are sent again over the next connection.
+    inputs_taken: int | None = None
 
     @abstractmethod
     async def send_history(self, history: list[Content]) -> None:
-        """Send the conversation so far; the model answers if the last content is the user's."""
+        """Send the conversation so far, as the first thing; the model answers if the last content is the user's.
+
+        Audio is left out: it was transcribed. Not called where the request has a handle to resume with.
+        """
 
     @abstractmethod
     async def send_content(self, content: Content) -> None:
-        """Send a user content or tool results."""
+        """Send a turn of the user, which the model answers, or tool results (then all parts are function responses)."""
+
+    async def send_partial(self, content: Content) -> None:
+        """Send a part of the user's turn: more follows before the model answers."""
+        await self._send_content(content, partial=True)
+
+    async def _send_content(self, content: Content, *, partial: bool = False) -> None:
+        """The released name of what a connection with partial turns overrides; here each content is a turn."""
+        await self.send_content(content)
 
     @abstractmethod
     async def send_realtime(self, blob: Any) -> None:
-        """Send a chunk of audio or video (a Blob), or an activity signal."""
+        """Send what is going on, without waiting for a turn.
+
+        A Blob of audio (``audio/pcm;rate=16000``) or of an image; ActivityStart and ActivityEnd, where the client says
+        when the user speaks; a LiveClientRealtimeInput with `audio_stream_end`, once the microphone is off: what the
+        service still holds is to be heard as it is. Audio counts as taken once this has returned.
+        """
 
     @abstractmethod
     def receive(self) -> AsyncGenerator[LlmResponse, None]:
-        """Yield what the model sends until the connection closes."""
+        """Yield what the model sends: up to the end of a turn, or of the connection. It is called again until then.
+
+        Returning without a response says that the connection was closed, normally or by `close`. ConnectionError says
+        that it was lost (where it has a `code` of 1000, the service closed it normally: without a handle that is an
+        end as well). What the service refuses, and a message that cannot be read, is a response with `error_code` and
+        `error_message`, after which the connection may go on or end.
+
+        Text comes in pieces with `partial`, then whole, before what ends it: `turn_complete`, `interrupted`, a call.
+        So do `input_transcription` and `output_transcription`: pieces with `partial`, then their sum with `finished`.
+        Audio is `inline_data` in pieces, never twice and never `partial`. `go_away`, `live_session_resumption_update`,
+        `usage_metadata`, `voice_activity` and `tool_call_cancellation` come each in a response of its own. Unknown
+        messages are left out.
+        """
 
     @abstractmethod
     async def close(self) -> None:
-        """Close the connection."""
+        """Close the connection: `receive` returns. Closing again does nothing."""

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
         GroundingMetadata,
         LiveServerGoAway,
         LiveServerSessionResumptionUpdate,
+        LiveServerToolCallCancellation,
         LogprobsResult,
         Transcription,
+        VoiceActivity,
     )
 else:  # rare in an answer: each loads with its first value
     CacheMetadata = late("cache_metadata:CacheMetadata")
@@ -34,8 +36,10 @@ else:  # rare in an answer: each loads with its first value
     GroundingMetadata = late("grounding:GroundingMetadata")
     LiveServerGoAway = late("live_server:LiveServerGoAway")
     LiveServerSessionResumptionUpdate = late("live_server:LiveServerSessionResumptionUpdate")
+    LiveServerToolCallCancellation = late("live_server:LiveServerToolCallCancellation")
     LogprobsResult = late("logprobs:LogprobsResult")
     Transcription = late("transcription:Transcription")
+    VoiceActivity = late("live_server:VoiceActivity")
 
 
 @record
@@ -46,6 +50,7 @@ class LlmResponse(Record):
         "grounding_metadata", "turn_complete", "error_code", "error_message", "interrupted",
         "live_session_resumption_update", "live_session_id", "go_away", "input_transcription", "output_transcription",
         "avg_logprobs", "logprobs_result", "cache_metadata", "citation_metadata", "interaction_id",
+        "voice_activity", "tool_call_cancellation",
     )  # fmt: skip
 
     model_version: str | None = None
@@ -69,6 +74,9 @@ class LlmResponse(Record):
     cache_metadata: CacheMetadata | None = None
     citation_metadata: CitationMetadata | None = None
     interaction_id: str | None = None
+    voice_activity: VoiceActivity | None = None
+    #: The calls that need no result any more; of a live connection, and on no event.
+    tool_call_cancellation: LiveServerToolCallCancellation | None = None
 
     def __init__(
         self, content: Content | None = None, partial: bool | None = None, model_version: str | None = None,
