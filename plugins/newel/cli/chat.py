@@ -13,9 +13,10 @@ from typing import Protocol
 import click
 
 from newel.cli.conversation import Conversation, Options, conversation_options, converse, data_folder
+from newel.cli.leaving import run_loop
 from newel.cli.question_prompt import QuestionPrompt
 from newel.cli.terminal import ctrl_d_kept, say
-from newel.cli.transcript import Dialogue, Transcript
+from newel.cli.transcript import Dialogue
 from newel.cli.turn import RunFailedError, TrackingTranscript, run_turn
 from newel.events.text import one_line
 from newel_kernel import NewelError, cancellations, seam
@@ -85,11 +86,11 @@ def chat(
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     questions = QuestionPrompt(conversation, at_terminal)
     if not at_terminal:
-        asyncio.run(_chat(conversation, PipedPrompt(), questions, session is not None))
+        run_loop(_chat(conversation, PipedPrompt(), questions, session is not None))
         return
     say(f"{conversation.agent.name} - Ctrl-C stops an answer, Ctrl-D leaves", dim=True)
     with ctrl_d_kept():
-        asyncio.run(_chat(conversation, TerminalPrompt(), questions, session is not None))
+        run_loop(_chat(conversation, TerminalPrompt(), questions, session is not None))
     say(f"(to go on: --session {conversation.session})", dim=True)
 
 
@@ -104,7 +105,7 @@ async def _chat(conversation: Conversation, prompt: Prompt, questions: QuestionP
                     return
                 message = line if line.strip() else await questions.ask_all()
             if message is not None:
-                tracked.asking.clear()
+                tracked.begin()
                 await _interruptible(conversation, message, tracked, prompt.between_turns)
                 message = await questions.ask_new() if tracked.asking else None
     finally:
@@ -112,9 +113,10 @@ async def _chat(conversation: Conversation, prompt: Prompt, questions: QuestionP
 
 
 async def _interruptible(
-    conversation: Conversation, message: str | Content, transcript: Transcript, afterwards: Interrupt | None
+    conversation: Conversation, message: str | Content, transcript: TrackingTranscript, afterwards: Interrupt | None
 ) -> None:
     """One turn, which Ctrl-C cancels and nothing else ends the conversation for."""
+    waiting = seam.spawn(transcript.waits.show(), name="waits")
     turn = seam.spawn(run_turn(conversation, message, transcript, stream=True), name="turn")
     _on_interrupt(turn.cancel)
     try:
@@ -128,14 +130,31 @@ async def _interruptible(
     except NewelError as error:
         say(f"error: {one_line(error)}", err=True, fg="red")
     finally:
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
         _on_interrupt(afterwards)
 
 
 def _on_interrupt(action: Interrupt | None) -> None:
-    """What Ctrl-C does from now on; None: it ends the program."""
-    loop = asyncio.get_running_loop()
-    with suppress(NotImplementedError, RuntimeError):  # not on every platform, and in the main thread only
-        if action is None:
-            loop.remove_signal_handler(signal.SIGINT)
-        else:
-            loop.add_signal_handler(signal.SIGINT, action)
+    """What Ctrl-C does from now on; None: it ends the program.
+
+    A second one, while the loop has not come to do it, is for what keeps the loop (a tool that blocks it, say).
+    """
+    loop, asked = asyncio.get_running_loop(), False
+
+    def act() -> None:
+        nonlocal asked
+        asked = False
+        assert action is not None
+        action()
+
+    def interrupted(*_: object) -> None:
+        nonlocal asked
+        if asked:
+            asked = False
+            raise KeyboardInterrupt
+        asked = True
+        loop.call_soon_threadsafe(act)
+
+    with suppress(ValueError):  # in the main thread only
+        signal.signal(signal.SIGINT, signal.default_int_handler if action is None else interrupted)

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import gc
+import sys
 from importlib import import_module
 
 from newel.cli.key_file import path as key_file
 
 
 def main() -> None:
+    """Run the command; Ctrl-C ends it without a word but "Aborted!"."""
+    try:
+        _main()
+    except SystemExit as ended:
+        import_module("newel.cli.leaving").leave(ended)
+    except KeyboardInterrupt:  # while it started
+        sys.exit("Aborted!")
+
+
+def _main() -> None:
     """Compose, then run the command."""
     # Imports and composition make many objects and drop few: to collect in between is a third of the start-up time.
     gc.disable()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 
 import click
 
 from newel.cli.answers import answers_to, check_answers
 from newel.cli.conversation import Conversation, Options, conversation_options, converse
+from newel.cli.leaving import run_loop
 from newel.cli.open_questions import questions_of, waiting_line
 from newel.cli.terminal import say
 from newel.cli.transcript import Answer, JsonLines, Transcript
@@ -42,7 +42,7 @@ def run(
     conversation = converse(ctx, agent, options)
     transcript: Transcript = JsonLines() if as_json else Answer(stream)
     try:
-        status = asyncio.run(_run(conversation, text if text is not None else texts, transcript, stream))
+        status = run_loop(_run(conversation, text if text is not None else texts, transcript, stream))
     except RunFailedError as error:
         say(f"Error: the run failed: {error}", err=True)
         status = 1

@@ -19,11 +19,26 @@ if sys.platform != "win32":
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
+class _Status:
+    """The line beneath what was said that the next text takes away again."""
+
+    shown = False
+
+
+def status(text: str) -> None:
+    """Show `text` on a line of its own until something else is said; only on a terminal, and empty: nothing."""
+    if (text or _Status.shown) and sys.stdout.isatty():
+        sys.stdout.write("\r\x1b[2K" + click.style(_CONTROL.sub("", text), dim=True))
+        sys.stdout.flush()
+        _Status.shown = bool(text)
+
+
 def say(
     text: str, *, err: bool = False, nl: bool = True, dim: bool | None = None, bold: bool | None = None,
     fg: str | None = None,
 ) -> None:  # fmt: skip
     """Write `text`; on a terminal without control characters. `dim`, `bold` and `fg` are click's."""
+    status("")
     stream = sys.stderr if err else sys.stdout
     if stream.isatty():
         text = _CONTROL.sub("", text)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from newel.cli.conversation import Conversation
 from newel.cli.transcript import Transcript
+from newel.cli.waits import Waits
 from newel.events.text import one_line
 from newel_kernel import ConfigurationError, Event, FeatureUnavailableError, NewelError, RunConfig, StreamingMode
 from newel_types import Content
@@ -25,11 +26,18 @@ class TrackingTranscript:
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
         self.asking: set[str] = set()
+        self.waits = Waits()
+
+    def begin(self) -> None:
+        """A turn begins."""
+        self.asking.clear()
+        self.waits = Waits()
 
     def show(self, event: Event) -> None:
         """Show one event."""
         if event.long_running_tool_ids:
             self.asking.add(event.invocation_id)
+        self.waits.note(event)
         self._transcript.show(event)
 
     def cut(self) -> None:

@@ -6,7 +6,7 @@ agent classes are imported and checked, and only then is a factory called.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -165,12 +165,15 @@ class Place:
             return self.value
         raise self.error(f"{self.key}: a text is wanted, not {kind_of(self.value)}; put it in quotes")
 
-    def parsed(self, model: type[M]) -> M:
-        """The value as an instance of `model`; its problems are reported with their lines."""
+    def parsed(self, model: type[M], value: object = None, *, also: Iterable[str] = ()) -> M:
+        """The value (or `value`, a part of it) as an instance of `model`; problems are reported with their lines.
+
+        `also` are keys that may stand here and that the model does not know.
+        """
         try:
-            return model.model_validate(self.value)
+            return model.model_validate(self.value if value is None else value)
         except ValidationError as error:
-            faults = list(problems(error, self.steps, model.model_fields))
+            faults = list(problems(error, self.steps, {*model.model_fields, *also}))
         raise self.file.document.errors(faults)
 
     def apart(self) -> Place:

@@ -25,6 +25,7 @@ from newel.files.shapes import (
     mapping,
     prune,
     ref,
+    refinable,
     several,
     with_variables,
 )
@@ -120,6 +121,7 @@ def _agents(composition: Composition) -> Shape:
     shapes: Shape = {**SHAPES, **generation_shapes()}
     for name, kind in _FACTORIES.items():
         shapes[name] = code_of(sorted(composition.registry.owned(kind)))
+    shapes["tool"] = refinable(shapes["tool"])
     models = {name: _of_model(name, kind, agents.FORM, DESCRIPTIONS, shapes) for name, kind in types.items()}
     for name, model in models.items():
         model["properties"] = {"agent_class": {"const": name}, **model["properties"]}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from newel_kernel import Json
+from newel.tools.refinement import Refinement
+from newel_kernel import Effect, Json
 from newel_types import GenerateContentConfig
 
 #: A part of a JSON schema.
@@ -45,6 +46,19 @@ def code_of(names: list[str]) -> Shape:
     own = {"type": "string", "pattern": DOTTED}
     name = any_of({"enum": names}, own, ref("variable")) if names else any_of(own, ref("variable"))
     return any_of(name, mapping(["name"], name=name, args=ref("arguments")))
+
+
+def refinable(tool: Shape) -> Shape:
+    """A tool, alone or with what else is said of it."""
+    texts = {key: field.description for key, field in Refinement.model_fields.items()}
+    shapes: dict[str, Shape] = {
+        "name": {"type": "string"},
+        "require_confirmation": any_of({"type": "boolean"}, {"type": "string", "pattern": DOTTED}),
+        "timeout": {"type": "number", "minimum": 0},
+        "effect": {"enum": [effect.value for effect in Effect]},
+    }
+    options = {key: {**any_of(shape, ref("variable")), "description": texts[key]} for key, shape in shapes.items()}
+    return any_of(*tool["anyOf"], mapping(["tool"], tool=any_of(*tool["anyOf"]), **options))
 
 
 _TEXT = {"type": "string"}

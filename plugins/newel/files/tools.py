@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import get_origin
 
 import newel_compose
 from newel.files.calls import apply, check_call
-from newel.files.compilation import SUFFIXES, Constant, Factory, Place, Reader
+from newel.files.compilation import SUFFIXES, Constant, Factory, Place, Reader, kind_of
 from newel.files.names import call, describe, evaluate, importer, list_of, read_agent, read_agent_of_code, read_code
 from newel.files.references import ArgumentConfig, CodeConfig
-from newel.tools.kinds import ToolFactory
+from newel.tools.kinds import ToolFactory, adapt_tool
+from newel.tools.refinement import Refinement, refined, refined_toolset
 from newel.tools.tool_configs import ToolArgsConfig
 from newel_kernel import BaseAgent, BaseTool, BaseToolset, ConfigurationError
+
+#: The key of the tool that the other keys beside it are about.
+SUBJECT = "tool"
+CONFIRMATION = "require_confirmation"
 
 
 def reader_of(
@@ -79,7 +84,9 @@ def _read_argument(place: Place, annotation: object) -> Factory:
 
 
 def read_tool(place: Place) -> Factory:
-    """A tool, a toolset or a function."""
+    """A tool, a toolset or a function; as ``{tool: ..., require_confirmation: true}`` with what else is said of it."""
+    if isinstance(place.value, Mapping) and SUBJECT in place.value:
+        return _read_refined(place)
     make = _read_tool(place)
 
     def make_tool() -> object:
@@ -104,6 +111,44 @@ def _tool_of_code(place: Place, config: CodeConfig, value: object) -> object:
         args = None if config.positional else ToolArgsConfig(**config.keywords)
         return call(place, config.name, lambda: function(args))
     return evaluate(place, config, value)
+
+
+def _read_refined(place: Place) -> Factory:
+    """A tool with a name, a confirmation, a time-out or an effect that the file says."""
+    assert isinstance(place.value, Mapping)
+    said = {key: value for key, value in place.value.items() if key not in (SUBJECT, CONFIRMATION)}
+    refinement = place.parsed(Refinement, said, also=(SUBJECT, CONFIRMATION))
+    needed = place.value.get(CONFIRMATION)
+    ask = Constant(needed) if needed is None or isinstance(needed, bool) else _function(place, CONFIRMATION)
+    make = read_tool(place.child(SUBJECT, place.value[SUBJECT]))
+
+    def make_refined() -> object:
+        tool = make()
+        complete = refinement.model_copy(update={CONFIRMATION: ask()})
+        try:
+            if isinstance(tool, BaseToolset):
+                return refined_toolset(tool, complete)
+            return refined(adapt_tool(place.app.composition, tool), complete)
+        except ConfigurationError as error:
+            raise place.error(str(error)) from error
+
+    return make_refined
+
+
+def _function(place: Place, key: str) -> Factory:
+    """A function of the app that a key names."""
+    assert isinstance(place.value, Mapping)
+    value = place.value[key]
+    if not isinstance(value, str):
+        raise place.error(f"{key}: true, false or a function as module.name is wanted, not {kind_of(value)}", key)
+    find = importer(place, value, key)
+
+    def make() -> object:
+        if callable(function := find()):
+            return function
+        raise place.error(f"{key}: {value!r} is {describe(function)}, not a function", key)
+
+    return make
 
 
 _read_tool = reader_of(ToolFactory, _tool_of_code)

@@ -11,13 +11,13 @@ import inspect
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
 from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, Field
 
+from newel.policies.daemon_threads import DaemonThreads
 from newel_kernel import BaseTool, Context, Json, ToolCall, ToolPolicy, hookimpl
 
 
@@ -37,7 +37,7 @@ class Pool:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._executor: ThreadPoolExecutor | None = None
+        self._executor: DaemonThreads | None = None
         self._pid = 0
         #: Function -> its quick calls in a row; below zero: it is never to run in place.
         self._quick: WeakKeyDictionary[Callable[..., object], int] = WeakKeyDictionary()
@@ -77,9 +77,9 @@ class Pool:
             raise error
         return await outcome if inspect.isawaitable(outcome) else outcome
 
-    def _threads(self) -> ThreadPoolExecutor:
+    def _threads(self) -> DaemonThreads:
         if self._executor is None or self._pid != os.getpid():
-            self._executor = ThreadPoolExecutor(self._settings.max_workers, thread_name_prefix="newel-tool")
+            self._executor = DaemonThreads(self._settings.max_workers, "newel-tool")
             self._pid = os.getpid()
         return self._executor
 

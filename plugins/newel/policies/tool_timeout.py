@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from newel_kernel import BaseTool, Context, Json, ToolCall, ToolPolicy, hookimpl
 
-_WHERE = "settings: tool_timeout.seconds"
+_SETTING = "settings: tool_timeout.seconds"
 Seconds = Annotated[float, Field(ge=0)]
 
 
@@ -18,8 +18,8 @@ class Settings(BaseModel, extra="forbid"):
     """Settings of the time-out."""
 
     #: Seconds that a call may take; 0: no limit. A tool's own `timeout`, in seconds, replaces it.
-    seconds: Seconds = 5.0
-    #: Seconds by tool name, for those that need more (0: no limit).
+    seconds: Seconds = 0.0
+    #: Seconds by tool name, which replace both (0: no limit).
     tools: dict[str, Seconds] = {}
 
 
@@ -46,6 +46,14 @@ class _Rest:
             return done.value
 
 
+def _limit(tool: BaseTool, settings: Settings) -> tuple[float, str]:
+    """The seconds that a call of `tool` may take, and what says so."""
+    if (seconds := settings.tools.get(tool.name)) is not None:
+        return seconds, "settings: tool_timeout.tools"
+    own = getattr(tool, "timeout", None)  # a tool may mean something else by the name
+    return (own, "the tool's timeout") if isinstance(own, (int, float)) else (settings.seconds, _SETTING)
+
+
 @hookimpl
 def register_settings() -> type[BaseModel]:
     """The settings."""
@@ -59,10 +67,7 @@ def register_tool_policies(settings: Mapping[str, Settings]) -> list[ToolPolicy]
 
     def wrap(call_tool: ToolCall) -> ToolCall:
         async def bounded(tool: BaseTool, args: Json, context: Context) -> object:
-            seconds = chosen.tools.get(tool.name)
-            if seconds is None:
-                own = getattr(tool, "timeout", None)  # a tool may mean something else by the name
-                seconds = own if isinstance(own, (int, float)) else chosen.seconds
+            seconds, where = _limit(tool, chosen)
             if seconds <= 0:
                 return await call_tool(tool, args, context)
             steps = call_tool(tool, args, context).__await__()
@@ -76,7 +81,7 @@ def register_tool_policies(settings: Mapping[str, Settings]) -> list[ToolPolicy]
             except TimeoutError:
                 if not limit.expired():  # the tool's own
                     raise
-                return {"error": f"the tool {tool.name} did not answer within {seconds:g} s ({_WHERE})"}
+                return {"error": f"the tool {tool.name} did not answer within {seconds:g} s ({where})"}
 
         return bounded
 

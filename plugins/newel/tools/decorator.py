@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias, overload
+from typing import TypeAlias, TypedDict, Unpack, overload
+
+from pydantic import ValidationError
 
 from newel import tools
-from newel_kernel import Effect
+from newel.tools.confirming import Needed
+from newel.tools.refinement import Refinement, refined
+from newel_kernel import ConfigurationError, Effect, did_you_mean
 
 Function: TypeAlias = Callable[..., object]
+
+
+class Options(TypedDict, total=False):
+    """What ``@tool(...)`` takes."""
+
+    name: str
+    #: Whether the user is asked before each call; or a function of its arguments that says so.
+    require_confirmation: Needed
+    #: Seconds that a call may take; 0: no limit. The policy `tool_timeout` keeps it.
+    timeout: float
+    #: What repeating a call may do: ``pure``, ``idempotent`` (the default) or ``at_most_once``.
+    effect: Effect | str
 
 
 @overload
@@ -16,20 +32,31 @@ def tool(function: Function) -> tools.FunctionTool: ...
 
 
 @overload
-def tool(
-    *, require_confirmation: bool | Callable[..., object] = False, effect: Effect | str | None = None
-) -> Callable[[Function], tools.FunctionTool]: ...
+def tool(**options: Unpack[Options]) -> Callable[[Function], tools.FunctionTool]: ...
 
 
 def tool(
-    function: Function | None = None,
-    *,
-    require_confirmation: bool | Callable[..., object] = False,
-    effect: Effect | str | None = None,
+    function: Function | None = None, **options: Unpack[Options]
 ) -> tools.FunctionTool | Callable[[Function], tools.FunctionTool]:
-    """Make a FunctionTool of a function; as ``@tool`` or ``@tool(require_confirmation=True)``."""
+    """Make a FunctionTool of a function; as ``@tool``, or with options as ``@tool(require_confirmation=True)``.
+
+    Raises ConfigurationError for an option that does not exist or has a value that it cannot have.
+    """
+    refinement = _refinement(options)
 
     def decorate(function: Function) -> tools.FunctionTool:
-        return tools.FunctionTool(function, require_confirmation=require_confirmation, effect=effect)
+        return refined(tools.FunctionTool(function), refinement)
 
     return decorate if function is None else decorate(function)
+
+
+def _refinement(options: Options) -> Refinement:
+    try:
+        return Refinement.model_validate(options)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+    name = str(problem["loc"][0])
+    if problem["type"] == "extra_forbidden":
+        known = sorted(Refinement.model_fields)
+        raise ConfigurationError(f"@tool has no option {name!r}{did_you_mean(name, known)} ({', '.join(known)})")
+    raise ConfigurationError(f"@tool({name}={problem['input']!r}): {problem['msg'].removeprefix('Value error, ')}")

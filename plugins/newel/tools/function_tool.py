@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from newel.contexts.context import full
 from newel.models.wire.names import legal
+from newel.tools.confirming import Needed, refusal
 from newel.tools.docstrings import document, split_document
 from newel.tools.function_arguments import Arguments
 from newel.tools.function_schema import parameters_schema
@@ -27,6 +27,7 @@ class FunctionTool(BaseTool):
     model. With `require_confirmation` (true, or a function of the arguments that says so) the user is asked first.
     `describe_parameters` tells the model all of the signature: the docstring's texts on parameters go into the schema,
     and so do the metadata of annotations, ``*args`` and ``**kwargs``. Where it is None, the distribution decides.
+    `timeout` is in seconds (0: none) and is kept by the policy `tool_timeout`, which `standard` has.
     """
 
     def __init__(
@@ -34,16 +35,20 @@ class FunctionTool(BaseTool):
         func: Callable[..., object] | None = None,
         *,
         fn: Callable[..., object] | None = None,
-        require_confirmation: bool | Callable[..., object] = False,
+        require_confirmation: Needed = False,
         describe_parameters: bool | None = None,
         effect: Effect | str | None = None,
+        name: str | None = None,
+        timeout: float | None = None,
     ) -> None:
         function = func or fn
         if function is None or not callable(function):
             raise ConfigurationError(f"FunctionTool needs a callable, not {function!r}")
         self.func = function
         self._document = document(function)
-        super().__init__(name=_name(function), description=self._document, effect=effect)
+        super().__init__(name=name or _name(function), description=self._document, effect=effect)
+        if timeout is not None:
+            self.timeout = timeout
         self._require_confirmation = require_confirmation
         self._undecided = describe_parameters is None
         self._whole = False
@@ -56,6 +61,15 @@ class FunctionTool(BaseTool):
         self._injected: Json = {}
         if describe_parameters:
             self._describe(whole=True)
+
+    def rename(self, name: str) -> None:
+        """Give the tool another name; what carries the former one is made anew."""
+        self.name = name
+        self._declaration = self._arguments = None
+
+    def confirm_calls(self, needed: Needed) -> None:
+        """Ask the user before each call, or before those of which `needed` says so."""
+        self._require_confirmation = needed
 
     def configure(self, settings: Mapping[str, object]) -> None:
         """Describe the parameters as the distribution's `settings` say, where nothing else was said."""
@@ -101,8 +115,9 @@ class FunctionTool(BaseTool):
             values, error = arguments.prepare(args, strict=strict)
             if error is not None:
                 return {"error": error}
-        if self._require_confirmation and (refusal := await self._confirm(values, tool_context)) is not None:
-            return refusal
+        needed = self._require_confirmation
+        if needed and (said_no := await refusal(self.name, needed, values, tool_context)) is not None:
+            return said_no
         if self.shape.context_name is not None:  # in a dict of its own: what the callbacks see must not hold it
             values = {**values, self.shape.context_name: tool_context}
         if self._injected:
@@ -128,30 +143,6 @@ class FunctionTool(BaseTool):
     def misfit(self, args: Json) -> str | None:
         """Why the function cannot take `args`, or None; every value must fit its annotation."""
         return self._read_arguments().prepare(args, strict=True)[1]
-
-    async def _confirm(self, values: Json, tool_context: Context) -> Json | None:
-        """None where the call may go ahead, else the result that says why not (S0 §6.7)."""
-        needed: object = self._require_confirmation
-        if callable(needed):
-            shape = shape_of(needed)
-            named = values if shape.context_name is None else {**values, shape.context_name: tool_context}
-            needed = (needed if shape.signature is None else Call(needed, shape.signature))(**named)
-            if inspect.isawaitable(needed):
-                needed = await needed
-        if not needed:
-            return None
-        context = full(tool_context)
-        confirmation = context.tool_confirmation
-        if confirmation is None:
-            context.request_confirmation(
-                hint=(
-                    f"Please approve or reject the tool call {self.name}() by responding with a FunctionResponse "
-                    f"with an expected ToolConfirmation payload."
-                )
-            )
-            tool_context.actions.skip_summarization = True
-            return {"error": "This tool call requires confirmation, please approve or reject."}
-        return None if confirmation.confirmed else {"error": "This tool call is rejected."}
 
 
 def _name(function: Callable[..., object]) -> str:

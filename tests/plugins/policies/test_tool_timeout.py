@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from newel.policies import tool_timeout
 from newel.tools import FunctionTool
+from newel_compose import compose
 from newel_kernel import CompositionError, ConfigurationError
 
 SOON = "settings: {tool_timeout: {seconds: 0.02}}"
@@ -47,6 +49,17 @@ def test_the_other_calls_are_not_affected(ask: Any, call: Any) -> None:
     outcome = ask([call("boil"), call("brew")], tools=[Stove().boil, brew], settings=SOON)
     assert "did not answer" in outcome.results[0]["error"]
     assert outcome.results[1] == {"result": "tea"}
+
+
+def test_by_default_there_is_no_limit() -> None:
+    assert compose("standard").settings["tool_timeout"] == tool_timeout.Settings(seconds=0, tools={})
+
+
+def test_what_set_the_limit_is_said(ask: Any, call: Any) -> None:
+    own = FunctionTool(Stove().boil, timeout=0.02)
+    assert "(the tool's timeout)" in ask([call("boil")], tools=[own]).result["error"]
+    settings = "settings: {tool_timeout: {tools: {boil: 0.02}}}"
+    assert "(settings: tool_timeout.tools)" in ask([call("boil")], tools=[own], settings=settings).result["error"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,150 @@
+"""Refinement: a tool under another name, with a confirmation, a time-out or an effect of its own."""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from newel.tools.confirming import Needed, refusal
+from newel.tools.function_tool import FunctionTool
+from newel.tools.server_tools import ServerTool
+from newel_kernel import (
+    BaseTool,
+    BaseToolset,
+    ConfigurationError,
+    Context,
+    Effect,
+    Json,
+    LlmRequest,
+    ReadonlyContext,
+    did_you_mean,
+)
+from newel_types import AuthConfig, FunctionDeclaration
+
+T = TypeVar("T", bound=BaseTool)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
+
+
+class Refinement(BaseModel):
+    """What is said about a tool beside the tool itself; what is None stays as the tool has it."""
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    name: str | None = Field(default=None, description="What the model calls the tool.")
+    require_confirmation: Needed | None = Field(
+        default=None, description="Whether the user is asked before each call; or a function of its arguments."
+    )
+    timeout: float | None = Field(default=None, description="Seconds that a call may take; 0: no limit.")
+    effect: Effect | None = Field(
+        default=None, description="What repeating a call may do: pure, idempotent or at_most_once."
+    )
+
+    @field_validator("name")
+    @classmethod
+    def _legal(cls, name: str | None) -> str | None:
+        if name is not None and not _NAME.fullmatch(name):
+            raise ValueError("a tool's name has letters, digits and _ . : -, at most 128, and starts with a letter")
+        return name
+
+    @field_validator("timeout")
+    @classmethod
+    def _finite(cls, timeout: float | None) -> float | None:
+        if timeout is not None and not 0 <= timeout < math.inf:
+            raise ValueError("a time-out is a number of seconds, 0 for no limit")
+        return timeout
+
+    @field_validator("effect", mode="before")
+    @classmethod
+    def _known(cls, effect: object) -> object:
+        names = [one.value for one in Effect]
+        if effect is not None and effect not in names:
+            raise ValueError(f"there is no effect {effect!r}{did_you_mean(str(effect), names)} ({', '.join(names)})")
+        return effect
+
+
+def refined_toolset(toolset: BaseToolset, refinement: Refinement) -> BaseToolset:
+    """The toolset with what `refinement` says of each of its tools."""
+    if refinement.name is not None:
+        raise ConfigurationError(f"{toolset.origin} is a toolset, whose tools have names of their own; remove `name`")
+    return _RefinedToolset(toolset, refinement)
+
+
+def refined(tool: T, refinement: Refinement) -> T:
+    """A copy of a tool with what `refinement` says."""
+    changed = copy.copy(tool)
+    if refinement.require_confirmation is not None:
+        _confirm(changed, refinement.require_confirmation)
+    if refinement.timeout is not None:
+        changed.timeout = refinement.timeout  # type: ignore[attr-defined] # read by the policy `tool_timeout`
+    if refinement.effect is not None:
+        changed.effect = refinement.effect
+    if refinement.name is not None:
+        _rename(changed, refinement.name)
+    return changed
+
+
+def _rename(tool: BaseTool, name: str) -> None:
+    """Give a copy of a tool another name, in its declaration as well."""
+    if isinstance(tool, FunctionTool):
+        tool.rename(name)
+        return
+    tool.name = name
+    declare = tool._get_declaration
+
+    def declaration() -> FunctionDeclaration | None:
+        declared = declare()
+        return None if declared is None else declared.model_copy(update={"name": tool.name})
+
+    tool._get_declaration = declaration  # type: ignore[method-assign]
+
+
+def _confirm(tool: BaseTool, needed: Needed) -> None:
+    """Let a copy of a tool ask the user before each call."""
+    if isinstance(tool, FunctionTool):
+        tool.confirm_calls(needed)
+        return
+    if isinstance(tool, ServerTool):
+        raise ConfigurationError(
+            f"{tool.name} runs at the model's provider, where nobody can be asked; remove `require_confirmation`"
+        )
+    run = tool.run_async
+
+    async def confirmed(*, args: Json, tool_context: Context) -> object:
+        said_no = await refusal(tool.name, needed, args, tool_context)
+        return said_no if said_no is not None else await run(args=args, tool_context=tool_context)
+
+    tool.run_async = confirmed  # type: ignore[method-assign]
+
+
+class _RefinedToolset(BaseToolset):
+    """A toolset whose tools are refined; everything else is the toolset's own."""
+
+    def __init__(self, toolset: BaseToolset, refinement: Refinement) -> None:
+        super().__init__(tool_filter=toolset.tool_filter, tool_name_prefix=toolset.tool_name_prefix)
+        self._toolset = toolset
+        self._refinement = refinement
+
+    @property
+    def origin(self) -> str:
+        """The toolset."""
+        return self._toolset.origin
+
+    async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
+        """The tools of the toolset, refined."""
+        return [refined(tool, self._refinement) for tool in await self._toolset.get_tools(readonly_context)]
+
+    async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:
+        """What the toolset does."""
+        await self._toolset.process_llm_request(tool_context=tool_context, llm_request=llm_request)
+
+    def get_auth_config(self) -> AuthConfig | None:
+        """That of the toolset."""
+        return self._toolset.get_auth_config()
+
+    async def close(self) -> None:
+        """Close the toolset."""
+        await self._toolset.close()
