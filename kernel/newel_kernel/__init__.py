@@ -22,7 +22,7 @@ _NAMES = {
     "contracts.response": "LlmResponse",
     "contracts.store": "BaseSessionService GetSessionConfig ListSessionsResponse apply_to_state trim_temp",
     "contracts.tool": "BaseTool BaseToolset Effect UnknownTool",
-    "dispatch": "UNCOMMITTED dispatch",
+    "dispatch": "UNCOMMITTED dispatch merge_results",
     "errors": (
         "AgentConfigError AlreadyExistsError CompositionError ConfigurationError DuplicateToolError "
         "FeatureUnavailableError FencedError HookSignatureError LlmCallsLimitExceededError LockError "

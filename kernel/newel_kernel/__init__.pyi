@@ -33,6 +33,7 @@ from newel_kernel._internal.contracts.tool import Effect as Effect
 from newel_kernel._internal.contracts.tool import UnknownTool as UnknownTool
 from newel_kernel._internal.dispatch import UNCOMMITTED as UNCOMMITTED
 from newel_kernel._internal.dispatch import dispatch as dispatch
+from newel_kernel._internal.dispatch import merge_results as merge_results
 from newel_kernel._internal.errors import AgentConfigError as AgentConfigError
 from newel_kernel._internal.errors import AlreadyExistsError as AlreadyExistsError
 from newel_kernel._internal.errors import CompositionError as CompositionError

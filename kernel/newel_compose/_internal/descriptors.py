@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 from newel_kernel import Descriptor
 
@@ -36,3 +36,11 @@ class Backend(Descriptor, Generic[S]):
     #: The key under `services`.
     service: ClassVar[str] = ""
     open: Callable[[str], S]
+
+
+@runtime_checkable
+class Describable(Protocol):
+    """An object that a registration hook may return in place of a descriptor, because it has one to give."""
+
+    def describe(self, kind: type[Descriptor], /) -> Descriptor:
+        """The descriptor, of `kind` where the object can be one."""

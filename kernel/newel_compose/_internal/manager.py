@@ -12,6 +12,7 @@ import pluggy
 from pydantic import BaseModel
 
 from newel_compose._internal.binding import bind
+from newel_compose._internal.descriptors import Describable
 from newel_compose._internal.hookspecs import HookPolicy, register_hook_policies, register_kinds, register_settings
 from newel_kernel import (
     KERNEL_KINDS,
@@ -162,7 +163,8 @@ class Manager:
     def collect(self, hook: str, settings: Mapping[str, BaseModel]) -> Iterator[tuple[str, Descriptor]]:
         """The descriptors that plugins return from a registration hook, each with its plugin's name."""
         for name, result in self.call(hook, settings=settings):
-            for item in _listed(name, hook, result, self.kinds[hook].descriptor):
+            kind = self.kinds[hook].descriptor
+            for item in _listed(name, hook, _described(result, kind), kind):
                 yield name, item
 
     def lifecycle(self, order: Sequence[str], sources: Mapping[str, str]) -> dict[str, tuple[Callbacks, Callbacks]]:
@@ -184,6 +186,13 @@ class Manager:
             for impl in ordered
         ]
         return tuple(b for b in bound if not b.last), tuple(b for b in bound if b.last)
+
+
+def _described(result: object, kind: type[Descriptor]) -> object:
+    """What a hook returned, with the descriptors of those objects that have one to give."""
+    if not isinstance(result, (list, tuple)) or all(isinstance(item, kind) for item in result):
+        return result
+    return [item.describe(kind) if isinstance(item, Describable) else item for item in result]
 
 
 def _listed(name: str, hook: str, result: object, kind: type[T]) -> Sequence[T]:

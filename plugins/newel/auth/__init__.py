@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from newel.auth.answers import take_answers as take_answers
     from newel.auth.asking import mask_results as mask_results
     from newel.auth.asking import request_event as request_event
+    from newel.auth.asking import request_event_now as request_event_now
     from newel.auth.asking import run_again as run_again
     from newel.auth.auth_handler import AuthHandler as AuthHandler
     from newel.auth.auth_provider_registry import AuthProviderRegistry as AuthProviderRegistry
@@ -50,6 +51,7 @@ _WHERE = {
     # What the flows do; they are light, and these come with the first request.
     "mask_results": "newel.auth.asking",
     "request_event": "newel.auth.asking",
+    "request_event_now": "newel.auth.asking",
     "resolve_toolsets": "newel.auth.toolsets",
     "run_again": "newel.auth.asking",
     "seal_answers": "newel.auth.answers",

@@ -27,13 +27,32 @@ async def request_event(
     for waiting, config in requests.items():
         own = ctx.stash[CONFIGS].pop(waiting, None) or config
         scheme = await with_end_points(own.auth_scheme, policy_of(settings_of(ctx)))
-        full = AuthHandler(own.model_copy(update={"auth_scheme": scheme})).generate_auth_request()
-        requests[waiting] = request = _shown(ctx, full)
-        args = AuthToolArguments(function_call_id=waiting, auth_config=request)
-        call = new_request(CREDENTIAL_CALL, args.model_dump(mode="json", by_alias=True, exclude_none=True))
+        full, call = _request(ctx, requests, waiting, own.model_copy(update={"auth_scheme": scheme}))
         await pending.keep(ctx, str(call.id), full)
         calls.append(call)
     return question_event(ctx, calls, role=role)
+
+
+def request_event_now(
+    ctx: InvocationContext, requests: dict[str, AuthConfig], *, role: str | None = None
+) -> Event:
+    """`request_event` for those who cannot wait: end points are not looked up, and this process alone keeps secrets."""
+    calls: list[FunctionCall] = []
+    for waiting, config in requests.items():
+        full, call = _request(ctx, requests, waiting, ctx.stash[CONFIGS].pop(waiting, config))
+        pending.hold(ctx, str(call.id), full)
+        calls.append(call)
+    return question_event(ctx, calls, role=role)
+
+
+def _request(
+    ctx: InvocationContext, requests: dict[str, AuthConfig], waiting: str, config: AuthConfig
+) -> tuple[AuthConfig, FunctionCall]:
+    """What is asked for, and the call that asks the user for it, which `requests` then holds as the user sees it."""
+    full = AuthHandler(config).generate_auth_request()
+    requests[waiting] = request = _shown(ctx, full)
+    args = AuthToolArguments(function_call_id=waiting, auth_config=request)
+    return full, new_request(CREDENTIAL_CALL, args.model_dump(mode="json", by_alias=True, exclude_none=True))
 
 
 def _shown(ctx: InvocationContext, full: AuthConfig) -> AuthConfig:

@@ -24,17 +24,23 @@ _lock = threading.Lock()
 
 async def keep(ctx: InvocationContext, call_id: str, request: AuthConfig) -> None:
     """Keep the credential that `request`, the call `call_id`, was made for."""
+    credential = hold(ctx, call_id, request)
+    if credential is not None and (service := full_invocation(ctx).credential_service) is not None:
+        stored = _stored(ctx, call_id, request).model_copy(update={"exchanged_auth_credential": credential})
+        await service.save_credential(stored, Context(full_invocation(ctx)))
+
+
+def hold(ctx: InvocationContext, call_id: str, request: AuthConfig) -> AuthCredential | None:
+    """Keep that credential in this process; None where it holds no secret."""
     issued = request.exchanged_auth_credential
     if issued is None or not any(issued.secrets()):
-        return
+        return None
     credential = issued.model_copy(update={UNTIL: seam.clock() + PATIENCE})
     with _lock:
         _credentials[_key(ctx, call_id)] = credential
         while len(_credentials) > MOST:
             _credentials.popitem(last=False)
-    if (service := full_invocation(ctx).credential_service) is not None:
-        stored = _stored(ctx, call_id, request).model_copy(update={"exchanged_auth_credential": credential})
-        await service.save_credential(stored, Context(full_invocation(ctx)))
+    return credential
 
 
 async def take(ctx: InvocationContext, call_id: str, request: AuthConfig) -> AuthCredential | None:

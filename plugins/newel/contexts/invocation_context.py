@@ -75,7 +75,7 @@ class InvocationContext(KernelInvocationContext):
         return config is not None and bool(config.is_resumable)
 
     def set_agent_state(
-        self, agent_name: str, *, agent_state: BaseModel | None = None, end_of_agent: bool = False
+        self, agent_name: str, agent_state: BaseModel | None = None, *, end_of_agent: bool = False
     ) -> None:
         """Note an agent's checkpoint, or that it ended; with neither, both are forgotten."""
         self.agent_states.pop(agent_name, None)

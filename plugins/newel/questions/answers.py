@@ -7,7 +7,8 @@ its answer lets go ahead is the call that the log holds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from newel.contexts.stash_keys import CONFIRMATIONS
@@ -80,9 +81,16 @@ async def run_again(
         branch=ctx.branch,
         content=Content(role="model", parts=[Part(function_call=call) for call in calls]),
     )
+    with confirmed(ctx, confirmations):
+        return list(await run_tools(ctx, tools, call_event, calls))
+
+
+@contextmanager
+def confirmed(ctx: InvocationContext, confirmations: Mapping[str, ToolConfirmation] | None) -> Iterator[None]:
+    """While it is open, tools see the user's `confirmations` of their calls, by call id."""
     ctx.stash[CONFIRMATIONS].update(confirmations or {})
     try:
-        return list(await run_tools(ctx, tools, call_event, calls))
+        yield
     finally:  # a model may use the id of a call again
         for call_id in confirmations or ():
             ctx.stash[CONFIRMATIONS].pop(call_id, None)

@@ -1,0 +1,7 @@
+"""The composed processor `output_schema`, by its released name."""
+
+from newel.flows.llm_flows._composed import ComposedRequestProcessor
+
+__all__ = ["request_processor"]
+
+request_processor = ComposedRequestProcessor("output_schema")

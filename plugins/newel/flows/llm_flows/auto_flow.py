@@ -1,0 +1,11 @@
+"""AutoFlow: the composed chains of an agent that may transfer to others (S0 §3.2)."""
+
+from __future__ import annotations
+
+from newel.flows.llm_flows.single_flow import SingleFlow
+
+
+class AutoFlow(SingleFlow):
+    """All processors of a composition, by default of the process's distribution, `agent_transfer` in its place."""
+
+    transfers = True
