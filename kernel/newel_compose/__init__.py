@@ -14,11 +14,12 @@ _NAMES = {
     "composition": "Composition PluginRecord",
     "descriptors": "Backend Factory Loader",
     "discovery": "PLUGIN_GROUP load",
-    "distribution": "MAX_BYTES Distribution describe line_of load_yaml",
+    "distribution": "MAX_BYTES Distribution describe line_of load_yaml read_text",
     "hookspecs": "HookPolicy",
     "ordering": "Owned Placed",
     "registry": "PluginRegistry",
     "selection": "LOCK_FILE lock_of select_distribution write_lock",
+    "uris": "without_password",
 }
 _PLACES = {name: f"{__name__}._internal.{module}" for module, names in _NAMES.items() for name in names.split()}
 __all__ = sorted(_PLACES)

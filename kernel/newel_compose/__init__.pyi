@@ -17,6 +17,7 @@ from newel_compose._internal.distribution import Distribution as Distribution
 from newel_compose._internal.distribution import describe as describe
 from newel_compose._internal.distribution import line_of as line_of
 from newel_compose._internal.distribution import load_yaml as load_yaml
+from newel_compose._internal.distribution import read_text as read_text
 from newel_compose._internal.hookspecs import HookPolicy as HookPolicy
 from newel_compose._internal.ordering import Owned as Owned
 from newel_compose._internal.ordering import Placed as Placed
@@ -25,3 +26,4 @@ from newel_compose._internal.selection import LOCK_FILE as LOCK_FILE
 from newel_compose._internal.selection import lock_of as lock_of
 from newel_compose._internal.selection import select_distribution as select_distribution
 from newel_compose._internal.selection import write_lock as write_lock
+from newel_compose._internal.uris import without_password as without_password

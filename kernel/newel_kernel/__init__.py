@@ -27,7 +27,7 @@ _NAMES = {
         "AgentConfigError AlreadyExistsError CompositionError ConfigurationError DuplicateToolError "
         "FeatureUnavailableError FencedError HookSignatureError LlmCallsLimitExceededError LockError "
         "ModelError NewelError PairingError PluginError PluginHookError PluginLoadError ServiceMissingError "
-        "SessionError SessionNotFoundError StaleSessionError ToolAbortedError did_you_mean"
+        "SessionError SessionNotFoundError StaleSessionError ToolAbortedError brief did_you_mean"
     ),
     "events": "Event EventActions EventCompaction NodeInfo ToolConfirmation as_message freeze_event",
     "hooks": "LIFECYCLE Bound Callbacks",

@@ -151,3 +151,9 @@ def test_a_huge_file_is_refused_unread() -> None:
 def test_a_distribution_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="frozen"):
         Distribution(name="x").name = "y"  # type: ignore[misc]
+
+
+def test_a_file_that_is_not_in_utf_8_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "latin.yaml"
+    path.write_bytes("extends: adk\nname: caf\u00e9\n".encode("latin-1"))
+    assert refused(path) == "latin.yaml:2: not UTF-8 text (invalid continuation byte); save the file in UTF-8"

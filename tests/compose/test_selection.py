@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from newel_compose import Distribution, compose, compose_once, select_distribution
-from newel_kernel import ConfigurationError
+from newel.artifacts.kinds import ArtifactBackend
+from newel.sessions.kinds import SessionBackend
+from newel_compose import Distribution, compose, compose_once, select_distribution, without_password
+from newel_kernel import ConfigurationError, FeatureUnavailableError
 
 
 @pytest.fixture(autouse=True)
@@ -129,3 +131,37 @@ def test_a_choice_is_composed_anew_when_a_plugin_was_upgraded_or_removed(site: A
     assert {record.source for record in upgraded.plugins if record.name == "rag"} == {"newel-extra 1.1"}
     (info / "entry_points.txt").unlink()
     assert "rag" not in [record.name for record in compose_once("standard").plugins]
+
+
+def test_a_newel_yaml_that_is_not_in_utf_8_is_refused_and_a_pyproject_is_somebody_elses() -> None:
+    (Path.cwd() / "pyproject.toml").write_bytes('[tool.newel]\ndistribution = "\u00e9"\n'.encode("latin-1"))
+    assert selected() == "standard"
+    (Path.cwd() / "newel.yaml").write_bytes("name: \u00e9".encode("latin-1"))
+    with pytest.raises(ConfigurationError, match=r"newel\.yaml:1: not UTF-8 text"):
+        select_distribution()
+
+
+@pytest.mark.parametrize(("uri", "shown"), [
+    ("postgresql://ada:s3cr3t@db/x", "postgresql://ada:***@db/x"),
+    ("redis://:s3cr3t@db:6379", "redis://:***@db:6379"),
+    ("mysql://ada:s3@c/r3:t@db/x?ssl=1", "mysql://ada:***@db/x?ssl=1"),
+    ("pg://db/x?user=ada&password=s3cr3t&a=1", "pg://db/x?user=ada&password=***&a=1"),
+    ("pg://db/x?sslPassword=s3cr3t", "pg://db/x?sslPassword=***"),
+    ("sqlite:////tmp/a:b@c.db", "sqlite:////tmp/a:b@c.db"),
+    ("sqlite:///sessions.db", "sqlite:///sessions.db"),
+    ("", ""),
+])  # fmt: skip
+def test_a_uri_is_shown_without_its_password(uri: str, shown: str) -> None:
+    assert without_password(uri) == shown
+
+
+def test_no_error_of_a_store_shows_a_password() -> None:
+    composition = compose("standard")
+    for kind, uri in (
+        (SessionBackend, "nosuch://ada:s3cr3t@db/x"), (SessionBackend, "sqlite://ada:s3cr3t@db/x"),
+        (SessionBackend, "sqlite://ada:s3cr3t@db"), (ArtifactBackend, "file://ada:s3cr3t@db/x"),
+    ):  # fmt: skip
+        with pytest.raises((FeatureUnavailableError, ConfigurationError)) as caught:
+            composition.open_service(kind, uri)
+        assert "s3cr3t" not in str(caught.value)
+        assert "ada:***@db" in str(caught.value)

@@ -10,6 +10,7 @@ from newel_compose._internal.descriptors import Backend
 from newel_compose._internal.distribution import Distribution
 from newel_compose._internal.ordering import Placed
 from newel_compose._internal.registry import PluginRegistry
+from newel_compose._internal.uris import without_password
 from newel_kernel import Chains, FeatureUnavailableError
 
 S = TypeVar("S")
@@ -54,6 +55,6 @@ class Composition(Chains):
         if scheme in self.registry.owned(kind):
             return self.registry.find(kind, scheme).open(address)
         raise FeatureUnavailableError(
-            f"no plugin provides a {kind.service} store for {address!r}"
+            f"no plugin provides a {kind.service} store for {without_password(address)!r}"
             f"{self.registry.instead(kind, scheme, lambda name: f'{name}:')}"
         )

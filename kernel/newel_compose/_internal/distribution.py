@@ -127,8 +127,17 @@ def _find(name: str, folders: Mapping[str, Path], base: Path | None) -> Path:
     )
 
 
+def read_text(path: Path) -> str:
+    """The text of a file; a ConfigurationError where it is not in UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigurationError(f"{path}:{line}: not UTF-8 text ({error.reason}); save the file in UTF-8") from None
+
+
 def _parse(path: Path) -> Distribution:
-    text = path.read_text(encoding="utf-8")
+    text = read_text(path)
     data = load_yaml(text, str(path))
     if not isinstance(data, dict):
         raise ConfigurationError(f"{path}:1: a distribution is a mapping, not {type(data).__name__}")

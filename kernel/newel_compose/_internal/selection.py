@@ -52,7 +52,7 @@ def _from_files(here: Path) -> str | None:
         return None
     try:
         table = tomllib.loads(project.read_text(encoding="utf-8")).get("tool", {}).get("newel")
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         return None  # somebody else's broken file; its owner's tools will say so
     if table is None:
         return None

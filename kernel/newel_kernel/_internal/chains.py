@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from pydantic import BaseModel
 
-from newel_kernel._internal.errors import ConfigurationError
+from newel_kernel._internal.errors import ConfigurationError, brief
 from newel_kernel._internal.events import Event
 from newel_kernel._internal.hooks import Hooks
 from newel_kernel._internal.kinds import Descriptor, Registry, Stage
@@ -112,7 +112,7 @@ class Epilogue(Descriptor):
 def _begin(ctx: InvocationContext, turn: Turn, invocation_id: str | None) -> None:
     if invocation_id is not None:
         raise ConfigurationError(
-            f"the invocation {invocation_id!r} cannot be resumed: no plugin of the distribution says how; "
+            f"the invocation {brief(invocation_id)!r} cannot be resumed: no plugin of the distribution says how; "
             f"enable the plugin 'turns'"
         )
 

@@ -147,6 +147,11 @@ class PairingError(SessionError):
     """A tool result answers no call of the session."""
 
 
+def brief(text: str) -> str:
+    """`text` as an error may repeat it: its beginning and its length, where it is longer than 200 characters."""
+    return text if len(text) <= 200 else f"{text[:100]}... ({len(text)} characters)"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``"; did you mean 'x'?"`` where a known name is close, else an empty string."""
     close = get_close_matches(name, list(known), n=1)

@@ -11,7 +11,7 @@ from newel_kernel._internal.chains import Chains
 from newel_kernel._internal.completion import epilogues, finish
 from newel_kernel._internal.contracts.agent import BaseAgent
 from newel_kernel._internal.contracts.store import BaseSessionService
-from newel_kernel._internal.errors import ConfigurationError, SessionNotFoundError
+from newel_kernel._internal.errors import ConfigurationError, SessionNotFoundError, brief
 from newel_kernel._internal.events import Event
 from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import ask
@@ -169,8 +169,8 @@ class Runner:
         where: Json = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
         if not self.auto_create_session:
             raise SessionNotFoundError(
-                f"Session not found: {session_id} (app {self.app_name!r}, user {user_id!r}); create it with "
-                f"session_service.create_session(...), or pass Runner(auto_create_session=True)"
+                f"Session not found: {brief(session_id)} (app {self.app_name!r}, user {brief(user_id)!r}); create it "
+                f"with session_service.create_session(...), or pass Runner(auto_create_session=True)"
             )
         created = await self.session_service.create_session(**where)
         return await self.session_service.open(**{**where, "session_id": created.id}) or created

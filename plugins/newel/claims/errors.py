@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newel_kernel import SessionError
+from newel_kernel import SessionError, brief
 
 
 class SessionBusyError(SessionError):
@@ -14,6 +14,6 @@ class SessionBusyError(SessionError):
         where = f", in another process ({holder})" if holder else ""
         ways = "`busy: queue`" if holder else "`busy: queue` (or `interrupt`)"
         return cls(
-            f"the session {session_id[:80]!r} has a run already{where}: wait for its end, or set {ways} for the plugin "
-            f"'claims' in the distribution's settings"
+            f"the session {brief(session_id)!r} has a run already{where}: wait for its end, or set {ways} for the "
+            f"plugin 'claims' in the distribution's settings"
         )

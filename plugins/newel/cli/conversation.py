@@ -21,7 +21,7 @@ from newel.contexts.tree import check_tree
 from newel.models.kinds import model_of
 from newel.runners import Runner
 from newel.sessions.kinds import SessionBackend
-from newel_compose import Composition, Distribution, extend, load_yaml
+from newel_compose import Composition, Distribution, extend, load_yaml, read_text, without_password
 from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Json, seam
 
 FOLDER = Path(".newel")
@@ -159,7 +159,7 @@ def open_store(composition: Composition, uri: str | None) -> BaseSessionService:
         store: BaseSessionService | None = composition.open_service(SessionBackend, uri)
     except (OSError, sqlite3.Error) as error:
         raise ConfigurationError(
-            f"the sessions at {uri!r} cannot be opened: {error}; give others with --sessions"
+            f"the sessions at {without_password(uri or '')!r} cannot be opened: {error}; give others with --sessions"
         ) from error
     assert store is not None  # only an empty URI opens nothing
     return store
@@ -188,7 +188,7 @@ def _own_files(distribution: Distribution) -> Iterator[Json]:
     """The data of the distribution's file and of the files that it extends, up to newel's own."""
     path = Path(distribution.source)
     while path.is_file() and path.resolve().parent != _BUILT_IN.resolve():
-        data = load_yaml(path.read_text(encoding="utf-8"), str(path))
+        data = load_yaml(read_text(path), str(path))
         yield data
         base = data.get("extends")
         if not isinstance(base, str):

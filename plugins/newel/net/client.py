@@ -20,8 +20,8 @@ from newel.net.addresses import Address
 from newel.net.guard import DEFAULT_POLICY, PORTS, FetchError, Policy, Target, check
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-#: Headers that are not sent on to another origin.
-_PERSONAL = frozenset({"authorization", "cookie", "proxy-authorization", "x-api-key", "x-goog-api-key"})
+#: What every request says; a caller's headers come on top, and are for the origin that it named.
+_OWN_HEADERS = {"User-Agent": "newel", "Accept": "*/*", "Accept-Encoding": "identity"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +62,16 @@ def fetch_blocking(
 ) -> Reply:
     """`fetch`, for code outside an event loop."""
     deadline = time.monotonic() + policy.seconds
-    sent = {"User-Agent": "newel", "Accept": "*/*", **(headers or {}), "Accept-Encoding": "identity"}
-    target = check(url, policy)
+    sent: Mapping[str, str] = {**_OWN_HEADERS, **(headers or {}), "Accept-Encoding": "identity"}
+    target = check(url, policy, policy.seconds)
     for _ in range(policy.max_redirects + 1):
         reply = _exchange(target, policy, deadline, method, sent, body)
         location = reply.headers.get("location")
         if reply.status not in _REDIRECTS or not location:
             return reply
-        following = check(urljoin(target.url, location), policy)
+        following = check(urljoin(target.url, location), policy, deadline - time.monotonic())
         if following.origin != target.origin:
-            sent = {name: value for name, value in sent.items() if name.lower() not in _PERSONAL}
+            sent = _OWN_HEADERS
         if reply.status == 303 or (reply.status in (301, 302) and method == "POST"):
             method, body = "GET" if method != "HEAD" else method, None
         target = following

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import threading
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import SplitResult, quote, urlsplit
 
 from newel.net.addresses import Address, is_public
@@ -62,8 +65,11 @@ class Target:
         return self.scheme, self.host, self.port
 
 
-def check(url: str, policy: Policy = DEFAULT_POLICY) -> Target:
-    """The target of `url`, its host resolved; raises UrlRefusedError where it must not be fetched."""
+def check(url: str, policy: Policy = DEFAULT_POLICY, seconds: float | None = None) -> Target:
+    """The target of `url`, its host resolved within `seconds` (by default those of the policy).
+
+    Raises UrlRefusedError where it must not be fetched, FetchError where the host is not resolved in time.
+    """
     parts = _split(url)
     try:
         host = (parts.hostname or "").rstrip(".")
@@ -76,7 +82,7 @@ def check(url: str, policy: Policy = DEFAULT_POLICY) -> Target:
     path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._") + (
         "?" + quote(parts.query, safe="/%:@!$&'()*+,;=~-._?") if parts.query else ""
     )
-    addresses = _resolve(ascii_host, port)
+    addresses = _resolve(ascii_host, port, policy.seconds if seconds is None else seconds)
     if ascii_host not in policy.allow and f"{ascii_host}:{port}" not in policy.allow:
         for address in addresses:
             if not (is_public(address) or _allowed(address, port, policy)):
@@ -109,9 +115,21 @@ def _split(url: str) -> SplitResult:
     return parts
 
 
-def _resolve(host: str, port: int) -> tuple[Address, ...]:
+def _resolve(host: str, port: int, seconds: float) -> tuple[Address, ...]:
+    answer: Future[list[Any]] = Future()
+
+    def ask() -> None:
+        try:
+            answer.set_result(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except BaseException as error:  # noqa: BLE001 - it is for whoever waits
+            answer.set_exception(error)
+
+    # A thread of its own, left alone when it is late: nothing ends a resolver that waits for its name servers.
+    threading.Thread(target=ask, name=f"newel-resolve {host}", daemon=True).start()
     try:
-        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = answer.result(max(seconds, 0.0))
+    except TimeoutError:
+        raise FetchError(f"the host {host!r} is not resolved within {max(seconds, 0.0):.3g} seconds") from None
     except (OSError, UnicodeError) as error:
         raise FetchError(f"the host {host!r} cannot be resolved: {error}") from None
     texts = dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in entries)

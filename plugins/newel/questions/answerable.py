@@ -5,7 +5,7 @@ from __future__ import annotations
 from newel.questions.asked import open_requests
 from newel.questions.precedence import LATE, answered_id, first_answer, surely_late
 from newel.questions.question import Kind, Question, find_question
-from newel_kernel import ConfigurationError, InvocationContext, Log, Turn
+from newel_kernel import ConfigurationError, InvocationContext, Log, Turn, brief
 from newel_types import Content, Part
 
 
@@ -13,7 +13,7 @@ def check_answers(turn: Turn) -> None:
     """Raise ConfigurationError where the message answers what does not wait for an answer; nothing is stored then."""
     if not turn.answered:
         return
-    if unknown := sorted(str(id_) for id_ in turn.answered if id_ not in turn.askers):
+    if unknown := sorted(brief(str(id_)) for id_ in turn.answered if id_ not in turn.askers):
         raise ConfigurationError(f"the message answers tool call(s) {unknown} that the session does not have")
     problems = [problem for id_ in turn.answered if (problem := _problem(turn.log, id_)) is not None]
     if problems:
@@ -26,14 +26,17 @@ def check_answers(turn: Turn) -> None:
 def _problem(log: Log, call_id: str | None) -> str | None:
     """Why the call cannot be answered. A question that was answered before is no problem: see `late_answers`."""
     if (place := find_question(log, call_id)) is None:
-        return f"the call {call_id!r} does not wait for an answer"
+        return f"the call {brief(str(call_id))!r} does not wait for an answer"
     position, question = place
     if question.kind is Kind.RESULT:
         if first_answer(log, position, question) is not None:
-            return f"the call {call_id!r} of the tool {question.name!r} was answered before"
+            return f"the call {brief(str(call_id))!r} of the tool {question.name!r} was answered before"
         for event, call in open_requests(log):
             if (other := Question.of(event, call)).behind == call_id:
-                return f"the call {call_id!r} of the tool {question.name!r} waits for the answer to {other.id!r} first"
+                return (
+                    f"the call {brief(str(call_id))!r} of the tool {question.name!r} waits for the answer to "
+                    f"{brief(other.id)!r} first"
+                )
     return None
 
 

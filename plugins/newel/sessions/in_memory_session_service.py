@@ -17,6 +17,7 @@ from newel_kernel import (
     Session,
     SessionNotFoundError,
     apply_delta,
+    brief,
     freeze_event,
     seam,
 )
@@ -40,10 +41,10 @@ class InMemorySessionService(BaseSessionService):
         """A new session."""
         key = session_id.strip() if session_id and session_id.strip() else seam.new_session_id()
         if state:
-            check_keys(state, f"the state of session {key!r}")
+            check_keys(state, f"the state of session {brief(key)!r}")
         users = self.sessions.setdefault(app_name, {}).setdefault(user_id, {})
         if key in users:
-            raise AlreadyExistsError(f"Session with id {key} already exists.")
+            raise AlreadyExistsError(f"Session with id {brief(key)} already exists.")
         stored = Session(id=key, app_name=app_name, user_id=user_id, events=EventLog(), last_update_time=seam.clock())
         if state:
             self._apply(stored, deep_copy(state))
@@ -94,7 +95,7 @@ class InMemorySessionService(BaseSessionService):
         stored = self._stored(session.app_name, session.user_id, session.id)
         if stored is None:
             raise SessionNotFoundError(
-                f"the session {session.id!r} does not exist (any more); event {event.id} is not stored"
+                f"the session {brief(session.id)!r} does not exist (any more); event {event.id} is not stored"
             )
         log: EventLog = stored.events  # type: ignore[assignment]  # create_session made it
         version = len(log)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from newel_kernel import Event, PairingError
+from newel_kernel import Event, PairingError, brief
 
 
 def check_pairing(events: Sequence[Event], event: Event) -> None:
@@ -28,4 +28,5 @@ def check_pairing(events: Sequence[Event], event: Event) -> None:
                 wanted.discard(part.function_call.id)
         if not wanted:
             return
-    raise PairingError(f"event {event.id} of {event.author!r} answers unknown call(s) {sorted(map(str, wanted))}")
+    unknown = sorted(brief(str(one)) for one in wanted)
+    raise PairingError(f"event {event.id} of {event.author!r} answers unknown call(s) {unknown}")

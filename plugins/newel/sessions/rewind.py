@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from newel.artifacts.base_artifact_service import BaseArtifactService
-from newel_kernel import ConfigurationError, Event, EventActions, Json, Log, Session, new_invocation_id
+from newel_kernel import ConfigurationError, Event, EventActions, Json, Log, Session, brief, new_invocation_id
 from newel_types import Blob, Part, deep_copy
 
 State: TypeAlias = Json
@@ -22,7 +22,7 @@ async def rewind_event(session: Session, invocation_id: str, artifacts: BaseArti
     events = session.events
     first = Log(events).beginning(invocation_id)
     if first is None:
-        raise ConfigurationError(f"Invocation ID not found: {invocation_id} (session {session.id!r})")
+        raise ConfigurationError(f"Invocation ID not found: {brief(invocation_id)} (session {brief(session.id)!r})")
     return Event(
         invocation_id=new_invocation_id(),
         author="user",

@@ -12,6 +12,7 @@ from newel_kernel import (
     SessionError,
     StaleSessionError,
     apply_to_state,
+    brief,
     freeze_event,
     trim_temp,
 )
@@ -23,7 +24,7 @@ def check_append(session: Session, event: Event, *, version: int, lease: int) ->
         raise FencedError(fenced(session.id, session.lease, lease))
     if session.version > version:
         raise StaleSessionError(
-            f"the session {session.id!r} was deleted and created anew since this copy of it was read "
+            f"the session {brief(session.id)!r} was deleted and created anew since this copy of it was read "
             f"({session.version} events then, {version} now): get it again; event {event.id} is not stored"
         )
 
@@ -48,7 +49,7 @@ def check_keys(delta: Mapping[str, object], subject: str) -> None:
 def fenced(session_id: str, held: int, current: int) -> str:
     """The message of a FencedError."""
     return (
-        f"another worker took the session {session_id!r} over (lease {current}, this view holds {held}): "
+        f"another worker took the session {brief(session_id)!r} over (lease {current}, this view holds {held}): "
         f"stop, and open the session again if the work is still yours"
     )
 
@@ -56,9 +57,9 @@ def fenced(session_id: str, held: int, current: int) -> str:
 def behind(session_id: str, stored: int, known: int, event: Event) -> str:
     """The message of a StaleSessionError: the session has `stored` events, of which `known` were known."""
     return (
-        f"another process appended to the session {session_id!r} (it has {stored} events, {known} were known here); "
-        f"event {event.id} is not stored. The session object has been brought up to date: look at the new events, then "
-        f"append again"
+        f"another process appended to the session {brief(session_id)!r} (it has {stored} events, {known} were known "
+        f"here); event {event.id} is not stored. The session object has been brought up to date: look at the new "
+        f"events, then append again"
     )
 
 

@@ -11,7 +11,7 @@ from newel.turns.conversations import conversing_node
 from newel.turns.delegates import is_delegate
 from newel.turns.late_answers import Refusal
 from newel.turns.routing import choose_agent
-from newel_kernel import BaseAgent, ConfigurationError, Event, Log, Turn
+from newel_kernel import BaseAgent, ConfigurationError, Event, Log, Turn, brief
 from newel_kernel import InvocationContext as KernelInvocationContext
 
 
@@ -22,7 +22,7 @@ def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | Non
     check_answers(turn)
     if invocation_id is not None and not ctx.is_resumable:
         raise ConfigurationError(
-            f"invocation_id: {invocation_id} is provided but the app is not resumable; "
+            f"invocation_id: {brief(invocation_id)} is provided but the app is not resumable; "
             f"use App(resumability_config=ResumabilityConfig(is_resumable=True))"
         )
     if is_delegate(root):
@@ -37,12 +37,14 @@ def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | Non
     ctx.invocation_id = invocation_id
     first = _first_agent(root, turn.log, invocation_id)
     if first is None:
-        raise ConfigurationError(f"the session {ctx.session.id!r} has no invocation {invocation_id!r} to resume")
+        raise ConfigurationError(
+            f"the session {brief(ctx.session.id)!r} has no invocation {brief(invocation_id)!r} to resume"
+        )
     standing = turn.log.standing()
     if not any(event.invocation_id == invocation_id for event in standing):
         raise ConfigurationError(
-            f"the invocation {invocation_id!r} of the session {ctx.session.id!r} was taken back by a rewind and cannot "
-            f"be resumed; send a new message instead"
+            f"the invocation {brief(invocation_id)!r} of the session {brief(ctx.session.id)!r} was taken back by a "
+            f"rewind and cannot be resumed; send a new message instead"
         )
     ctx.agent, ctx.resumed = first, True
     restore(ctx, standing)

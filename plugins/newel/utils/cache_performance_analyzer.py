@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newel_kernel import BaseSessionService, Event, Json, SessionNotFoundError
+from newel_kernel import BaseSessionService, Event, Json, SessionNotFoundError, brief
 from newel_types import CacheMetadata
 
 
@@ -50,7 +50,8 @@ class CachePerformanceAnalyzer:
     async def _events(self, session_id: str, user_id: str, app_name: str) -> list[Event]:
         session = await self.session_service.get_session(app_name=app_name, user_id=user_id, session_id=session_id)
         if session is None:
-            raise SessionNotFoundError(f"Session not found: {session_id} (app {app_name!r}, user {user_id!r})")
+            where = f"(app {app_name!r}, user {brief(user_id)!r})"
+            raise SessionNotFoundError(f"Session not found: {brief(session_id)} {where}")
         return session.events
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 import time
 from http.server import BaseHTTPRequestHandler
 from typing import Any
@@ -99,3 +100,40 @@ def test_what_cannot_be_reached_or_read_is_a_fetch_error(site: Any) -> None:
         port = free.getsockname()[1]
         with pytest.raises(FetchError, match="no connection to"):
             fetch_blocking(f"http://127.0.0.1:{port}/", Policy(allow=("127.0.0.1",)))
+
+
+def test_what_the_caller_says_is_for_the_origin_that_it_named(site: Any) -> None:
+    site.page("/", b"", status=302, Location="/next")
+    site.page("/next", b"", status=302, Location=f"http://localhost:{site.port}/last")
+    site.page("/last", b"there")
+    own = {"X-Secret": "s", "PRIVATE-TOKEN": "t", "User-Agent": "me", "Cookie": "c", "Accept": "text/html"}
+    fetch_blocking(site.url(), Policy(allow=(site.address, "localhost")), headers=own)
+    first, second, last = [headers for _, _, headers in site.seen]
+    assert first["x-secret"] == second["x-secret"] == "s"
+    assert second["user-agent"] == "me"
+    assert not {"x-secret", "private-token", "cookie"} & {name.lower() for name in last}
+    assert (last["user-agent"], last["accept"], last["accept-encoding"]) == ("newel", "*/*", "identity")
+
+
+@pytest.mark.parametrize("redirected", [False, True])
+def test_resolving_a_name_is_part_of_the_time(
+    site: Any, monkeypatch: pytest.MonkeyPatch, redirected: bool
+) -> None:
+    """The name server never answers; the thread that asks it is let go at the end of the test."""
+    given_up = threading.Event()
+    real = socket.getaddrinfo
+
+    def mute(host: str, *rest: Any, **named: Any) -> list[Any]:
+        if host == "mute.example":
+            given_up.wait(30)
+            raise OSError("too late")
+        return real(host, *rest, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", mute)
+    site.page("/", b"", status=302, Location="http://mute.example/")
+    url = site.url() if redirected else "http://mute.example/"
+    try:
+        with pytest.raises(FetchError, match=r"'mute.example' is not resolved within 0\.\d+ seconds"):
+            fetch_blocking(url, Policy(allow=(site.address,), seconds=0.2))
+    finally:
+        given_up.set()

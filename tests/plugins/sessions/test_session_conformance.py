@@ -508,3 +508,28 @@ def test_a_cancelled_append_leaves_view_and_store_alike(open_store: OpenStore) -
         assert texts(session)[-1] == "after"
 
     run(open_store, scenario)
+
+
+def test_no_error_repeats_a_long_id(open_store: OpenStore) -> None:
+    long = {**WHERE, "session_id": "s" * 1_000_000}
+
+    async def scenario(store: BaseSessionService) -> None:
+        await store.create_session(**long)
+        gone = await stored(store, **long)
+        result = Part(function_response=FunctionResponse(id="c" * 1_000_000, name="f", response={}))
+        messages: list[str] = []
+
+        async def fails(writing: Awaitable[Any]) -> None:
+            with pytest.raises(SessionError) as caught:
+                await writing
+            messages.append(str(caught.value))
+
+        await fails(store.create_session(**long))
+        await fails(store.create_session(**{**long, "session_id": "t" * 1_000_000}, state={"app:": 1}))
+        await fails(store.append_event(gone, Event(author="a", content=Content(role="user", parts=[result]))))
+        await store.delete_session(**long)
+        await fails(store.append_event(gone, said("x")))
+        assert [len(message) < 500 for message in messages] == [True] * 4
+        assert "ssss... (1000000 characters)" in messages[0]
+
+    run(open_store, scenario)

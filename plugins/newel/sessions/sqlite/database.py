@@ -7,9 +7,11 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from urllib.parse import unquote
 
+from newel.sessions.sqlite.place import Place
+from newel_compose import without_password
 from newel_kernel import ConfigurationError, SessionError
 
 MEMORY = ":memory:"
@@ -55,7 +57,8 @@ class SqliteDatabase:
     """The file at `path`, created with its directories where it does not exist; ``:memory:`` is none.
 
     The reader is for any thread, for short reads; the writer belongs to whoever holds `writing`. In WAL mode
-    neither waits for the other. `release` closes both, and the next use opens them again.
+    neither waits for the other. `release` closes both, and the next use opens them again. A file that this process
+    may not write can be read.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -63,8 +66,9 @@ class SqliteDatabase:
         self._reader: sqlite3.Connection | None = None
         self._writer: sqlite3.Connection | None = None
         self._closed = False
+        self._place = Place(self.path)
         self._reset_locks()
-        with self.writing():
+        with self.reading() if self._place.is_read_only else self.writing():
             pass
 
     def _reset_locks(self) -> None:
@@ -76,6 +80,11 @@ class SqliteDatabase:
     def reading(self) -> Iterator[sqlite3.Connection]:
         """A connection that reads one state of the file."""
         with self._reading, self.explained("read"):
+            self.check_place()
+            if self._place.is_read_only and self._reader is None:
+                with closing(self._look()) as connection:
+                    yield connection
+                return
             if self._reader is None:
                 self._reader = self._writer if self.path == MEMORY else self._connect()
                 assert self._reader is not None
@@ -85,11 +94,38 @@ class SqliteDatabase:
             finally:
                 self._reader.execute("COMMIT")
 
+    def check_place(self) -> None:
+        """Raise SessionError where the file is not at its path any more."""
+        self._place.check()
+
+    def _look(self) -> sqlite3.Connection:
+        """A connection for one read of a file that cannot be written, in a transaction."""
+        if self._closed:
+            raise SessionError(f"the session store {self.path!r} is closed")
+        connection = self._place.open_to_read()
+        try:
+            if _version(connection, self.path) != len(MIGRATIONS):
+                raise ConfigurationError(
+                    f"the session store {self.path!r} is of an older version, and read-only: open it once where it "
+                    f"can be written"
+                )
+            connection.execute("BEGIN")
+        except BaseException:
+            connection.close()
+            raise
+        self._place.opened()
+        return connection
+
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """The connection that writes; it has no transaction open."""
         with self._writing:
             if self._writer is None:
+                if self._place.is_read_only:
+                    raise SessionError(
+                        f"the session store {self.path!r} is read-only: make the file and its directory writable, "
+                        f"or name another path"
+                    )
                 self._writer = self._open_file()
             yield self._writer
 
@@ -126,6 +162,7 @@ class SqliteDatabase:
                 os.makedirs(os.path.dirname(self.path), exist_ok=True)
             connection = self._connect()
             _migrate(connection, self.path)
+            self._place.opened()
         except BaseException as error:
             if connection is not None:
                 connection.close()
@@ -137,6 +174,7 @@ class SqliteDatabase:
     def _connect(self) -> sqlite3.Connection:
         if self._closed:
             raise SessionError(f"the session store {self.path!r} is closed")
+        self.check_place()  # else SQLite would make a new file there
         connection = sqlite3.connect(
             self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=64
         )
@@ -168,6 +206,7 @@ class SqliteDatabase:
 def locate(path: str | os.PathLike[str]) -> str:
     """The absolute path that `path` names: a path, ``sqlite:path``, ``sqlite:///relative``, ``sqlite:////absolute``."""
     text = os.fspath(path)
+    shown = without_password(text)
     scheme, colon, rest = text.partition(":")
     if colon and scheme in ("sqlite", "sqlite+aiosqlite"):
         text = unquote(rest)
@@ -175,13 +214,13 @@ def locate(path: str | os.PathLike[str]) -> str:
             host, slash, text = text[2:].partition("/")
             if host or not slash:
                 raise ConfigurationError(
-                    f"{os.fspath(path)!r} names no file: write sqlite:///relative.db, sqlite:////absolute.db "
+                    f"{shown!r} names no file: write sqlite:///relative.db, sqlite:////absolute.db "
                     f"or sqlite:path"
                 )
         if "?" in rest:
-            raise ConfigurationError(f"{os.fspath(path)!r}: a sqlite URI takes no parameters; name the file only")
+            raise ConfigurationError(f"{shown!r}: a sqlite URI takes no parameters; name the file only")
     if not text:
-        raise ConfigurationError(f"{os.fspath(path)!r} names no file for the session store")
+        raise ConfigurationError(f"{shown!r} names no file for the session store")
     return text if text == MEMORY else os.path.abspath(os.path.expanduser(text))
 
 

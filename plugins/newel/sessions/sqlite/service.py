@@ -46,6 +46,7 @@ from newel_kernel import (
     Session,
     SessionNotFoundError,
     StaleSessionError,
+    brief,
     seam,
 )
 
@@ -75,7 +76,7 @@ class SqliteSessionService(BaseSessionService):
         """A new session, durable."""
         own_id = session_id.strip() if session_id else ""
         key = Key(app_name, user_id, own_id or seam.new_session_id())
-        subject = f"the state of session {key.id!r}"
+        subject = f"the state of session {brief(key.id)!r}"
         check_keys(state or {}, subject)
         change = StateChange.initial(state or {}, subject)
         row, merged = await self._writer.commit(Create(key, seam.clock(), change))
@@ -199,7 +200,7 @@ class SqliteSessionService(BaseSessionService):
         """Prolong the lease that the view holds; FencedError where somebody else has taken it."""
         lease = self._leases.of(session)
         if lease is None or not await self._writer.commit(Prolong(lease.number, session.lease, ttl)):
-            raise FencedError(f"the lease of the session {session.id!r} is not this view's any more: stop")
+            raise FencedError(f"the lease of the session {brief(session.id)!r} is not this view's any more: stop")
 
     async def release(self, session: Session) -> None:
         """Give the lease back, so that the next claim need not wait."""
@@ -210,7 +211,7 @@ class SqliteSessionService(BaseSessionService):
         """Append beside whoever runs the session: behind what is there, and without ending that run."""
         view = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
         if view is None:
-            raise SessionNotFoundError(f"the session {session_id!r} does not exist; the event is not stored")
+            raise SessionNotFoundError(f"the session {brief(session_id)!r} does not exist; the event is not stored")
         while True:
             try:
                 return await self._append(view, event, out_of_band=True)
@@ -248,7 +249,8 @@ class SqliteSessionService(BaseSessionService):
             row = read_row(connection, key)
         if row is None:
             self._logs.forget(key)
-            raise SessionNotFoundError(f"the session {key.id!r} does not exist (any more); the event is not stored")
+            session = repr(brief(key.id))
+            raise SessionNotFoundError(f"the session {session} does not exist (any more); the event is not stored")
         if row.version - self._known(key, row) > _FEW_EVENTS:
             return await asyncio.to_thread(self._synchronised, key, row)
         return self._synchronised(key, row)

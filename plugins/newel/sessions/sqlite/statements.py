@@ -26,6 +26,7 @@ from newel_kernel import (
     SessionError,
     SessionNotFoundError,
     StaleSessionError,
+    brief,
 )
 
 T = TypeVar("T")
@@ -109,7 +110,7 @@ class Create:
             (*self.key, self.time, self.time),
         )
         if not insertion.rowcount:
-            raise AlreadyExistsError(f"Session with id {self.key.id} already exists.")
+            raise AlreadyExistsError(f"Session with id {brief(self.key.id)} already exists.")
         number = insertion.lastrowid
         assert number is not None
         _change_state(connection, self.key, number, self.change)
@@ -186,7 +187,7 @@ class Append:
         ).fetchone()
         lost = f"event {self.stored.event.id} is not stored"
         if present is None:
-            return SessionNotFoundError(f"the session {self.key.id!r} was deleted; {lost}")
+            return SessionNotFoundError(f"the session {brief(self.key.id)!r} was deleted; {lost}")
         if self.view.lease and present[1] != self.view.lease:
             return FencedError(f"{fenced(self.key.id, self.view.lease, present[1])}; {lost}")
         lease = self.lease
@@ -275,7 +276,7 @@ def read_all(connection: sqlite3.Connection, app_name: str, user_id: str | None)
 
 def _merged(key: Key, *scopes: Scope) -> State:
     # Decoded for each session, so that no two share a value.
-    subject = f"of session {key.id!r}"
+    subject = f"of session {brief(key.id)!r}"
     app, user, own = (
         {name: _readable(decode_value, value, f"the state {name!r} {subject}") for name, value in scope.items()}
         for scope in scopes
@@ -303,7 +304,7 @@ def read_selected(connection: sqlite3.Connection, row: Row, config: GetSessionCo
 
 def decode_events(rows: EventRows, key: Key) -> list[Event]:
     """The events of `rows`; takes longer than reading them, so it is not done under the reader's lock."""
-    return [_readable(decode_event, data, f"event {number} of session {key.id!r}") for number, data in rows]
+    return [_readable(decode_event, data, f"event {number} of session {brief(key.id)!r}") for number, data in rows]
 
 
 def _readable(decode: Callable[[bytes], T], data: bytes, subject: str) -> T:

@@ -227,7 +227,9 @@ class SqliteWriter:
                     _outcome(self._late.popleft(), batch)
                 for item in items:
                     item.result, item.error = _outcome(item.write, batch)
+                self.database.check_place()
                 connection.execute("COMMIT")
+                self.database.check_place()  # in the moment between the two, too
             except BaseException:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")

@@ -7,10 +7,12 @@ import gc
 import json
 import math
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 import weakref
 from collections.abc import Awaitable, Callable
@@ -709,3 +711,78 @@ def test_a_full_disk_refuses_and_recovers(tmp_path: Path) -> None:
         assert texts(session) == texts(await store.get_session(**AT)) == ["small"]
 
     run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("how", ["unlinked", "replaced", "moved"])
+def test_a_file_that_is_not_at_its_path_any_more_takes_nothing(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "s.db"
+
+    async def scenario(store: SqliteSessionService) -> None:
+        session = await store.create_session(**AT)
+        await store.append_event(session, said("kept"))
+        if how == "moved":
+            path.rename(tmp_path / "old.db")
+        else:
+            path.unlink()
+        if how == "replaced":
+            shutil.copy(other, path)
+        with pytest.raises(SessionError, match="was deleted, moved or replaced while it was open"):
+            await store.append_event(session, said("lost"))
+        with pytest.raises(SessionError, match="was deleted, moved or replaced while it was open"):
+            await store.open(**AT)
+        assert texts(session) == ["kept"]
+        assert path.exists() is (how == "replaced")
+        if how == "moved":
+            (tmp_path / "old.db").rename(path)
+            assert texts(await store.get_session(**AT)) == ["kept"]
+
+    other = tmp_path / "other.db"
+
+    async def make_other() -> None:
+        async with SqliteSessionService(other) as store:
+            await store.create_session(**AT)
+
+    asyncio.run(make_other())
+    run(tmp_path, scenario)
+
+
+_READS = """
+from newel_kernel import GetSessionConfig, SessionError
+async def main():
+    async with SqliteSessionService(sys.argv[1]) as store:  # as root: everything is imported now
+        session = await store.create_session(app_name="app", user_id="u", session_id="s", state={"k": 1, "user:n": 2})
+        await store.append_event(session, said("first"))
+        await store.append_event(session, said("second"))
+    folder = os.path.dirname(sys.argv[1])
+    if sys.argv[2] == "folder":
+        os.chmod(folder, 0o555)
+    os.chmod(sys.argv[1], 0o444)
+    if os.geteuid() == 0:
+        os.chmod(folder, 0o755 if sys.argv[2] == "file" else 0o555)
+        os.seteuid(65534)
+    async with SqliteSessionService(sys.argv[1]) as store:
+        session = await store.open(app_name="app", user_id="u", session_id="s")
+        listed = await store.list_sessions(app_name="app")
+        last = await store.get_session(
+            app_name="app", user_id="u", session_id="s", config=GetSessionConfig(num_recent_events=1)
+        )
+        texts = [e.content.parts[0].text for e in session.events]
+        print(texts, sorted(session.state), len(listed.sessions), len(last.events))
+        for write in (store.append_event(session, said("third")), store.create_session(app_name="app", user_id="u")):
+            try:
+                await write
+            except SessionError as error:
+                print("is read-only: make the file" in str(error), len(session.events))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no permissions as on POSIX")
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_a_store_that_may_not_be_written_can_be_read(what: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        out = finished(python(_READS, Path(folder) / "s.db", what))
+        Path(folder).chmod(0o755)
+    assert out.splitlines() == ["['first', 'second'] ['k', 'user:n'] 1 1", "True 2", "True 2"]
