@@ -49,13 +49,12 @@ def test_a_disabled_plugin_is_not_imported(site: Any, extending: Any) -> None:
     assert states(composed)["bomb"] == "disabled"
 
 
-def test_one_name_from_two_distributions_is_refused_with_both(site: Any) -> None:
+def test_one_name_from_two_distributions_that_the_runtime_needs_is_refused_with_both(site: Any, extending: Any) -> None:
     site.install("first", "1.0", plugins={"rag": "fake_a"}, fake_a="")
-    site.install("second", "2.0", plugins={"rag": "fake_b", "contents": "fake_b"}, fake_b="")
+    site.install("second", "2.0", plugins={"rag": "fake_b"}, fake_b="")
     with pytest.raises(CompositionError) as caught:
-        compose("minimal")
+        compose(extending("minimal", "plugins: [rag]"))
     assert caught.value.problems == (
-        "the plugin 'contents' is installed twice, by second 2.0 and by newel 0.1.0; uninstall one of them",
         "the plugin 'rag' is installed twice, by first 1.0 and by second 2.0; uninstall one of them",
     )
 

@@ -168,7 +168,7 @@ def test_a_broken_one_is_reported_and_left_out(broken: Installed) -> None:
     record = broken.plugins()["redact"]
     assert record["state"] == "failed"
     assert record["version"] == "0.2.0"
-    assert record["why"] == "failed to load: ImportError: libredact.so.3 is missing"
+    assert record["why"] == "failed to load: ImportError: libredact.so.3 is missing (plugin.py:1)"
     rows = json.loads(broken.newel("chain", "agent.yaml"))["chains"]["request_chain"]
     assert "redact" not in [row["name"] for row in rows]
     assert f"I am {ADDRESS}." in broken.newel("run", "agent.yaml", f"I am {ADDRESS}.")

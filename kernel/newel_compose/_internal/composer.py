@@ -7,23 +7,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from newel_compose._internal import discovery
 from newel_compose._internal.composition import Composition, PluginRecord
 from newel_compose._internal.distribution import Distribution
+from newel_compose._internal.faults import Fault, describe_error
 from newel_compose._internal.hookspecs import HookPolicy
+from newel_compose._internal.left_out import LeftOut, clashing, guilty_of, refuse_strictly, tell
 from newel_compose._internal.manager import Manager
 from newel_compose._internal.ordering import Owned, Placed, order_chain
-from newel_compose._internal.registry import PluginRegistry
+from newel_compose._internal.registry import PluginRegistry, words
 from newel_compose._internal.selection import check_lock, select_distribution
+from newel_compose._internal.settings import validated_settings
 from newel_kernel import (
     Bound,
     Callbacks,
     CompositionError,
-    ConfigurationError,
     Descriptor,
-    HookSignatureError,
+    NewelError,
     RequestProcessor,
     ResponseProcessor,
     ResultProcessor,
@@ -82,27 +84,52 @@ def _compose(
     for group in groups:
         more, of_group = _load_group(group, chosen, points)
         loaded, records = [*more, *loaded], [*records, *of_group]
+    left = clashing(chosen, points)
+    left.update((r.name, LeftOut(r.name, r.source, r.why)) for r in records if r.state == "failed")
+    refuse_strictly(chosen, left.values())
+    while True:
+        taking_part = [one for one in loaded if one.name not in left]
+        try:
+            composition = _made(chosen, installed, objects, taking_part, records, left)
+            break
+        except NewelError as error:
+            guilty = guilty_of(error, chosen, {one.name: one.record.source for one in taking_part})
+            if chosen.strict or not guilty:
+                raise
+            left.update((one.name, one) for one in guilty)
+    tell(left.values())
+    if lock is not None:
+        check_lock(composition, lock)
+    return composition
+
+
+def _made(
+    chosen: Distribution, installed: dict[str, discovery.InstalledPoint], objects: Sequence[_Loaded],
+    loaded: Sequence[_Loaded], records: Sequence[PluginRecord], left: Mapping[str, LeftOut],
+) -> Composition:  # fmt: skip
+    """The composition of these plugins; an error says which of them could be left out."""
     manager = Manager()
     for one in (*objects, *loaded):
         manager.add(one.name, one.plugin)
     manager.declare_kinds()
     sources = {one.name: one.record.source for one in (*objects, *loaded)}
-    settings = _settings(chosen, manager, sources)
+    settings = validated_settings(chosen, manager, sources)
     registry, placed = _provide(chosen, manager, sources, installed, settings)
-    records = [_with_hooks(record, manager) for record in (*(one.record for one in objects), *records)]
-    composition = Composition(
+    records = [
+        replace(record, state="left out", why=left[record.name].why)
+        if record.state == "enabled" and record.name in left else _with_hooks(record, manager)
+        for record in (*(one.record for one in objects), *records)
+    ]  # fmt: skip
+    return Composition(
         distribution=chosen,
         placed=placed,
         hooks=_policed(manager.lifecycle([one.name for one in (*objects, *loaded)], sources), registry),
         registry=registry,
         plugins=tuple(records),
         settings=settings,
-        objects=tuple(plugins),
+        objects=tuple(one.plugin for one in objects),
         **{chain: tuple(p.stage for p in placed[chain]) for chain in _CHAINS},  # type: ignore[arg-type]
     )
-    if lock is not None:
-        check_lock(composition, lock)
-    return composition
 
 
 def compose_once(distribution: str | None = None) -> Composition:
@@ -193,7 +220,7 @@ def _load(
     for name in (*named, *sorted(others)):
         plugin = installed[name]
         if name in failures:
-            why = f"failed to load: {type(failures[name]).__name__}: {failures[name]}"
+            why = f"failed to load: {describe_error(failures[name])}"
             records.append(PluginRecord(name, plugin.distribution, plugin.version, "failed", why))
             continue
         why = "named by the distribution" if name in named else "installed, and the distribution has autoload"
@@ -217,7 +244,7 @@ def _load_group(
     records = {
         name: PluginRecord(
             name, plugins[name].distribution, plugins[name].version,
-            *(("failed", f"failed to load: {type(failures[name]).__name__}: {failures[name]}") if name in failures
+            *(("failed", f"failed to load: {describe_error(failures[name])}") if name in failures
               else ("enabled", f"installed in the group {group}")),
         )
         for name in names
@@ -284,31 +311,17 @@ def _unique(kind: type[Descriptor], owned: Iterable[Owned], problems: list[str])
     for one in owned:
         other = unique.setdefault(one.item.name, one)
         if other is not one:
-            problems.append(
+            remedy = "name one under `replace:` or disable the other"
+            text = (
                 f"{kind.__name__} {one.item.name!r} is provided by the plugins {other.plugin!r} ({other.source}) and "
-                f"{one.plugin!r} ({one.source}); name one under `replace:` or disable the other"
+                f"{one.plugin!r} ({one.source}); {remedy}"
             )
+            why = (
+                f"it provides the {words(kind)} {one.item.name!r}, which {other.source} provides too; {remedy} in "
+                f"newel.yaml"
+            )
+            problems.append(Fault(text, other.plugin, one.plugin, why=why))
     return unique
-
-
-def _settings(chosen: Distribution, manager: Manager, sources: dict[str, str]) -> dict[str, BaseModel]:
-    """Each plugin's settings, validated by the model it declares."""
-    models = {name: model for name, model in manager.call("register_settings") if model is not None}
-    settings: dict[str, BaseModel] = {}
-    for name in chosen.settings:
-        if name in sources and name not in models:
-            raise ConfigurationError(f"{chosen.source}: the plugin {name!r} ({sources[name]}) has no settings")
-    for name, model in models.items():
-        if not isinstance(model, type) or not issubclass(model, BaseModel):
-            raise HookSignatureError(
-                f"the plugin {name!r}: register_settings returned {model!r}, which is no pydantic model class"
-            )
-        try:
-            settings[name] = model.model_validate(chosen.settings.get(name, {}))
-        except ValidationError as error:
-            details = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-            raise ConfigurationError(f"{chosen.source}: settings of {name!r} ({sources[name]}): {details}") from None
-    return settings
 
 
 def _with_hooks(record: PluginRecord, manager: Manager) -> PluginRecord:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from email import message_from_string
 from importlib.metadata import Distribution, EntryPoint, distributions
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from stevedore import NamedExtensionManager
 
+from newel_compose._internal.faults import describe_error
 from newel_kernel import CompositionError, PluginLoadError, did_you_mean
 
 PLUGIN_GROUP = "newel.plugins"
@@ -68,19 +69,28 @@ def _identity(package: Distribution) -> tuple[str, str]:
 
 
 def installed(points: Points | None = None, group: str = PLUGIN_GROUP) -> dict[str, InstalledPoint]:
-    """Every installed plugin of a group by name, sorted; two of one name are refused."""
+    """Every installed plugin of a group by name, sorted.
+
+    Of two of one name the one counts whose package ships distributions, else the first; `clashes` names the others.
+    """
+    points = points if points is not None else scan([group])
     plugins: dict[str, InstalledPoint] = {}
-    problems = []
+    for point in _by_rank(points, group):
+        plugins.setdefault(point.name, point)
+    return dict(sorted(plugins.items()))
+
+
+def clashes(points: Points, group: str = PLUGIN_GROUP) -> Iterator[tuple[InstalledPoint, InstalledPoint]]:
+    """The plugins whose name another package's plugin has, each with that one."""
+    plugins = installed(points, group)
     for point in _sorted(points, group):
-        other = plugins.setdefault(point.name, point)
-        if other != point:
-            problems.append(
-                f"the plugin {point.name!r} is installed twice, by {other.source} and by {point.source}; "
-                f"uninstall one of them"
-            )
-    if problems:
-        raise CompositionError(problems)
-    return plugins
+        if plugins[point.name] != point:
+            yield point, plugins[point.name]
+
+
+def _by_rank(points: Points, group: str) -> list[InstalledPoint]:
+    shipping = {point.distribution for point in points.get(DISTRIBUTION_GROUP, ())}
+    return sorted(_sorted(points, group), key=lambda point: point.distribution not in shipping)
 
 
 def distribution_files(points: Points | None = None) -> dict[str, Path]:
@@ -132,7 +142,7 @@ class FreshManager(NamedExtensionManager):  # type: ignore[type-arg] # older rel
 
     def list_entry_points(self) -> list[EntryPoint]:
         """The entry points of the group, as the scan found them."""
-        return [_Guarded(p.name, p.target, self.namespace) for p in self._points[self.namespace]]
+        return [_Guarded(p.name, p.target, self.namespace) for p in installed(self._points, self.namespace).values()]
 
 
 def load(
@@ -168,7 +178,7 @@ def load_error(plugin: InstalledPoint, error: BaseException) -> PluginLoadError:
     """The error of a plugin that a distribution needs and that does not load."""
     failure = PluginLoadError(
         f"the plugin {plugin.name!r} ({plugin.source}, {plugin.target}) failed to load: "
-        f"{type(error).__name__}: {error}; reinstall it, or list it under `disable:` in the distribution"
+        f"{describe_error(error)}; reinstall it, or list it under `disable:` in the distribution"
     )
     failure.__cause__ = error
     return failure

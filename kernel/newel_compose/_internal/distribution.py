@@ -26,6 +26,8 @@ class Distribution(BaseModel):
     extends: str | None = None
     #: Whether installed plugins that the file does not name take part.
     autoload: bool = False
+    #: Whether an installed plugin that cannot take part is an error, and not left out with a line on stderr.
+    strict: bool = False
     #: The plugins that must load, in the order of their lifecycle hooks.
     plugins: tuple[str, ...] = ()
     request_chain: tuple[str, ...] = ()

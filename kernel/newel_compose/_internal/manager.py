@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from types import ModuleType
-from typing import TypeVar
+from typing import Any
 
 import pluggy
 from pydantic import BaseModel
 
 from newel_compose._internal.binding import bind
 from newel_compose._internal.descriptors import Describable
+from newel_compose._internal.faults import Fault, blamed, describe_error
 from newel_compose._internal.hookspecs import HookPolicy, register_hook_policies, register_kinds, register_settings
+from newel_compose._internal.results import listed
 from newel_kernel import (
     KERNEL_KINDS,
     LIFECYCLE,
@@ -28,7 +29,6 @@ from newel_kernel import (
     lifecycle_hookspecs,
 )
 
-T = TypeVar("T")
 _PREFIX = "register_"
 #: The attribute by which pluggy marks implementations of a project's hooks.
 _MARK = "newel_impl"
@@ -37,13 +37,23 @@ _MISSPELT = 0.8
 
 
 class _Pluggy(pluggy.PluginManager):
-    """pluggy that also takes the methods of a `BasePlugin` for hooks, unmarked as they are."""
+    """pluggy that also takes the methods of a `BasePlugin` for hooks, unmarked as they are.
+
+    Other plugins mark theirs; functions that are named like a hook and are not marked are noted in `unmarked`.
+    """
+
+    def __init__(self, project_name: str) -> None:
+        super().__init__(project_name)
+        self.unmarked: list[tuple[object, str]] = []
 
     def parse_hookspec_opts(self, module_or_class: ModuleType | type, name: str) -> pluggy.HookspecOpts | None:
         return None if name.startswith("__") else super().parse_hookspec_opts(module_or_class, name)
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
-        if name.startswith("__") or (isinstance(plugin, ModuleType) and not hasattr(vars(plugin).get(name), _MARK)):
+        if name.startswith("__"):
+            return None
+        if isinstance(plugin, ModuleType) and not hasattr(vars(plugin).get(name), _MARK):
+            self._note_unmarked(plugin, name)
             return None  # pluggy itself examines each name of a module at some cost
         options = super().parse_hookimpl_opts(plugin, name)
         if options is None and name in LIFECYCLE and getattr(type(plugin), "implements_hooks", False):
@@ -53,7 +63,16 @@ class _Pluggy(pluggy.PluginManager):
                     wrapper=False, hookwrapper=False, optionalhook=False, tryfirst=False, trylast=False,
                     specname=None,
                 )  # fmt: skip
+        elif options is None:
+            self._note_unmarked(plugin, name)
         return options
+
+    def _note_unmarked(self, plugin: object, name: str) -> None:
+        """Note a name that may be a hook's, where the plugin itself defines a function by it."""
+        if not (name.startswith(_PREFIX) or name in LIFECYCLE) or not callable(function := getattr(plugin, name, None)):
+            return
+        if not isinstance(plugin, ModuleType) or getattr(function, "__module__", None) == plugin.__name__:
+            self.unmarked.append((plugin, name))
 
 
 class Manager:
@@ -80,7 +99,9 @@ class Manager:
     def _declare(self, kind: Kind[Descriptor], owner: str) -> None:
         other = self._owners.setdefault(kind.hook, owner)
         if other != owner or (kind.hook in self.kinds and self.kinds[kind.hook] != kind):
-            raise CompositionError(f"the kind of {kind.hook!r} is declared twice, by {other!r} and by {owner!r}")
+            text = f"the kind of {kind.hook!r} is declared twice, by {other!r} and by {owner!r}"
+            why = f"it declares the kind of {kind.hook!r}, which {other!r} declares too"
+            raise blamed(CompositionError(text), owner, why)
         self.kinds[kind.hook] = kind
         self._specify(kind.specification)
 
@@ -92,17 +113,16 @@ class Manager:
         except pluggy.PluginValidationError as error:
             raise _unfit(name, error) from None
         except ValueError:
-            raise CompositionError(f"the plugin {name!r} is given twice") from None
+            text, why = f"the plugin {name!r} is given twice", "a plugin of that name was given directly"
+            raise blamed(CompositionError(text), name, why) from None
 
     def declare_kinds(self) -> None:
         """Take up the kinds that the plugins declare, then see that no plugin implements what is no hook."""
         for name, kinds in self.call("register_kinds"):
-            for kind in _listed(name, "register_kinds", kinds, Kind):
+            for kind in listed(name, "register_kinds", kinds, Kind):
                 if not kind.hook.startswith(_PREFIX):
-                    raise CompositionError(
-                        f"the plugin {name!r} declares the hook {kind.hook!r}: the name of such a hook starts with "
-                        f"{_PREFIX!r}"
-                    )
+                    why = f"declares the hook {kind.hook!r}: the name of such a hook starts with {_PREFIX!r}"
+                    raise blamed(CompositionError(f"the plugin {name!r} {why}"), name, f"it {why}")
                 try:
                     self._declare(kind, name)
                 except pluggy.PluginValidationError as error:
@@ -110,19 +130,36 @@ class Manager:
         self._check()
 
     def _check(self) -> None:
-        """Refuse marked functions that are no hook; leave out what fills a kind that no enabled plugin declares."""
+        """Refuse marked functions that are no hook, and hooks that are not marked.
+
+        What fills a kind that no enabled plugin declares is left out.
+        """
+        faults = [*self._strange(), *self._unmarked()]
+        if faults:
+            raise CompositionError(faults)
+        for names in self.left_out.values():
+            names.sort()
+
+    def _strange(self) -> Iterator[Fault]:
         for name, caller in self._callers():
             if caller.has_spec():
                 continue
             for impl in caller.get_hookimpls():
                 hint = did_you_mean(name, [*self.kinds, *LIFECYCLE])
                 if not impl.optionalhook and not (name.startswith(_PREFIX) and not self._misspelt(name)):
-                    raise CompositionError(
-                        f"the plugin {impl.plugin_name!r} implements {name!r}, which is no hook{hint}"
-                    )
-                self.left_out.setdefault(impl.plugin_name, []).append(name)
-        for names in self.left_out.values():
-            names.sort()
+                    why = f"implements {name!r}, which is no hook{hint}"
+                    yield Fault(f"the plugin {impl.plugin_name!r} {why}", impl.plugin_name, why=f"it {why}")
+                else:
+                    self.left_out.setdefault(impl.plugin_name, []).append(name)
+
+    def _unmarked(self) -> Iterator[Fault]:
+        hooks: dict[str, list[str]] = {}
+        for plugin, name in self._pluggy.unmarked:
+            if name in self.kinds or name in LIFECYCLE or name in ("register_settings", "register_kinds"):
+                hooks.setdefault(str(self._pluggy.get_name(plugin)), []).append(name)
+        for owner, names in hooks.items():
+            why = f"has hooks without @hookimpl of newel_kernel, which nobody calls: {', '.join(names)}; mark them"
+            yield Fault(f"the plugin {owner!r} {why}", owner, why=f"it {why}")
 
     def _misspelt(self, name: str) -> bool:
         rest = name.removeprefix(_PREFIX)
@@ -158,13 +195,14 @@ class Manager:
             except PluginError:
                 raise
             except Exception as error:
-                raise PluginError(f"the plugin {impl.plugin_name!r} failed in {hook}: {error}") from error
+                name, why = impl.plugin_name, f"failed in {hook}: {describe_error(error)}"
+                raise blamed(PluginError(f"the plugin {name!r} {why}"), name, f"it {why}") from error
 
     def collect(self, hook: str, settings: Mapping[str, BaseModel]) -> Iterator[tuple[str, Descriptor]]:
         """The descriptors that plugins return from a registration hook, each with its plugin's name."""
         for name, result in self.call(hook, settings=settings):
             kind = self.kinds[hook].descriptor
-            for item in _listed(name, hook, _described(result, kind), kind):
+            for item in listed(name, hook, _described(result, kind), kind):
                 yield name, item
 
     def lifecycle(self, order: Sequence[str], sources: Mapping[str, str]) -> dict[str, tuple[Callbacks, Callbacks]]:
@@ -178,7 +216,7 @@ class Manager:
         bound = [
             Bound(
                 hook,
-                bind(impl.function, LIFECYCLE[hook].keywords, hook, f"plugin {impl.plugin_name!r}"),
+                _callable(impl, hook),
                 f"plugin {impl.plugin_name!r} ({sources[impl.plugin_name]})",
                 plugin=True,
                 last=impl.trylast,
@@ -195,19 +233,15 @@ def _described(result: object, kind: type[Descriptor]) -> object:
     return [item.describe(kind) if isinstance(item, Describable) else item for item in result]
 
 
-def _listed(name: str, hook: str, result: object, kind: type[T]) -> Sequence[T]:
-    """What a hook returned, checked to be a list of a kind."""
-    if not isinstance(result, (list, tuple)):
-        if inspect.iscoroutine(result):
-            result.close()  # nobody will await it
-        raise HookSignatureError(
-            f"the plugin {name!r}: {hook} returned {type(result).__name__}, not a list of {kind.__name__}"
-        )
-    for item in result:
-        if not isinstance(item, kind):
-            raise HookSignatureError(f"the plugin {name!r}: {hook} returned {item!r}, not a {kind.__name__}")
-    return result
+def _callable(impl: pluggy.HookImpl, hook: str) -> Callable[..., Any]:
+    """The implementation, called by the hook's keywords."""
+    name = impl.plugin_name
+    try:
+        return bind(impl.function, LIFECYCLE[hook].keywords, hook, f"plugin {name!r}")
+    except HookSignatureError as error:
+        raise blamed(error, name, f"its {str(error).partition(': ')[2]}") from None
 
 
 def _unfit(name: str, error: pluggy.PluginValidationError) -> CompositionError:
-    return CompositionError(f"the plugin {name!r} does not fit the hook specifications: {error}")
+    why = f"does not fit the hook specifications: {' '.join(str(error).split())}"
+    return blamed(CompositionError(f"the plugin {name!r} {why}"), name, f"it {why}")

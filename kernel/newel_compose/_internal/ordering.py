@@ -1,19 +1,23 @@
 """A total order for a chain: the distribution's spine, and every other stage beside its anchor.
 
 The spine is the exact chain; a further stage says ``after=("contents",)`` or ``before=...``. The same
-stages give the same order whatever the order in which plugins were found.
+stages give the same order whatever the order in which plugins were found. An anchor that ends in ``?`` is optional:
+``after=("compaction?", "contents")`` counts where that stage is there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from itertools import pairwise
 from typing import Any
 
+from newel_compose._internal.faults import Fault
 from newel_kernel import CompositionError, Stage, did_you_mean
+
+_OPTIONAL = "?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,8 @@ class Owned:
     item: Any
     plugin: str
     source: str
+    #: Whether it has anchors that may be missing: without them its place is the end of the chain.
+    anchored: bool = False
 
     @property
     def label(self) -> str:
@@ -48,6 +54,7 @@ def order_chain(
     `disabled` maps the names of stages that the distribution leaves out to the reason; they drop out of the
     spine. Every problem is reported in one CompositionError.
     """
+    stages = _with_anchors(stages)
     by_name = {owned.item.name: owned for owned in stages}
     spine = [name for name in spine if name not in disabled or name in by_name]
     problems = _problems(chain, spine, stages, by_name, disabled)
@@ -63,17 +70,38 @@ def order_chain(
     )
 
 
+def _with_anchors(stages: Sequence[Owned]) -> list[Owned]:
+    """The stages, whose optional anchors are those that there are."""
+    names = {owned.item.name for owned in stages}
+
+    def present(anchors: Sequence[str]) -> tuple[str, ...]:
+        plain = [(anchor.removesuffix(_OPTIONAL), anchor.endswith(_OPTIONAL)) for anchor in anchors]
+        return tuple(anchor for anchor, optional in plain if anchor in names or not optional)
+
+    return [
+        replace(owned, item=replace(owned.item, after=present(owned.item.after), before=present(owned.item.before)),
+                anchored=True)
+        if any(anchor.endswith(_OPTIONAL) for anchor in (*owned.item.after, *owned.item.before)) else owned
+        for owned in stages
+    ]  # fmt: skip
+
+
 def _problems(
     chain: str, spine: Sequence[str], stages: Sequence[Owned], by_name: Mapping[str, Owned],
     disabled: Mapping[str, str],
 ) -> list[str]:  # fmt: skip
     problems: list[str] = []
-    seen: dict[str, list[str]] = {}
+    seen: dict[str, list[Owned]] = {}
     for owned in stages:
-        seen.setdefault(owned.item.name, []).append(owned.source)
-    for name, sources in sorted(seen.items()):
-        if len(sources) > 1:
-            problems.append(f"{chain}: {name!r} is provided {len(sources)} times, by {', '.join(sorted(sources))}")
+        seen.setdefault(owned.item.name, []).append(owned)
+    for name, several in sorted(seen.items()):
+        if len(several) > 1:
+            sources = ", ".join(sorted(owned.source for owned in several))
+            why = (
+                f"it provides {name!r}, which {several[0].source} provides too; name it under `replace:` in newel.yaml"
+            )
+            text = f"{chain}: {name!r} is provided {len(several)} times, by {sources}"
+            problems.append(Fault(text, *(owned.plugin for owned in several), why=why))
     for name in spine:
         if spine.count(name) > 1:
             problems.append(f"{chain}: the distribution lists {name!r} twice")
@@ -83,7 +111,9 @@ def _problems(
                 f"{did_you_mean(name, by_name)}"
             )
     for owned in sorted(stages, key=lambda o: str(o.item.name)):
-        problems.extend(f"{chain}: {owned.label} {problem}" for problem in _misplaced(owned, spine, by_name, disabled))
+        for problem in _misplaced(owned, spine, by_name, disabled):
+            why = f"its {owned.item.name!r} {problem}"
+            problems.append(Fault(f"{chain}: {owned.label} {problem}", owned.plugin, why=why))
     return list(dict.fromkeys(problems))
 
 
@@ -98,7 +128,7 @@ def _misplaced(
             yield f"is anchored to {anchor!r}, but {disabled[anchor]}"
         else:
             yield f"is anchored to {anchor!r}, which does not exist{did_you_mean(anchor, by_name)}"
-    if spine and not stage.after and not stage.before and stage.name not in spine:
+    if spine and not (stage.after or stage.before or owned.anchored) and stage.name not in spine:
         yield "has no place: it is not in the distribution's chain and has no anchor (after= or before=)"
 
 
@@ -113,8 +143,9 @@ def _contradictions(chain: str, spine: Sequence[str], by_name: Mapping[str, Owne
         except CycleError as error:
             circle = error.args[1]
             makers = {name for name in circle if left[name].item.after or left[name].item.before}
-            sources = ", ".join(sorted(left.pop(name).label for name in makers))
-            problems.append(f"{chain}: contradictory order {' -> '.join(circle)} (placed by {sources})")
+            placed = sorted((left.pop(name) for name in makers), key=lambda owned: owned.label)
+            order = f"contradictory order {' -> '.join(circle)} (placed by {', '.join(one.label for one in placed)})"
+            problems.append(Fault(f"{chain}: {order}", *(one.plugin for one in placed), why=f"it makes a {order}"))
         else:
             return problems
 
@@ -174,4 +205,4 @@ def _why(stage: Stage, spine: Sequence[str]) -> str:
     if stage.name in spine:
         return "distribution"
     anchors = [f"after {name}" for name in stage.after] + [f"before {name}" for name in stage.before]
-    return ", ".join(anchors)
+    return ", ".join(anchors) or "the end of the chain"

@@ -46,7 +46,7 @@ class CompositionError(ConfigurationError):
 
     def __init__(self, problems: str | Iterable[str]) -> None:
         self.problems = (problems,) if isinstance(problems, str) else tuple(problems)
-        super().__init__("; ".join(self.problems))
+        super().__init__("\n".join(self.problems))
 
 
 class LockError(CompositionError):

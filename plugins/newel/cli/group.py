@@ -11,6 +11,7 @@ import click
 from newel.cli.kinds import Command
 from newel.cli.plugin import COMMANDS
 from newel.cli.startup import Startup, startup_of
+from newel.cli.terminal import lines_of
 from newel.events.text import one_line
 from newel_kernel import NewelError, did_you_mean
 
@@ -55,7 +56,7 @@ class PluginGroup(click.Group):
         if not name.startswith("-") and name not in names:
             error = startup_of(ctx).error
             hint = did_you_mean(name, names) or f" (there are: {', '.join(names)})"
-            why = f"; the plugins do not compose: {error}" if error is not None else ""
+            why = f"; the plugins do not compose: {'; '.join(lines_of(error))}" if error is not None else ""
             raise Refusal(one_line(f"unknown command {name!r}{hint}{why}"))
         return super().resolve_command(ctx, args)
 
@@ -70,7 +71,9 @@ class PluginGroup(click.Group):
         error = startup_of(ctx).error
         if error is not None:
             with formatter.section("Error"):
-                formatter.write_text(f"The plugins do not compose: {one_line(error)}")
+                formatter.write_text("The plugins do not compose:")
+                for line in lines_of(error):
+                    formatter.write_text(line)
                 formatter.write_text("`newel plugins` lists them.")
 
     def make_context(
@@ -97,7 +100,7 @@ def _refusals() -> Iterator[None]:
         where = f" (see `{error.ctx.command_path} --help`)" if error.ctx is not None else ""
         raise Refusal(one_line(error.format_message()) + where) from error
     except NewelError as error:
-        raise Refusal(one_line(error)) from error
+        raise Refusal("\n  ".join(lines_of(error))) from error
 
 
 def _commands(startup: Startup) -> dict[str, Command]:

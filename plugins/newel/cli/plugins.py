@@ -9,9 +9,8 @@ from importlib.metadata import entry_points
 import click
 
 from newel.cli.startup import composition_of
-from newel.cli.terminal import say, show_json, show_table, to_terminal
-from newel.events.text import one_line
-from newel_compose import PLUGIN_GROUP, Composition, PluginRecord, load
+from newel.cli.terminal import lines_of, say, show_json, show_table, to_terminal
+from newel_compose import PLUGIN_GROUP, Composition, PluginRecord, describe_error, load
 from newel_kernel import ConfigurationError, Json, NewelError, did_you_mean
 
 CHAINS = ("request_chain", "response_chain", "tool_chain", "result_chain")
@@ -27,16 +26,27 @@ def plugins(ctx: click.Context, distribution: str | None) -> None:
         records = _with_those_off(composition.plugins)
         name = composition.distribution.name
     except NewelError as error:
-        say(f"Error: the plugins do not compose: {one_line(error)}", err=True)
+        lines = lines_of(error)
+        says = f" {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in lines)
+        say(f"Error: the plugins do not compose:{says}", err=True)
         composition, records, name = None, _installed(), "none"
+    ctx.meta[__name__] = (composition, records)
     if ctx.invoked_subcommand is not None:
-        ctx.meta[__name__] = (composition, records)
         return
     if to_terminal():
         rows = [[r.name, r.distribution, r.version, r.state, r.why, ", ".join(r.hooks)] for r in records]
         show_table(f"distribution {name}", ("plugin", "from", "version", "state", "why", "hooks"), rows)
     else:
         show_json([asdict(record) for record in records])
+
+
+@plugins.result_callback()
+@click.pass_context
+def _status(ctx: click.Context, /, *_: object, **__: object) -> None:
+    """2 where the plugins do not compose, whatever was printed about them."""
+    composition, _records = ctx.meta[__name__]
+    if composition is None:
+        ctx.exit(2)
 
 
 @plugins.command("why")
@@ -109,7 +119,7 @@ def _installed() -> list[PluginRecord]:
         failure = failures.get(point.name)
         state, reason = "available", "installed; it loads, but the distribution does not compose"
         if failure is not None:
-            state, reason = "failed", f"failed to load: {type(failure).__name__}: {one_line(failure)}"
+            state, reason = "failed", f"failed to load: {describe_error(failure)}"
         source, version = (point.dist.name, point.dist.version) if point.dist else ("?", "")
         records.append(PluginRecord(point.name, source, version, state, reason))
     return records

@@ -12,6 +12,9 @@ from importlib import import_module
 
 import click
 
+from newel.events.text import one_line
+from newel_kernel import CompositionError, NewelError
+
 if sys.platform != "win32":
     import termios
 
@@ -44,6 +47,13 @@ def say(
         text = _CONTROL.sub("", text)
     click.secho(text, err=err, nl=nl, dim=dim, bold=bold, fg=fg)
     stream.flush()
+
+
+def lines_of(error: NewelError) -> list[str]:
+    """An error on one line; the problems of a composition on one each."""
+    if isinstance(error, CompositionError):
+        return [one_line(problem) for problem in error.problems]
+    return [one_line(error)]
 
 
 def short_json(value: object, width: int) -> str:

@@ -61,13 +61,13 @@ class Project:
             capture_output=True, timeout=_PATIENCE, check=False,
         )  # fmt: skip
 
-    def refused(self, *args: str, status: int = 2) -> str:
-        """The one line of a refused command. It leaves nothing behind."""
+    def refused(self, *args: str, status: int = 2, lines: int = 1) -> str:
+        """The one line (or so many) of a refused command. It leaves nothing behind."""
         before = self.files()
         result = self.newel(*args)
         assert result.exit_code == status, result.output
         assert result.stdout == ""
-        assert result.stderr.count("\n") == 1, result.stderr
+        assert result.stderr.count("\n") == lines, result.stderr
         assert "Traceback" not in result.stderr
         assert self.files() == before
         return result.stderr.removeprefix("Error: ").rstrip()

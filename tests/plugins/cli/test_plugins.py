@@ -44,7 +44,7 @@ def test_plugins_as_json(project: Any) -> None:
     assert records["contents"]["hooks"] == ["register_request_processors", "register_settings"]
     assert (records["echo"]["state"], records["echo"]["why"]) == ("disabled", "disabled by the distribution")
     assert records["broken"]["state"] == "failed"
-    assert records["broken"]["why"] == "failed to load: RuntimeError: no luck"
+    assert records["broken"]["why"] == "failed to load: RuntimeError: no luck (broken_plugin.py:1)"
     assert (records["broken"]["distribution"], records["broken"]["version"]) == ("newel-broken", "1.0")
 
 
@@ -52,12 +52,13 @@ def test_a_broken_plugin_that_the_distribution_needs(project: Any) -> None:
     project.install("newel-broken", {"broken": "broken_plugin"}, {"broken_plugin": "raise RuntimeError('no luck')\n"})
     project.write("newel.yaml", "name: mine\nextends: standard\nplugins: [broken]\n")
     result = project.newel("plugins")
-    assert result.exit_code == 0
+    assert result.exit_code == 2
     assert "the plugin 'broken' (newel-broken 1.0, broken_plugin) failed to load: RuntimeError" in result.stderr
     records = {record["name"]: record for record in json.loads(result.stdout)}
-    assert records["broken"]["why"] == "failed to load: RuntimeError: no luck"
+    assert records["broken"]["why"] == "failed to load: RuntimeError: no luck (broken_plugin.py:1)"
     assert records["contents"]["state"] == "available"
     why = project.newel("plugins", "why", "broken")
+    assert why.exit_code == 2
     assert json.loads(why.stdout)["state"] == "failed"
     assert "no luck" in project.refused("run", WEATHER, "hi")
     assert project.newel("run", WEATHER, "hi", "--distribution", "minimal").exit_code == 0
@@ -118,7 +119,7 @@ def test_a_lock_holds_until_it_is_renewed(project: Any) -> None:
     assert project.newel("lock").stdout.startswith("newel.lock: ")
     assert project.newel("run", WEATHER, "hi").exit_code == 0
     project.install("newel-mask", {"mask": "mask_plugin"}, {"mask_plugin": STAGE})
-    assert "plugin 'mask': newel-mask 1.0, locked is absent" in project.refused("run", WEATHER, "hi")
+    assert "plugin 'mask': newel-mask 1.0, locked is absent" in project.refused("run", WEATHER, "hi", lines=2)
     listed = project.newel("plugins")
     assert "locked is absent" in listed.stderr
     assert project.newel("lock").exit_code == 0

@@ -1,0 +1,81 @@
+"""Left out: installed plugins that cannot take part. Each is told once; a strict distribution refuses them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from newel_compose._internal import discovery
+from newel_compose._internal.distribution import Distribution
+from newel_compose._internal.faults import faults_of
+from newel_kernel import CompositionError, NewelError
+
+_log = logging.getLogger("newel.plugins")
+_told: set[LeftOut] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A plugin that takes no part, its package and version, and the reason."""
+
+    name: str
+    source: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"plugin {self.name!r} ({self.source}) is left out: {self.why}"
+
+
+def guilty_of(error: NewelError, chosen: Distribution, loaded: Mapping[str, str]) -> list[LeftOut]:
+    """The plugins without which an error would not be; only such as the distribution does not name.
+
+    `loaded` are the plugins that take part, each with its source.
+    """
+    wanted = named(chosen)
+    guilty: dict[str, LeftOut] = {}
+    for fault in faults_of(error):
+        name = next((one for one in reversed(fault.plugins) if one in loaded and one not in wanted), None)
+        if name is not None:
+            guilty.setdefault(name, LeftOut(name, loaded[name], fault.why))
+    return list(guilty.values())
+
+
+def named(chosen: Distribution) -> set[str]:
+    """The plugins that a distribution names, and means to take part."""
+    return {*chosen.plugins, *chosen.settings, *chosen.replace.values()} - {*chosen.disable}
+
+
+def clashing(chosen: Distribution, points: discovery.Points) -> dict[str, LeftOut]:
+    """The plugins whose name another package's plugin has; a CompositionError where it is not clear which is meant.
+
+    The keys say both, for the name alone is that of the plugin that takes part.
+    """
+    shipping = {point.distribution for point in points[discovery.DISTRIBUTION_GROUP]}
+    left, problems = {}, []
+    for point, other in discovery.clashes(points):
+        if point.name in named(chosen) and (other.distribution not in shipping or point.distribution in shipping):
+            problems.append(
+                f"the plugin {point.name!r} is installed twice, by {other.source} and by {point.source}; "
+                f"uninstall one of them"
+            )
+        why = f"{other.source} has a plugin of that name, too; uninstall one of them"
+        left[f"{point.name} {point.source}"] = LeftOut(point.name, point.source, why)
+    if problems:
+        raise CompositionError(problems)
+    return left
+
+
+def refuse_strictly(chosen: Distribution, left: Iterable[LeftOut]) -> None:
+    """Raise for what is left out of a strict distribution."""
+    problems = [str(one) for one in left]
+    if chosen.strict and problems:
+        raise CompositionError([f"{one} (`strict: true`)" for one in problems])
+
+
+def tell(left: Iterable[LeftOut]) -> None:
+    """One line for each plugin, once in a process; without a handler of the program's own it goes to stderr."""
+    for one in left:
+        if one not in _told:
+            _told.add(one)
+            _log.warning("newel: %s", one)

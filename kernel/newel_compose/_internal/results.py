@@ -1,0 +1,39 @@
+"""Results: what registration hooks return, checked."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import TypeVar
+
+from newel_compose._internal.faults import blamed
+from newel_kernel import HookSignatureError, Stage
+
+T = TypeVar("T")
+
+
+def listed(name: str, hook: str, result: object, kind: type[T]) -> Sequence[T]:
+    """What a hook returned, checked to be a list of a kind."""
+    if not isinstance(result, (list, tuple)):
+        if inspect.iscoroutine(result):
+            result.close()  # nobody will await it
+        raise _wrong(name, hook, f"returned {type(result).__name__}, not a list of {kind.__name__}")
+    for item in result:
+        if not isinstance(item, kind):
+            raise _wrong(name, hook, f"returned {item!r}, not a {kind.__name__}")
+        if isinstance(item, Stage):
+            _check_anchors(name, hook, item)
+    return result
+
+
+def _check_anchors(name: str, hook: str, stage: Stage) -> None:
+    """Refuse a text where a tuple of names is wanted: each of its letters would be an anchor."""
+    for side in ("after", "before"):
+        anchors = getattr(stage, side)
+        if isinstance(anchors, str) or not all(isinstance(anchor, str) for anchor in anchors):
+            wanted = f"({anchors!r},)" if isinstance(anchors, str) else "a tuple of names"
+            raise _wrong(name, hook, f"returned {stage.name!r} with {side}={anchors!r}; write {side}={wanted}")
+
+
+def _wrong(name: str, hook: str, what: str) -> HookSignatureError:
+    return blamed(HookSignatureError(f"the plugin {name!r}: {hook} {what}"), name, f"its {hook} {what}")
