@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
-from newel_kernel import ConfigurationError, ModelCapabilities, did_you_mean
+from newel_kernel import ConfigurationError, LiveCapabilities, ModelCapabilities, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,9 @@ def _row(provider: str, model: str, **changes: Any) -> Row:
     return Row(provider, model, sets)
 
 
+#: The service resamples what it is sent.
+_GEMINI_LIVE = LiveCapabilities(input_rates=(16_000, 8_000, 24_000, 44_100, 48_000), resumption=True)
+
 #: Later rows win.
 TABLE: tuple[Row, ...] = (
     # Gemini
@@ -38,6 +41,7 @@ TABLE: tuple[Row, ...] = (
         "gemini", r"(.*/)?gemini-([3-9]|\d\d).*", thinking={"budget", "effort"}, result_media={"image", "pdf"},
         signed_calls=True, output_schema_with_tools=True,
     ),
+    _row("gemini", r"(.*/)?gemini-.*(live|native-audio).*", live=_GEMINI_LIVE),
     # Anthropic. A name that no row knows is that of a newer model, unless it is no Claude at all.
     _row(
         "anthropic", ".*", caching=True, sampling={"temperature", "top_p", "top_k"}, output_schema=False,
@@ -93,12 +97,29 @@ def overridden(capable: ModelCapabilities, overrides: Mapping[str, Any]) -> Mode
     for name, value in overrides.items():
         if name not in kinds:
             raise ConfigurationError(f"a model has no capability {name!r}{did_you_mean(name, kinds)}")
+        if name == "live":
+            changes[name] = _live(capable.live, value)
+            continue
         if kinds[name] is frozenset and isinstance(value, (list, tuple, set, frozenset)):
             value = frozenset(value)
         if not isinstance(value, kinds[name]):
             raise ConfigurationError(f"the capability {name!r} must be a {_WORDS[kinds[name]]}, not {value!r}")
         changes[name] = value
     return replace(capable, **changes)
+
+
+def _live(capable: LiveCapabilities | None, value: object) -> LiveCapabilities | None:
+    """What overrides say of live connections: all of it, None, or the fields that differ."""
+    if value is None or isinstance(value, LiveCapabilities):
+        return value
+    known = [field.name for field in fields(LiveCapabilities)]
+    if not isinstance(value, Mapping):
+        raise ConfigurationError(f"the capability 'live' must be fields of LiveCapabilities or None, not {value!r}")
+    for name in value:
+        if name not in known:
+            raise ConfigurationError(f"a live connection has no capability {name!r}{did_you_mean(str(name), known)}")
+    changes: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in value.items()}
+    return replace(capable or LiveCapabilities(), **changes)
 
 
 _WORDS = {bool: "boolean", frozenset: "list of words"}

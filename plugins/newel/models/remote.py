@@ -11,7 +11,7 @@ from pydantic import Field, PrivateAttr
 from newel.models.capabilities import capabilities_of
 from newel.models.policies.model_retries import Settings, repeating
 from newel.models.policies.model_timeouts import bounded
-from newel.models.wire.limits import LIMITS, POLICED, Limits
+from newel.models.wire.limits import FRAME_BYTES, LIMITS, POLICED, Limits
 from newel.models.wire.notices import Notices
 from newel_kernel import BaseLlm, LlmRequest, LlmResponse, ModelCapabilities
 from newel_types import HttpRetryOptions
@@ -35,6 +35,8 @@ class RemoteLlm(BaseLlm):
     #: What this model can do otherwise than the table says, by field of `ModelCapabilities`.
     capability_overrides: Mapping[str, Any] = Field(default_factory=dict)
     limits: Limits = Limits()
+    #: How many bytes a message of a live connection may have.
+    frame_bytes: int = Field(default=FRAME_BYTES, gt=0)
 
     _notices: Notices | None = PrivateAttr(default=None)
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from newel.testing.conversation import Conversation as Conversation
     from newel.testing.conversation import Turn as Turn
     from newel.testing.gemini_server import GeminiServer as GeminiServer
+    from newel.testing.live.gemini import GeminiLiveServer as GeminiLiveServer
+    from newel.testing.live.openai import OpenAIRealtimeServer as OpenAIRealtimeServer
     from newel.testing.oauth_server import OAuthServer as OAuthServer
 
 _WHERE = dict.fromkeys(
@@ -22,8 +24,10 @@ _WHERE = dict.fromkeys(
     "newel.models.scripted",
 ) | {
     "Conversation": "newel.testing.conversation",
+    "GeminiLiveServer": "newel.testing.live.gemini",
     "GeminiServer": "newel.testing.gemini_server",
     "OAuthServer": "newel.testing.oauth_server",
+    "OpenAIRealtimeServer": "newel.testing.live.openai",
     "Turn": "newel.testing.conversation",
 }
 

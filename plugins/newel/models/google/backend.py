@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from importlib.util import find_spec
+from urllib.parse import urlsplit
 
 from newel_kernel import ModelError
 
@@ -33,6 +34,13 @@ def is_vertex(model: str, chosen: bool | None = None) -> bool:
         return True
     switch = next((value for name in _VERTEX if (value := os.environ.get(name))), "")
     return switch.lower() in ("true", "1")
+
+
+def host(base_url: str | None, *, vertex: bool) -> str:
+    """The host that the SDK connects to."""
+    variable = "GOOGLE_VERTEX_BASE_URL" if vertex else "GOOGLE_GEMINI_BASE_URL"
+    url = base_url or os.environ.get(variable, "")
+    return urlsplit(url).hostname or ("aiplatform.googleapis.com" if vertex else "generativelanguage.googleapis.com")
 
 
 def major_version(model: str) -> int | None:

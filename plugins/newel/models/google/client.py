@@ -48,9 +48,9 @@ class Connection:
 
 
 def connect(
-    service: Service, limits: Limits, *, vertex: bool, key: str | None, options: Json
+    service: Service, limits: Limits, *, vertex: bool, key: str | None, options: Json, sockets: Json | None = None
 ) -> tuple[Sdk, object, Service]:
-    """A client of the SDK with `options` of its HTTP, and the HTTP client beneath it."""
+    """A client of the SDK with `options` of its HTTP and of its WebSockets, and the HTTP client beneath it."""
     genai = import_module("google.genai")
     library = _http_library()
     http = http_client(library, service, limits, event_hooks={"response": [_note]})
@@ -60,7 +60,7 @@ def connect(
         "httpx_async_client": http,
         # One SSL context for all that the SDK makes besides.
         "client_args": {"verify": context},
-        "async_client_args": {"verify": context, "ssl": context},
+        "async_client_args": {"verify": context, "ssl": context, **(sockets or {})},
     }
     sdk: Sdk = genai.Client(vertexai=vertex, api_key=None if vertex else key, http_options=options)
     return sdk, http, service

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from importlib import import_module
 from typing import ClassVar
@@ -19,9 +19,10 @@ from newel.models.google.streaming import StreamingResponseAggregator
 from newel.models.remote import RemoteLlm
 from newel.models.wire.clients import Clients
 from newel.models.wire.conversions import Conversions
-from newel.models.wire.limits import Limits
+from newel.models.wire.limits import Limits, offline_reason
 from newel.models.wire.service import Service
-from newel_kernel import LlmRequest, LlmResponse, ModelCapabilities
+from newel.models.wire.sockets import check_websockets, socket_options
+from newel_kernel import BaseLlmConnection, LlmRequest, LlmResponse, ModelCapabilities
 from newel_types import GenerateContentResponse, SpeechConfig
 
 Responses = AsyncGenerator[LlmResponse, None]
@@ -48,6 +49,7 @@ class Gemini(RemoteLlm):
     use_interactions_api: bool = False
 
     _clients: Clients[Sdk] = PrivateAttr(default_factory=Clients)
+    _live_clients: Clients[Sdk] = PrivateAttr(default_factory=Clients)
     _conversions: Conversions[History] = PrivateAttr(default_factory=Conversions)
 
     @classmethod
@@ -117,13 +119,32 @@ class Gemini(RemoteLlm):
             async for response in responses:
                 yield response
 
+    @asynccontextmanager
+    async def connect(self, llm_request: LlmRequest) -> AsyncIterator[BaseLlmConnection]:
+        """See `BaseLlm`."""
+        name, limits = self.model_name(llm_request), self.limits_for(llm_request)
+        check_websockets(name)
+        if reason := offline_reason(backend.host(self.base_url, vertex=self.on_vertex)):
+            raise Service(self.provider, name).failed("OFFLINE", reason)
+        client = await self._live_clients.client(lambda: self._connect(limits, live=True))
+        named = LlmRequest(model=llm_request.model)
+        dialect = Dialect.of(self.capabilities_for(llm_request), vertex=self.on_vertex)
+        live = import_module("newel.models.google.live.connection")
+        target = live.Target(
+            replace(client.service, model=name), dialect, self.speech_config, self.frame_bytes,
+            lambda setting, text: self.say_once(named, setting, text),
+        )  # fmt: skip
+        async with live.opened(client.sdk.aio.live, target, llm_request) as connection:
+            yield connection
+
     async def aclose(self) -> None:
         """Close the connections of the running event loop; they also close when the loop ends."""
         await self._clients.aclose()
+        await self._live_clients.aclose()
 
-    def _connect(self, limits: Limits) -> tuple[Sdk, object, Service]:
+    def _connect(self, limits: Limits, *, live: bool = False) -> tuple[Sdk, object, Service]:
         self.check()
-        version = self.api_version or ("v1beta1" if self.on_vertex else "v1beta")
+        version = self.api_version or ("v1beta1" if self.on_vertex else "v1alpha" if live else "v1beta")
         options: Json = {"api_version": version}
         if self.base_url:
             options["base_url"] = self.base_url
@@ -131,7 +152,8 @@ class Gemini(RemoteLlm):
             options["retry_options"] = SERVICE_ALONE
         key = backend.api_key()
         service = Service(self.provider, self.model, (key,) if key else ())
-        return connect(service, limits, vertex=self.on_vertex, key=key, options=options)
+        sockets = socket_options(limits, self.frame_bytes) if live else None
+        return connect(service, limits, vertex=self.on_vertex, key=key, options=options, sockets=sockets)
 
 
 async def _whole(connection: Connection, arguments: Json) -> LlmResponse:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from newel.models import google
 from newel.models.google.backend import DEFAULT_MODEL, PATTERNS, is_configured, is_vertex
 from newel.models.kinds import ModelProvider
+from newel.models.wire.limits import FRAME_BYTES
 from newel_kernel import BaseLlm, hookimpl
 
 
@@ -20,6 +21,8 @@ class Settings(BaseModel, extra="forbid"):
     base_url: str | None = None
     #: True: Vertex AI, False: the Gemini API; unset: as the environment says.
     vertexai: bool | None = None
+    #: How many bytes a message of a live connection may have.
+    frame_bytes: int = Field(default=FRAME_BYTES, gt=0)
 
 
 @hookimpl
@@ -35,7 +38,9 @@ def register_model_providers(settings: Mapping[str, Settings]) -> list[ModelProv
 
     def create(address: str) -> BaseLlm:
         name = address.removeprefix("gemini:") or chosen.default_model
-        model = google.Gemini(model=name, base_url=chosen.base_url, vertexai=chosen.vertexai)
+        model = google.Gemini(
+            model=name, base_url=chosen.base_url, vertexai=chosen.vertexai, frame_bytes=chosen.frame_bytes
+        )
         model.check()
         return model
 

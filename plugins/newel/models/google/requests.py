@@ -57,7 +57,7 @@ def prefix(request: LlmRequest) -> Json:
     config = request.config
     fields: Json = config.model_dump(exclude_none=True, include={"system_instruction", "tool_config"})
     if config.tools:
-        fields["tools"] = [_plain(tool) for tool in config.tools]
+        fields["tools"] = [plain(tool) for tool in config.tools]
     return fields
 
 
@@ -84,9 +84,9 @@ def _config(request: LlmRequest, vertex: bool, contents: list[Json]) -> Json:
     config = request.config
     fields: Json = config.model_dump(exclude_none=True, exclude=_APART)
     if config.tools:
-        fields["tools"] = [_plain(tool) for tool in config.tools]
+        fields["tools"] = [plain(tool) for tool in config.tools]
     if config.response_schema is not None:
-        fields["response_schema"] = _plain(config.response_schema)
+        fields["response_schema"] = plain(config.response_schema)
     if vertex and config.labels:
         fields["labels"] = config.labels
     # The runtime dispatches tools itself.
@@ -95,12 +95,12 @@ def _config(request: LlmRequest, vertex: bool, contents: list[Json]) -> Json:
     if config.http_options is not None:
         options = config.http_options
         http = {name: value for name in options.model_fields_set if (value := getattr(options, name)) is not None}
-        http = {name: _plain(value) for name, value in http.items()}
+        http = {name: plain(value) for name, value in http.items()}
     http["extra_body"] = {"contents": contents, **(http.get("extra_body") or {})}
     fields["http_options"] = http
     return fields
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """Our own models as dicts; classes, generic types and the SDK's own objects as they are."""
     return value.model_dump(exclude_none=True) if isinstance(value, WireModel) else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias
 
@@ -51,8 +52,23 @@ class Caches(Protocol):
         """Delete a cache."""
 
 
+class LiveSession(Protocol):
+    """A live session that is set up."""
+
+    session_id: str | None
+
+
+class Live(Protocol):
+    """``client.aio.live``."""
+
+    def connect(self, *, model: str, config: Json) -> AbstractAsyncContextManager[LiveSession]:
+        """Open a session, and close it on leaving."""
+
+
 class AsyncSdk(Protocol):
     """``client.aio``."""
+
+    live: Live
 
     models: Models
     interactions: Interactions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
@@ -85,9 +86,13 @@ def http_client(library: str, service: Service, limits: Limits, **options: Any) 
     return client
 
 
-@lru_cache(maxsize=2)
 def ssl_context(library: str) -> ssl.SSLContext:
-    """One context for all clients: reading the certificates takes 15 ms."""
+    """One context for all clients: reading the certificates takes 15 ms. SSL_CERT_FILE and SSL_CERT_DIR change it."""
+    return _ssl_context(library, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@lru_cache(maxsize=4)
+def _ssl_context(library: str, file: str | None, folder: str | None) -> ssl.SSLContext:
     context: ssl.SSLContext = import_module(library).create_ssl_context()
     return context
 

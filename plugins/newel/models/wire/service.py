@@ -49,7 +49,7 @@ class Service:
         headers = headers or {}
         remedy = _REMEDIES.get(status, _LATER if status in RETRYABLE else "")
         return self._error(
-            f"{self._who} answered {status}: {mask(message, self.secrets)[:_MOST] or 'no message'}", status,
+            f"{self.who} answered {status}: {mask(message, self.secrets)[:_MOST] or 'no message'}", status,
             remedy=remedy, retryable=status in RETRYABLE, retry_after=retry_after(headers),
             request_id=next((headers[name] for name in _REQUEST_IDS if headers.get(name)), None),
         )  # fmt: skip
@@ -59,20 +59,20 @@ class Service:
         message = mask(message, self.secrets)[:_MOST]
         remedy = _LATER if retryable else ""
         return self._error(
-            f"{self._who} failed: {message or code}", code, remedy=remedy, retryable=retryable, request_id=request_id
+            f"{self.who} failed: {message or code}", code, remedy=remedy, retryable=retryable, request_id=request_id
         )
 
     def unreachable(self, reason: str) -> ModelError:
         """No connection, or one that broke before an answer came."""
         return self._error(
-            f"{self._who} could not be reached: {mask(reason, self.secrets)[:_MOST]}", UNREACHABLE,
+            f"{self.who} could not be reached: {mask(reason, self.secrets)[:_MOST]}", UNREACHABLE,
             remedy="check the network, the proxy and the base URL", retryable=True,
         )  # fmt: skip
 
     def too_slow(self, what: str) -> ModelError:
         """A time-out; `what` took too long."""
         return self._error(
-            f"{self._who} was too slow: {what}", "TIMEOUT", remedy="raise http_options.timeout (milliseconds)"
+            f"{self.who} was too slow: {what}", "TIMEOUT", remedy="raise http_options.timeout (milliseconds)"
         )
 
     def too_large(self, most: int) -> ModelError:
@@ -81,18 +81,18 @@ class Service:
 
     def cut_short(self, what: str = "the stream ended without its end marker") -> ModelError:
         """A stream that broke off; what it had sent is no answer."""
-        return self._error(f"{self._who} broke off: {what}", "INCOMPLETE_STREAM", remedy=_LATER, retryable=True)
+        return self._error(f"{self.who} broke off: {what}", "INCOMPLETE_STREAM", remedy=_LATER, retryable=True)
 
     def malformed(self, what: str) -> ModelError:
         """An answer that is none of this protocol: HTML, broken JSON, another shape."""
         return self._error(
-            f"{self._who} sent no valid answer: {mask(what, self.secrets)[:_MOST]}", "MALFORMED_RESPONSE",
+            f"{self.who} sent no valid answer: {mask(what, self.secrets)[:_MOST]}", "MALFORMED_RESPONSE",
             remedy="check the base URL, and what stands between",
         )  # fmt: skip
 
     def unsayable(self, what: str) -> ModelError:
         """A request that the protocol cannot carry; `what` names the kind."""
-        return self._error(f"{self._who} takes no {what}", "UNSUPPORTED", remedy="leave it out, or use another model")
+        return self._error(f"{self.who} takes no {what}", "UNSUPPORTED", remedy="leave it out, or use another model")
 
     @contextmanager
     def translated(self) -> Iterator[None]:
@@ -125,7 +125,8 @@ class Service:
         return self.malformed(_words(chain))
 
     @property
-    def _who(self) -> str:
+    def who(self) -> str:
+        """Provider and model, for messages."""
         return f"{self.provider} ({self.model})"
 
     def _error(

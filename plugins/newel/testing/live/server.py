@@ -8,7 +8,9 @@ import ssl
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Mapping
 from contextlib import suppress
+from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -17,6 +19,7 @@ from typing import ClassVar, Self
 import trustme
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
 
 from newel.testing.live.connection import Connection, ScriptStep
 from newel.testing.live.steps import Close, Drop, ScriptError
@@ -56,6 +59,7 @@ class LiveServer(ABC):
         self.connections: list[Connection] = []
         self.problems: list[str] = []
         self._scripts: deque[deque[ScriptStep]] = deque()
+        self._handshakes: deque[tuple[int, dict[str, str], str]] = deque()
         self._folder: TemporaryDirectory[str] | None = None
         self._ready = threading.Event()
         self._error: BaseException | None = None
@@ -64,6 +68,11 @@ class LiveServer(ABC):
     def connection(self, *steps: ScriptStep) -> Self:
         """Give the next connection that has none yet a script."""
         self._scripts.append(deque(steps))
+        return self
+
+    def answer_handshake(self, status: int, headers: Mapping[str, str] | None = None, body: str = "") -> Self:
+        """Answer the next handshake with a status of HTTP in place of a connection."""
+        self._handshakes.append((status, dict(headers or {}), body))
         return self
 
     @property
@@ -142,7 +151,7 @@ class LiveServer(ABC):
         try:
             async with serve(
                 self._handle, "127.0.0.1", self.port, ssl=self._context() if self.tls else None, max_size=_MOST,
-                ping_interval=None, compression=None, close_timeout=1,
+                ping_interval=None, compression=None, close_timeout=1, process_request=self._admit,
             ) as server:  # fmt: skip
                 self.port = next(iter(server.sockets)).getsockname()[1]
                 self._ready.set()
@@ -153,6 +162,15 @@ class LiveServer(ABC):
         except Exception as error:  # noqa: BLE001 - whoever starts the server gets it
             self._error = error
             self._ready.set()
+
+    def _admit(self, socket: ServerConnection, request: Request) -> Response | None:
+        if not self._handshakes:
+            return None
+        status, headers, body = self._handshakes.popleft()
+        response = socket.respond(HTTPStatus(status), body)
+        for name, value in headers.items():
+            response.headers[name] = value
+        return response
 
     async def _handle(self, socket: ServerConnection) -> None:
         script = self._scripts.popleft() if self._scripts else None

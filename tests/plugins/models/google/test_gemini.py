@@ -20,7 +20,7 @@ from newel.models.kinds import ModelProvider, model_of
 from newel.runners import Runner
 from newel.testing import GeminiServer
 from newel.testing.gemini_server import call, text
-from newel_kernel import FeatureUnavailableError, ModelError
+from newel_kernel import ModelError
 from newel_types import SharedContents, freeze
 
 KEY = "test-key-0123456789"
@@ -417,11 +417,6 @@ def test_vertex_without_a_project(monkeypatch: pytest.MonkeyPatch, gemini_server
     monkeypatch.delenv("GOOGLE_API_KEY")
     with pytest.raises(ModelError, match="GOOGLE_CLOUD_PROJECT"):
         ask(Gemini(vertexai=True), request(user("hi")))
-
-
-def test_what_is_not_supported_says_so(gemini_server: GeminiServer) -> None:
-    with pytest.raises(FeatureUnavailableError, match="live"):
-        Gemini().connect(request(user("hi")))
 
 
 # --- connections --------------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""Gemini Live: bidirectional connections to Gemini models."""

@@ -1,0 +1,160 @@
+"""GeminiLiveConnection: a live connection through the google-genai SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from newel.models.google.history import Dialect
+from newel.models.google.live.reading import Reader
+from newel.models.google.live.sending import Frames
+from newel.models.google.live.setup import Say, setup
+from newel.models.google.sdk import Json, Live
+from newel.models.live import CONNECTION_NUMBER
+from newel.models.wire.service import Service
+from newel.models.wire.sockets import LiveSocket, connecting, noting
+from newel_kernel import BaseLlmConnection, LlmRequest, LlmResponse
+from newel_types import Content, SpeechConfig
+
+#: How long calls wait for the end of their turn in silence, in seconds: some models want results before they end it.
+_CALL_PATIENCE = 0.3
+#: How long setting a session up may take, in seconds.
+_SETUP_PATIENCE = 20.0
+_KNOWN = frozenset((
+    "setupComplete", "serverContent", "toolCall", "toolCallCancellation", "usageMetadata", "goAway",
+    "sessionResumptionUpdate", "voiceActivityDetectionSignal", "voiceActivity",
+))  # fmt: skip
+_SHOWN = 200
+
+
+class GeminiLiveConnection(BaseLlmConnection):
+    """The frames of a session that the SDK has set up, read and written here.
+
+    The SDK makes an object of each message, which costs more than all the rest of it.
+    """
+
+    def __init__(self, socket: LiveSocket, frames: Frames, reader: Reader, *, initial_history: bool) -> None:
+        self._socket = socket
+        self._frames = frames
+        self._reader = reader
+        self._initial_history = initial_history
+        self._unknown: set[str] = set()
+        #: How many frames the history took; None: none was sent. Every later input is one frame.
+        self._history_frames: int | None = None
+
+    async def send_history(self, history: list[Content]) -> None:
+        """See `BaseLlmConnection`."""
+        frames = self._frames.history(history, initial=self._initial_history)
+        self._history_frames = len(frames)
+        for frame in frames:
+            await self._socket.send(frame)
+
+    async def send_content(self, content: Content) -> None:
+        """See `BaseLlmConnection`."""
+        await self._send_content(content)
+
+    async def _send_content(self, content: Content, *, partial: bool = False) -> None:
+        await self._socket.send(self._frames.content(content, partial=partial))
+
+    async def send_realtime(self, blob: object) -> None:
+        """See `BaseLlmConnection`."""
+        await self._socket.send(self._frames.realtime(blob))
+
+    async def receive(self) -> AsyncGenerator[LlmResponse, None]:
+        """See `BaseLlmConnection`."""
+        while True:
+            try:
+                async with asyncio.timeout(_CALL_PATIENCE if self._reader.has_calls else None):
+                    frame = await self._socket.recv()
+            except TimeoutError:
+                for response in self._reader.calls():
+                    yield response
+                continue
+            if frame is None:
+                return
+            if isinstance(frame, LlmResponse):
+                yield frame
+                return
+            ended = False
+            for response in self._read(frame):
+                ended = ended or bool(response.turn_complete)
+                yield response
+            if ended:
+                return
+
+    async def close(self) -> None:
+        """See `BaseLlmConnection`."""
+        await self._socket.close()
+
+    def _read(self, frame: bytes) -> list[LlmResponse]:
+        try:
+            message = json.loads(frame)
+            if not isinstance(message, dict):
+                raise ValueError(f"no object: {frame[:_SHOWN]!r}")
+            if message and _KNOWN.isdisjoint(message):
+                return self._strange(message)
+            responses = self._reader.read(message)
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+            what = f"sent a message that cannot be read ({_line(error)})"
+            return [self._socket.failure("MALFORMED_RESPONSE", what, "it was left out; the session goes on")]
+        update = message.get("sessionResumptionUpdate")
+        if update is not None and update.get("lastConsumedClientMessageIndex") is not None:
+            self._take(int(update["lastConsumedClientMessageIndex"]))
+        return responses
+
+    def _strange(self, message: Json) -> list[LlmResponse]:
+        """An error that the service reports, or a message that is not known, which is said once for its kind."""
+        error = message.get("error", message)
+        if isinstance(error, dict) and "code" in error:
+            what = f"reported an error: {error.get('message') or 'no message'}"
+            return [self._socket.failure(str(error["code"]), what, "see the service's documentation of this code")]
+        kind = ", ".join(sorted(message))[:_SHOWN]
+        if kind in self._unknown:
+            return []
+        self._unknown.add(kind)
+        what = f"sent a message of a kind that is not known here ({kind})"
+        return [self._socket.failure("UNKNOWN_MESSAGE", what, "it was left out; a newer release may know it")]
+
+    def _take(self, index: int) -> None:
+        """Note that the service has taken the messages up to `index`; the setup is number 0."""
+        history = self._history_frames
+        self.inputs_taken = index if history is None else max(0, index - history + 1)
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:_SHOWN]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The model that a connection goes to, and what is settled of it."""
+
+    service: Service
+    dialect: Dialect
+    #: The model's own voice, which wins over that of the request.
+    speech: SpeechConfig | None
+    frame_bytes: int
+    say: Say
+
+
+@asynccontextmanager
+async def opened(live: Live, target: Target, request: LlmRequest) -> AsyncIterator[GeminiLiveConnection]:
+    """A connection through ``client.aio.live`` of the SDK, which closes it on leaving."""
+    service, number = target.service, request.stash[CONNECTION_NUMBER]
+    config = setup(request, target.speech, target.say, vertex=target.dialect.vertex)
+    session = live.connect(model=service.model, config=config)
+    with connecting(service, number), noting() as sockets:
+        async with asyncio.timeout(_SETUP_PATIENCE):
+            entered = await session.__aenter__()
+    socket = LiveSocket(sockets[-1], service, number, target.frame_bytes)
+    frames = Frames(service.model, target.dialect)
+    reader = Reader(service.model, entered.session_id, newer=frames.newer)
+    history = bool((config.get("history_config") or {}).get("initial_history_in_client_content"))
+    try:
+        yield GeminiLiveConnection(socket, frames, reader, initial_history=history)
+    finally:
+        async with socket.closing():
+            await session.__aexit__(None, None, None)

@@ -1,0 +1,200 @@
+"""Reading: messages of the Gemini Live API as responses."""
+
+from __future__ import annotations
+
+from base64 import b64decode, urlsafe_b64decode
+
+from newel.models.google.sdk import Json
+from newel.models.wire.transcripts import Transcript, Words
+from newel_kernel import LlmResponse
+from newel_types import (
+    Blob,
+    Content,
+    FunctionCall,
+    GenerateContentResponseUsageMetadata,
+    GroundingMetadata,
+    LiveServerContent,
+    LiveServerMessage,
+    LiveServerToolCallCancellation,
+    Part,
+    UsageMetadata,
+    VadSignalType,
+    VoiceActivity,
+    VoiceActivityType,
+)
+
+_ACTIVITIES = {
+    VadSignalType.VAD_SIGNAL_TYPE_SOS: VoiceActivityType.ACTIVITY_START,
+    VadSignalType.VAD_SIGNAL_TYPE_EOS: VoiceActivityType.ACTIVITY_END,
+}
+
+
+class Reader:
+    """The state of a conversation between messages. `newer`: calls are passed on as they come.
+
+    Models before Gemini 3 end their turn after calls, which may come one by one: these are one response then.
+    """
+
+    def __init__(self, model: str, session_id: str | None, *, newer: bool) -> None:
+        self._model = model
+        self._session_id = session_id
+        self._newer = newer
+        self._words = Words(self._response)
+        self._heard = Transcript("input", self._response)
+        self._spoken = Transcript("output", self._response)
+        self._calls: list[FunctionCall] = []
+        self._grounding: GroundingMetadata | None = None
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether calls wait for the end of the turn."""
+        return bool(self._calls)
+
+    def read(self, message: Json) -> list[LlmResponse]:
+        """The responses of a message. A ValueError (pydantic's, too) says that it is malformed."""
+        sound = _sound(message)
+        if sound is not None:
+            return [LlmResponse(sound, None, self._model)]
+        told = LiveServerMessage.model_validate(message)
+        out: list[LlmResponse] = []
+        if told.usage_metadata is not None:
+            out.append(self._response(usage_metadata=_usage(told.usage_metadata)))
+        if told.server_content is not None:
+            out += self._content(told.server_content, called=told.tool_call is not None)
+        if told.tool_call is not None:
+            out += self._words.finish()
+            self._calls += told.tool_call.function_calls or ()
+            out += self.calls() if self._newer else ()
+        if told.tool_call_cancellation is not None:
+            out += self._cancelled(told.tool_call_cancellation)
+        if told.session_resumption_update is not None:
+            out.append(self._response(live_session_resumption_update=told.session_resumption_update))
+        if (activity := _activity(told)) is not None:
+            out.append(self._response(voice_activity=activity))
+        if told.go_away is not None:
+            out.append(self._response(go_away=told.go_away))
+        return out
+
+    def calls(self) -> list[LlmResponse]:
+        """The calls that wait, as one response."""
+        calls, self._calls = self._calls, []
+        if not calls:
+            return []
+        return [self._response(content=Content(role="model", parts=[Part(function_call=call) for call in calls]))]
+
+    def _content(self, content: LiveServerContent, *, called: bool) -> list[LlmResponse]:
+        ends = bool(content.turn_complete or content.interrupted or called)
+        grounding = content.grounding_metadata
+        self._grounding = grounding or self._grounding
+        out: list[LlmResponse] = []
+        parts = (content.model_turn.parts if content.model_turn is not None else None) or []
+        if parts:
+            out += self._parts(parts, ends=ends)
+        elif grounding is not None and not content.turn_complete:
+            out.append(self._response(grounding_metadata=grounding))
+        out += self._transcribed(content)
+        interrupted = {"interrupted": True} if content.interrupted else {}
+        if content.interrupted and not content.turn_complete:
+            out += self._words.finish(**interrupted) or [self._response(**interrupted)]
+        if content.turn_complete:
+            out += self._words.finish(**interrupted)
+            out += self.calls()
+            out.append(self._turn(content, interrupted))
+        return out
+
+    def _turn(self, content: LiveServerContent, more: dict[str, bool]) -> LlmResponse:
+        """The end of a turn."""
+        grounding, self._grounding = self._grounding, None
+        told = (
+            ("turn_complete_reason", content.turn_complete_reason),
+            ("interaction_status", content.interaction_status),
+        )
+        metadata = {name: value.value for name, value in told if value is not None}
+        found = {"grounding_metadata": grounding} if grounding is not None else {}
+        return self._response(turn_complete=True, custom_metadata=metadata or None, **found, **more)
+
+    def _parts(self, parts: list[Part], *, ends: bool) -> list[LlmResponse]:
+        """What the model says. A piece of text is shown unless its whole follows in the same message."""
+        out: list[LlmResponse] = []
+        pieces: list[Part] = []
+        for part in parts:
+            if part.inline_data is not None:
+                out.append(self._response(content=Content(role="model", parts=[part])))
+                continue
+            if part.text is None or self._words.ends_with(part):
+                out += self._words.finish()
+                pieces = []
+            if part.text:
+                self._words.add(part)
+                pieces.append(part)
+            elif part.text is None:
+                out.append(self._response(content=Content(role="model", parts=[part])))
+        if pieces and not ends:
+            out.append(self._words.partial(pieces))
+        return out
+
+    def _transcribed(self, content: LiveServerContent) -> list[LlmResponse]:
+        out: list[LlmResponse] = []
+        heard, spoken = content.input_transcription, content.output_transcription
+        if heard is not None:
+            if self._newer:  # one that is final
+                out += self._heard.finish(heard.text)
+            else:
+                out += self._heard.piece(heard.text, heard.language_code)
+                out += self._heard.finish() if heard.finished else ()
+        if spoken is not None:
+            out += self._spoken.piece(spoken.text, spoken.language_code)
+            out += self._spoken.finish() if spoken.finished else ()
+        if content.interrupted or content.turn_complete or content.generation_complete:
+            out += self._heard.finish()
+            out += self._spoken.finish()
+        return out
+
+    def _cancelled(self, cancellation: LiveServerToolCallCancellation) -> list[LlmResponse]:
+        """Calls that were not passed on yet are left out; others are for the runtime to cancel."""
+        ids = cancellation.ids or []
+        waiting = {call.id for call in self._calls}
+        self._calls = [call for call in self._calls if call.id not in ids]
+        running = [id_ for id_ in ids if id_ not in waiting]
+        if not running:
+            return []
+        return [self._response(tool_call_cancellation=LiveServerToolCallCancellation(ids=running))]
+
+    def _response(self, **fields: object) -> LlmResponse:
+        made = LlmResponse(model_version=self._model, **fields)  # type: ignore[arg-type]
+        if self._session_id is not None:
+            made.live_session_id = self._session_id
+        return made
+
+
+def _sound(message: Json) -> Content | None:
+    """The content of a message that holds nothing but a chunk of sound or an image, as most do."""
+    content = message.get("serverContent")
+    if content is None or len(message) != 1 or len(content) != 1:
+        return None
+    parts = (content.get("modelTurn") or {}).get("parts")
+    if not parts or len(parts) != 1 or len(parts[0]) != 1:
+        return None
+    blob = parts[0].get("inlineData")
+    if blob is None or blob.keys() != {"data", "mimeType"} or not isinstance(blob["mimeType"], str):
+        return None
+    text = blob["data"]
+    data = urlsafe_b64decode(text) if "-" in text or "_" in text else b64decode(text, validate=True)
+    return Content(role="model", parts=[Part(inline_data=Blob(data=data, mime_type=blob["mimeType"]))])
+
+
+def _activity(told: LiveServerMessage) -> VoiceActivity | None:
+    if told.voice_activity is not None:
+        return told.voice_activity
+    signal = told.voice_activity_detection_signal
+    kind = _ACTIVITIES.get(signal.vad_signal_type) if signal is not None and signal.vad_signal_type else None
+    return VoiceActivity(voice_activity_type=kind) if kind is not None else None
+
+
+def _usage(told: UsageMetadata) -> GenerateContentResponseUsageMetadata:
+    """The counts under the names of unary calls: an answer's tokens are those of its candidates."""
+    counts = told.model_dump(exclude_none=True)
+    counts.pop("service_tier", None)
+    for what in ("token_count", "tokens_details"):
+        counts[f"candidates_{what}"] = counts.pop(f"response_{what}", None)
+    return GenerateContentResponseUsageMetadata.model_validate(counts)

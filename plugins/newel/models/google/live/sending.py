@@ -1,0 +1,123 @@
+"""Sending: what the user says, as the frames of the Gemini Live API."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from newel.models.google.history import Dialect
+from newel.models.google.requests import on_wire
+from newel.models.google.sdk import Json
+from newel_types import ActivityEnd, ActivityStart, Blob, Content, LiveClientRealtimeInput, Part
+
+#: Says that the user's history is over, where a model waits for new input before it answers.
+_GO_ON = "."
+#: Models of which each medium has a field of its own, and text comes as realtime input.
+_NEWER = re.compile(r"(.*/)?gemini-(3|[4-9]|\d\d)(\.\d+)?-.*live.*")
+_TRANSLATORS = re.compile(r"(.*/)?gemini-.*live-translate.*")
+#: The artifacts in which the sound of a session is kept.
+_KEPT_SOUND = re.compile(r"artifact://.*/_adk_live/")
+
+
+class Frames:
+    """Makes frames. `newer`: as Gemini 3 takes them."""
+
+    def __init__(self, model: str, dialect: Dialect) -> None:
+        self.newer = is_newer(model)
+        self._fields = self.newer or _TRANSLATORS.fullmatch(model) is not None
+        self._dialect = dialect
+
+    def history(self, contents: Sequence[Content], *, initial: bool) -> list[str]:
+        """The conversation so far, which is answered if it ends with the user's. `initial`: it was announced."""
+        turns = self._turns(contents)
+        if not turns:
+            return []
+        asked = turns[-1]["role"] == "user"
+        frames = [_frame("client_content", {"turns": turns, "turnComplete": asked})]
+        if asked and initial and self.newer:  # announced history alone is answered by no newer model
+            frames.append(_frame("realtime_input", {"text": _GO_ON}))
+        return frames
+
+    def content(self, content: Content, *, partial: bool) -> str:
+        """A turn of the user or a part of it, or the results of tools."""
+        parts = content.parts or []
+        if parts and all(part.function_response is not None for part in parts):
+            return _frame("tool_response", {"functionResponses": list(_results(parts))})
+        if self.newer and not partial and len(parts) == 1 and parts[0].text:
+            return _frame("realtime_input", {"text": parts[0].text})
+        turns = self._turns([content.model_copy(update={"role": content.role or "user"})])
+        if not turns:
+            raise ValueError(
+                "this content holds nothing that a live session takes: send text or images, and sound as a Blob"
+            )
+        return _frame("client_content", {"turns": turns, "turnComplete": not partial})
+
+    def realtime(self, value: object) -> str:
+        """A chunk of sound or an image, or a signal."""
+        if isinstance(value, Blob):
+            return self._blob(value)
+        if isinstance(value, ActivityStart):
+            return '{"realtime_input": {"activityStart": {}}}'
+        if isinstance(value, ActivityEnd):
+            return '{"realtime_input": {"activityEnd": {}}}'
+        if isinstance(value, LiveClientRealtimeInput):
+            if value.audio_stream_end:
+                return '{"realtime_input": {"audioStreamEnd": true}}'
+            blobs = [blob for blob in (value.audio, value.video, *(value.media_chunks or ())) if blob is not None]
+            if len(blobs) == 1:
+                return self._blob(blobs[0])
+        raise ValueError(f"Gemini Live takes no {type(value).__name__}: send a Blob, an activity signal or a content")
+
+    def _blob(self, blob: Blob) -> str:
+        mime = blob.mime_type or ""
+        data = b64encode(blob.data or b"").decode()
+        shown = _quoted(mime)
+        if not self._fields:
+            return f'{{"realtime_input": {{"mediaChunks": [{{"data": "{data}", "mimeType": {shown}}}]}}}}'
+        field = "audio" if mime.startswith("audio/") else "video"
+        if field == "video" and not mime.startswith(("image/", "video/")):
+            raise ValueError(f"Gemini Live takes sound and images, not {mime or 'bytes without a MIME type'}")
+        return f'{{"realtime_input": {{"{field}": {{"data": "{data}", "mimeType": {shown}}}}}}}'
+
+    def _turns(self, contents: Sequence[Content]) -> list[Json]:
+        kept = ((content, [part for part in content.parts or () if not _is_sound(part)]) for content in contents)
+        heard = [content.model_copy(update={"parts": parts}) for content, parts in kept if parts]
+        turns = on_wire(heard, self._dialect)
+        for turn in turns:
+            for part in turn["parts"]:
+                part.pop("partMetadata", None)
+        return turns
+
+
+def is_newer(model: str) -> bool:
+    """Whether a model is one of Gemini 3 or later."""
+    return _NEWER.fullmatch(model) is not None
+
+
+def _is_sound(part: Part) -> bool:
+    """Sound, which was transcribed, and which a content cannot hold."""
+    held = part.inline_data or part.file_data
+    if held is None:
+        return False
+    kept = part.file_data is not None and _KEPT_SOUND.match(part.file_data.file_uri or "") is not None
+    return kept or (held.mime_type or "").startswith("audio/")
+
+
+def _results(parts: Sequence[Part]) -> Iterator[Json]:
+    for part in parts:
+        assert part.function_response is not None
+        result = part.function_response.model_dump(mode="json", by_alias=True, exclude_none=True)
+        result.setdefault("response", {})
+        yield result
+
+
+def _frame(kind: str, value: Json) -> str:
+    return json.dumps({kind: value})
+
+
+@lru_cache(maxsize=64)
+def _quoted(mime: str) -> str:
+    return json.dumps(mime)

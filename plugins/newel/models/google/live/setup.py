@@ -1,0 +1,76 @@
+"""Setup: how a live connection is to be, in the SDK's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from newel.models.google.requests import plain
+from newel.models.google.sdk import Json
+from newel.models.live import LIVE_CONFIG
+from newel_kernel import LlmRequest
+from newel_types import SpeechConfig
+
+Say = Callable[[str, str], None]
+
+#: Settings of unary calls that hold for the connection as well, where the live settings say nothing.
+_SHARED = (
+    "temperature", "top_p", "top_k", "max_output_tokens", "seed", "media_resolution", "thinking_config",
+    "safety_settings",
+)  # fmt: skip
+#: What stays apart: the SDK takes of these but a part, or makes them itself.
+_APART = {"http_options", "system_instruction", "tools", "speech_config", "session_resumption", "labels"}
+
+
+def setup(request: LlmRequest, speech: SpeechConfig | None, say: Say, *, vertex: bool) -> Json:
+    """The configuration for the SDK. `speech`: the model's own voice, which wins."""
+    config = request.stash[LIVE_CONFIG]
+    fields: Json = config.model_dump(exclude_none=True, exclude=_APART)
+    for name in _SHARED:
+        value = getattr(request.config, name, None)
+        if value is not None:
+            fields.setdefault(name, plain(value))
+    voice = speech or config.speech_config or request.config.speech_config
+    if voice is not None:
+        fields["speech_config"] = plain(voice)
+    instruction = request.config.system_instruction
+    if instruction:
+        fields["system_instruction"] = _instruction(instruction)
+    tools = request.config.tools
+    if tools:
+        fields["tools"] = [_tool(plain(tool), say, vertex=vertex) for tool in tools]
+    resumption = config.session_resumption
+    if resumption is not None:
+        fields["session_resumption"] = _resumption(resumption.handle, resumption.transparent, say, vertex=vertex)
+    if vertex and config.labels:
+        fields["labels"] = config.labels
+    options = config.http_options or request.config.http_options
+    if options is not None and options.headers:
+        fields["http_options"] = {"headers": dict(options.headers)}
+    return fields
+
+
+def _instruction(instruction: object) -> object:
+    """A system instruction as a content of the role system."""
+    if isinstance(instruction, str):
+        return {"role": "system", "parts": [{"text": instruction}]}
+    shown = plain(instruction)
+    return {**shown, "role": "system"} if isinstance(shown, dict) and "parts" in shown else shown
+
+
+def _resumption(handle: str | None, transparent: bool | None, say: Say, *, vertex: bool) -> Json:
+    """Vertex AI tells which input it has taken where resumption is transparent; the Gemini API knows no such thing."""
+    if not vertex:
+        if transparent:
+            say("session_resumption", "the Gemini API has no transparent session resumption; it is plain")
+        return {"handle": handle} if handle else {}
+    chosen = {"transparent": True if transparent is None else transparent}
+    return {"handle": handle, **chosen} if handle else chosen
+
+
+def _tool(tool: object, say: Say, *, vertex: bool) -> object:
+    """A tool; Vertex AI takes no behaviour of functions."""
+    declarations = tool.get("function_declarations") if vertex and isinstance(tool, dict) else None
+    for declaration in declarations or ():
+        if declaration.pop("behavior", None) is not None:
+            say("behavior", "Vertex AI cannot be told that a tool does not block; it is declared as any other")
+    return tool

@@ -1,0 +1,70 @@
+"""Transcripts: pieces of what is said over a live connection, and their sum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from newel_kernel import LlmResponse
+from newel_types import Content, Part, Transcription
+
+#: Makes a response of one connection out of its fields.
+Make = Callable[..., LlmResponse]
+
+
+class Transcript:
+    """What one side says: each piece is partial, and the sum of them finished."""
+
+    def __init__(self, side: Literal["input", "output"], make: Make) -> None:
+        self._field = f"{side}_transcription"
+        self._make = make
+        self._pieces: list[str] = []
+
+    def piece(self, text: str | None, language: str | None = None) -> list[LlmResponse]:
+        """One more piece, which may be empty."""
+        if not text:
+            return []
+        self._pieces.append(text)
+        piece = Transcription(text=text, finished=False, language_code=language)
+        return [self._make(partial=True, **{self._field: piece})]
+
+    def finish(self, text: str | None = None) -> list[LlmResponse]:
+        """The sum of the pieces so far, or `text` instead; nothing where nothing was said."""
+        whole, self._pieces = text or "".join(self._pieces), []
+        if not whole:
+            return []
+        return [self._make(partial=False, **{self._field: Transcription(text=whole, finished=True)})]
+
+
+class Words:
+    """What the model writes: each piece is partial, then the whole of it. A thought and an answer are two wholes."""
+
+    def __init__(self, make: Make) -> None:
+        self._make = make
+        self._pieces: list[str] = []
+        self._thought = False
+
+    def __bool__(self) -> bool:
+        """Whether something was written since the last whole."""
+        return bool(self._pieces)
+
+    def ends_with(self, part: Part) -> bool:
+        """Whether a text begins a whole of its own."""
+        return bool(self._pieces) and bool(part.thought) is not self._thought
+
+    def add(self, part: Part) -> None:
+        """One more piece of text."""
+        self._thought = bool(part.thought)
+        self._pieces.append(part.text or "")
+
+    def partial(self, parts: list[Part]) -> LlmResponse:
+        """Pieces as they came."""
+        return self._make(partial=True, content=Content(role="model", parts=parts))
+
+    def finish(self, **more: object) -> list[LlmResponse]:
+        """The whole of the pieces so far, with `more` fields; nothing where nothing was written."""
+        if not self._pieces:
+            return []
+        part = Part(text="".join(self._pieces), thought=self._thought or None)
+        self._pieces = []
+        return [self._make(partial=False, content=Content(role="model", parts=[part]), **more)]
