@@ -6,7 +6,8 @@ import asyncio
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from textwrap import dedent
 from types import SimpleNamespace
@@ -201,6 +202,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
             del sys.modules[name]
     importlib.invalidate_caches()
 
+
 #: Each process collects all tests, so that many more of them spare little.
 _MOST = 8
 
@@ -213,3 +215,60 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
         return 0
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, _MOST) if cores > 1 else 0
+
+
+@contextmanager
+def _database(kind: str, clear: Callable[[str], str], execute: Callable[[str, str], Awaitable[None]]) -> Iterator[Any]:
+    """An empty database of a server, made for this process and dropped after it: what is given returns its URL."""
+    name = f"newel_test_{os.getpid()}"
+    try:
+        asyncio.run(execute("", f"DROP DATABASE IF EXISTS {name}"))
+        asyncio.run(execute("", f"CREATE DATABASE {name}"))
+    except Exception as error:
+        pytest.skip(f"no {kind} server can be reached: {error}")
+
+    def empty() -> str:
+        asyncio.run(execute(name, clear(name)))
+        return name
+
+    yield empty
+    asyncio.run(execute("", f"DROP DATABASE {name}" + (" WITH (FORCE)" if kind == "PostgreSQL" else "")))
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Callable[[], str]]:
+    """The URL of an empty PostgreSQL database, at each call."""
+    import asyncpg
+
+    host = os.environ.get("PGHOST", "127.0.0.1")
+
+    async def execute(database: str, statement: str) -> None:
+        connection = await asyncpg.connect(host=host, user="postgres", database=database or "postgres", timeout=10)
+        try:
+            await connection.execute(statement)
+        finally:
+            await connection.close()
+
+    clear = "DROP SCHEMA public CASCADE; CREATE SCHEMA public"
+    with _database("PostgreSQL", lambda name: clear, execute) as empty:
+        yield lambda: f"postgresql://postgres@{host}/{empty()}"
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[Callable[[], str]]:
+    """The URL of an empty MariaDB database, at each call."""
+    import asyncmy
+
+    host = os.environ.get("MYSQL_HOST", "127.0.0.1")
+
+    async def execute(database: str, statements: str) -> None:
+        connection = await asyncmy.connect(host=host, user="root", password="", connect_timeout=10)
+        try:
+            async with connection.cursor() as cursor:
+                for statement in statements.split("; "):
+                    await cursor.execute(statement)
+        finally:
+            await connection.ensure_closed()
+
+    with _database("MariaDB", lambda name: f"DROP DATABASE {name}; CREATE DATABASE {name}", execute) as empty:
+        yield lambda: f"mysql+asyncmy://root@{host}/{empty()}"

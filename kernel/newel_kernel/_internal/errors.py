@@ -18,7 +18,7 @@ NewelError
 ├── ToolAbortedError              a tool raised SystemExit, KeyboardInterrupt or a stray CancelledError
 └── SessionError                  a session cannot be read or written
     ├── SessionNotFoundError      there is no such session
-    ├── AlreadyExistsError        a session of that id exists
+    ├── AlreadyExistsError        a session (or in the session an event) of that id exists
     ├── StaleSessionError         the session moved on: reload the tail and retry
     ├── FencedError               another worker took the session over: stop
     └── PairingError              a tool result without its call
@@ -129,7 +129,7 @@ class SessionNotFoundError(SessionError, ValueError):
 
 
 class AlreadyExistsError(SessionError):
-    """A session of that id exists."""
+    """A session of that id exists; or, in the session, an event of that id."""
 
 
 class StaleSessionError(SessionError, ValueError):

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from newel_types import lazy_exports
 
 if TYPE_CHECKING:
+    from newel.sessions.database.service import DatabaseSessionService as DatabaseSessionService
+    from newel.sessions.errors import StoreUnavailableError as StoreUnavailableError
     from newel.sessions.in_memory_session_service import InMemorySessionService as InMemorySessionService
     from newel.sessions.sqlite.service import SqliteSessionService as SqliteSessionService
     from newel_kernel import BaseSessionService as BaseSessionService
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "BaseSessionService": "newel_kernel",
+    "DatabaseSessionService": "newel.sessions.database.service",
+    "StoreUnavailableError": "newel.sessions.errors",
     "GetSessionConfig": "newel_kernel",
     "InMemorySessionService": "newel.sessions.in_memory_session_service",
     "Session": "newel_kernel",

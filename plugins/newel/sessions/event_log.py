@@ -36,7 +36,7 @@ class EventLog(list[Event]):
     under the same id has another one. `cache` is what views share (see Session.cache).
     """
 
-    __slots__ = ("__weakref__", "cache", "foreign", "holder", "number")
+    __slots__ = ("__weakref__", "_ids", "_seen", "cache", "foreign", "holder", "number")
 
     def __init__(self, events: Sequence[Event] = (), number: int = 0) -> None:
         super().__init__(events)
@@ -46,6 +46,16 @@ class EventLog(list[Event]):
         self.foreign = 0
         #: Who had the lease of the session when it was last opened.
         self.holder: str | None = None
+        #: The ids of the first `_seen` events.
+        self._ids: set[str] = set()
+        self._seen = 0
+
+    def knows(self, event_id: str) -> bool:
+        """Whether an event of that id is in the log."""
+        if self._seen < (count := len(self)):
+            self._ids.update([event.id for event in self[self._seen : count]])
+            self._seen = count
+        return event_id in self._ids
 
     def grow(self, first: int, events: Sequence[Event]) -> None:
         """Add `events`, the first of which has the sequence number `first`; those already here are left out.
@@ -63,6 +73,7 @@ class EventLog(list[Event]):
         if not isinstance(index, slice) or index.step is not None or index.indices(len(self))[1] < len(self):
             self._refuse()
         list.__delitem__(self, index)
+        self._ids, self._seen = set(), 0
 
     def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise FrozenError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from newel.sessions.event_log import EventLog
 from newel.sessions.pairing import check_pairing
 from newel.sessions.scopes import merge_scopes, split_by_scope
-from newel.sessions.views import apply_commit, check_append, check_delta, check_keys, fenced
+from newel.sessions.views import apply_commit, check_append, check_delta, check_keys, check_names, check_new, fenced
 from newel_kernel import (
     AlreadyExistsError,
     BaseSessionService,
@@ -40,6 +40,7 @@ class InMemorySessionService(BaseSessionService):
     ) -> Session:
         """A new session."""
         key = session_id.strip() if session_id and session_id.strip() else seam.new_session_id()
+        check_names(app_name, user_id, key)
         if state:
             check_keys(state, f"the state of session {brief(key)!r}")
         users = self.sessions.setdefault(app_name, {}).setdefault(user_id, {})
@@ -103,6 +104,7 @@ class InMemorySessionService(BaseSessionService):
             return self._append_plain(stored, session, log, event)
         check_append(session, event, version=version, lease=stored.lease)
         check_delta(event)
+        check_new(log, event)
         check_pairing(log, event)
         apply_commit(session, log, version, event)
         log.take(event)
@@ -117,6 +119,7 @@ class InMemorySessionService(BaseSessionService):
         """The usual append, through a live view at the end of its log, of an event without actions."""
         if session.lease and session.lease != stored.lease:
             raise FencedError(fenced(session.id, session.lease, stored.lease))
+        check_new(log, event)
         check_pairing(log, event)
         freeze_event(event)
         log.take(event)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from newel_kernel import Event, PairingError, brief
 
 
-def check_pairing(events: Sequence[Event], event: Event) -> None:
+def check_pairing(events: Sequence[Event], event: Event, coming: Sequence[Event] = ()) -> None:
     """Raise PairingError where an agent's `event` holds a result of a call that the session does not have.
 
     A provider refuses such a history for good, so it must not be written. A user's message may answer a
-    call of another session (an approval that arrives late, say); whoever receives it decides.
+    call of another session (an approval that arrives late, say); whoever receives it decides. `coming` are events
+    that will be there behind `events`.
     """
     if event.content is None or event.author == "user":
         return
@@ -22,7 +24,7 @@ def check_pairing(events: Sequence[Event], event: Event) -> None:
     wanted.discard(None)
     if not wanted:
         return
-    for past in reversed(events):
+    for past in chain(reversed(coming), reversed(events)):
         for part in (past.content.parts or ()) if past.content is not None else ():
             if part.function_call is not None:
                 wanted.discard(part.function_call.id)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from newel.sessions.event_log import EventLog
 from newel_kernel import (
+    AlreadyExistsError,
     Event,
     FencedError,
     Session,
@@ -16,6 +17,9 @@ from newel_kernel import (
     freeze_event,
     trim_temp,
 )
+
+#: The bytes (in UTF-8) of a name or a state key. Three of them make a key, for which servers have a bound.
+LONGEST_NAME = 800
 
 
 def check_append(session: Session, event: Event, *, version: int, lease: int) -> None:
@@ -29,6 +33,15 @@ def check_append(session: Session, event: Event, *, version: int, lease: int) ->
         )
 
 
+def check_new(log: EventLog, event: Event, coming: Sequence[Event] = ()) -> None:
+    """Raise AlreadyExistsError where the session has an event of that id: one that is tried again must not double.
+
+    `coming` are events that will be in the log behind what is there.
+    """
+    if log.knows(event.id) or any(one.id == event.id for one in coming):
+        raise AlreadyExistsError(f"the session has an event of the id {event.id!r} already; nothing was written")
+
+
 def check_delta(event: Event) -> None:
     """Raise SessionError where a key of the event's state delta has no scope."""
     actions = event.touched_actions
@@ -37,13 +50,29 @@ def check_delta(event: Event) -> None:
 
 
 def check_keys(delta: Mapping[str, object], subject: str) -> None:
-    """Raise SessionError where a key of a state delta is not a string: it has no scope."""
+    """Raise SessionError where a key of a state delta is not a string (it has no scope), or too long."""
     for key in delta:
         if not isinstance(key, str):
             raise SessionError(
                 f"{subject} cannot be stored: the state key {key!r} is {type(key).__name__}, not str; "
                 f"nothing was written"
             )
+        if len(key) > LONGEST_NAME // 4:
+            _check_length(key, f"{subject} cannot be stored: the state key")
+
+
+def check_names(app_name: str, user_id: str, session_id: str) -> None:
+    """Raise SessionError where one of a session's names is longer than every store can hold."""
+    for what, name in (("app name", app_name), ("user id", user_id), ("session id", session_id)):
+        if len(name) > LONGEST_NAME // 4:
+            _check_length(name, f"the session cannot be created: the {what}")
+
+
+def _check_length(name: str, subject: str) -> None:
+    if (length := len(name.encode(errors="replace"))) > LONGEST_NAME:
+        raise SessionError(
+            f"{subject} {name[:40]!r}… has {length:,} bytes, more than {LONGEST_NAME}: shorten it; nothing was written"
+        )
 
 
 def fenced(session_id: str, held: int, current: int) -> str:

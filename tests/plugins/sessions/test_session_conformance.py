@@ -511,7 +511,7 @@ def test_a_cancelled_append_leaves_view_and_store_alike(open_store: OpenStore) -
 
 
 def test_no_error_repeats_a_long_id(open_store: OpenStore) -> None:
-    long = {**WHERE, "session_id": "s" * 1_000_000}
+    long = {**WHERE, "session_id": "s" * 800}
 
     async def scenario(store: BaseSessionService) -> None:
         await store.create_session(**long)
@@ -525,11 +525,32 @@ def test_no_error_repeats_a_long_id(open_store: OpenStore) -> None:
             messages.append(str(caught.value))
 
         await fails(store.create_session(**long))
-        await fails(store.create_session(**{**long, "session_id": "t" * 1_000_000}, state={1: 1}))
+        await fails(store.create_session(**{**long, "session_id": "t" * 800}, state={1: 1}))
+        await fails(store.create_session(**{**long, "session_id": "é" * 401}))
+        await fails(store.create_session(**AT, state={"é" * 401: 1}))
         await fails(store.append_event(gone, Event(author="a", content=Content(role="user", parts=[result]))))
         await store.delete_session(**long)
         await fails(store.append_event(gone, said("x")))
-        assert [len(message) < 500 for message in messages] == [True] * 4
-        assert "ssss... (1000000 characters)" in messages[0]
+        assert [len(message) < 500 for message in messages] == [True] * 6
+        assert "ssss... (800 characters)" in messages[0]
+        assert "802 bytes, more than 800" in messages[2]
+        assert "802 bytes, more than 800" in messages[3]
+        assert await store.get_session(**AT) is None
+
+    run(open_store, scenario)
+
+
+def test_an_event_id_is_stored_once(open_store: OpenStore) -> None:
+    async def scenario(store: BaseSessionService) -> None:
+        session = await store.create_session(**AT)
+        await store.append_event(session, said("one", id="same"))
+        again = [store.append_event(session, said(f"{n}", id="same", state={"n": n})) for n in range(2)]
+        twice = [store.append_event(session, said("two", id="new")) for _ in range(2)]
+        results = await asyncio.gather(*again, *twice, return_exceptions=True)
+        assert [isinstance(result, AlreadyExistsError) for result in results] == [True, True, False, True]
+        assert texts(session) == texts(await stored(store)) == ["one", "two"]
+        assert session.state == {}
+        other = await store.create_session(**WHERE, session_id="t")
+        await store.append_event(other, said("one", id="same"))  # of another session
 
     run(open_store, scenario)

@@ -8,49 +8,24 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from typing import TypeVar
 from urllib.parse import unquote
 
+from newel.sessions.errors import StoreUnavailableError
 from newel.sessions.sqlite.place import Place
+from newel.sessions.stored.dialects import SQLITE, numbered, taken
+from newel.sessions.stored.schema import FOREIGN, VERSION, google_adk, known, migration
+from newel.sessions.stored.statements import Statements
+from newel.sessions.stored.steps import Reply, Steps
 from newel_compose import without_password
 from newel_kernel import ConfigurationError, SessionError
 
+T = TypeVar("T")
 MEMORY = ":memory:"
 #: Marks the file as ours ("mort"), so that another program's database is not taken for an empty one of ours.
 APPLICATION_ID = 0x6D6F7274
 #: How long a write waits for another process's, in seconds.
 BUSY_SECONDS = 30.0
-
-#: The statements that lead from schema version n to n + 1; the file's `user_version` says where it stands.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (
-        # AUTOINCREMENT: a session created anew under an old id must not get the old one's number.
-        """CREATE TABLE sessions (
-            number INTEGER PRIMARY KEY AUTOINCREMENT,
-            app_name TEXT NOT NULL, user_id TEXT NOT NULL, id TEXT NOT NULL,
-            version INTEGER NOT NULL DEFAULT 0, lease INTEGER NOT NULL DEFAULT 0,
-            create_time REAL, update_time REAL,
-            UNIQUE (app_name, user_id, id))""",
-        """CREATE TABLE events (
-            session INTEGER NOT NULL, sequence INTEGER NOT NULL, timestamp REAL, data BLOB NOT NULL,
-            PRIMARY KEY (session, sequence)) WITHOUT ROWID""",
-        """CREATE TABLE session_state (
-            session INTEGER NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL,
-            PRIMARY KEY (session, key)) WITHOUT ROWID""",
-        """CREATE TABLE user_state (
-            app_name TEXT NOT NULL, user_id TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL,
-            PRIMARY KEY (app_name, user_id, key)) WITHOUT ROWID""",
-        """CREATE TABLE app_state (
-            app_name TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL,
-            PRIMARY KEY (app_name, key)) WITHOUT ROWID""",
-    ),
-    (
-        "ALTER TABLE sessions ADD COLUMN owner TEXT",
-        "ALTER TABLE sessions ADD COLUMN lease_until REAL",
-        # The version after the latest event that was not appended out of band.
-        "ALTER TABLE sessions ADD COLUMN in_band INTEGER NOT NULL DEFAULT 0",
-        "UPDATE sessions SET in_band = version",
-    ),
-)
 
 
 class SqliteDatabase:
@@ -78,7 +53,7 @@ class SqliteDatabase:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection that reads one state of the file."""
+        """A connection that reads; each statement sees one state of the file."""
         with self._reading, self.explained("read"):
             self.check_place()
             if self._place.is_read_only and self._reader is None:
@@ -88,28 +63,23 @@ class SqliteDatabase:
             if self._reader is None:
                 self._reader = self._writer if self.path == MEMORY else self._connect()
                 assert self._reader is not None
-            self._reader.execute("BEGIN")
-            try:
-                yield self._reader
-            finally:
-                self._reader.execute("COMMIT")
+            yield self._reader
 
     def check_place(self) -> None:
         """Raise SessionError where the file is not at its path any more."""
         self._place.check()
 
     def _look(self) -> sqlite3.Connection:
-        """A connection for one read of a file that cannot be written, in a transaction."""
+        """A connection for one read of a file that cannot be written."""
         if self._closed:
             raise SessionError(f"the session store {self.path!r} is closed")
         connection = self._place.open_to_read()
         try:
-            if _version(connection, self.path) != len(MIGRATIONS):
+            if _version(connection, self.path) != VERSION:
                 raise ConfigurationError(
                     f"the session store {self.path!r} is of an older version, and read-only: open it once where it "
                     f"can be written"
                 )
-            connection.execute("BEGIN")
         except BaseException:
             connection.close()
             raise
@@ -137,7 +107,8 @@ class SqliteDatabase:
         except UnicodeEncodeError as error:
             raise SessionError(f"an app name, user id or session id is not valid text: {error}") from error
         except sqlite3.Error as error:
-            raise SessionError(f"the session store {self.path!r} cannot be {action}: {explain(error)}") from error
+            kind = StoreUnavailableError if "locked" in str(error) else SessionError
+            raise kind(f"the session store {self.path!r} cannot be {action}: {explain(error)}") from error
 
     def release(self) -> None:
         """Close the connections; a database in memory stays, because it would be gone."""
@@ -203,6 +174,22 @@ class SqliteDatabase:
         self._reset_locks()
 
 
+#: The statements of every file.
+STATEMENTS = Statements(SQLITE)
+
+
+def run(connection: sqlite3.Connection, steps: Steps[T]) -> T:
+    """The result of a read or a write."""
+    try:
+        query = next(steps)
+        while True:
+            sql, order = numbered(query.sql, "?")
+            cursor = connection.execute(sql, taken(query.values, order))
+            query = steps.send(Reply(cursor.fetchall(), cursor.rowcount))
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+
+
 def locate(path: str | os.PathLike[str]) -> str:
     """The absolute path that `path` names: a path, ``sqlite:path``, ``sqlite:///relative``, ``sqlite:////absolute``."""
     text = os.fspath(path)
@@ -214,8 +201,7 @@ def locate(path: str | os.PathLike[str]) -> str:
             host, slash, text = text[2:].partition("/")
             if host or not slash:
                 raise ConfigurationError(
-                    f"{shown!r} names no file: write sqlite:///relative.db, sqlite:////absolute.db "
-                    f"or sqlite:path"
+                    f"{shown!r} names no file: write sqlite:///relative.db, sqlite:////absolute.db or sqlite:path"
                 )
         if "?" in rest:
             raise ConfigurationError(f"{shown!r}: a sqlite URI takes no parameters; name the file only")
@@ -250,13 +236,13 @@ _REMEDIES = (
 def _migrate(connection: sqlite3.Connection, path: str) -> None:
     version = _version(connection, path)  # first of all, to leave another program's file as it is
     _write_ahead(connection)
-    if version == len(MIGRATIONS):
+    if version == VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Asked again, since another process may have migrated while this one waited.
-        for step in range(_version(connection, path), len(MIGRATIONS)):
-            for statement in MIGRATIONS[step]:
+        for step in range(_version(connection, path), VERSION):
+            for statement in migration(SQLITE, step):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {step + 1:d}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID:d}")
@@ -275,16 +261,14 @@ def _version(connection: sqlite3.Connection, path: str) -> int:
         name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
     ]
     if owner != APPLICATION_ID and (owner or version or tables):
+        columns = {name: [row[1] for row in connection.execute(f"PRAGMA table_info({name!r})")] for name in tables}
+        if release := google_adk(columns):
+            raise ConfigurationError(f"the session store {path!r} {FOREIGN.format(release)}")
         raise ConfigurationError(
             f"the session store {path!r} cannot be opened: it is another program's database "
             f"(tables: {', '.join(tables) or 'none'}); name another path"
         )
-    if version > len(MIGRATIONS):
-        raise ConfigurationError(
-            f"the session store {path!r} has schema version {version}, this newel knows {len(MIGRATIONS)}: "
-            f"upgrade newel, or name another path"
-        )
-    return version
+    return known(version, repr(path))
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:

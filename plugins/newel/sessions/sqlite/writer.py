@@ -12,11 +12,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from newel.sessions.event_log import EventLog
-from newel.sessions.sqlite.database import SqliteDatabase
-from newel_kernel import Event, SessionError
+from newel.sessions.sqlite.database import STATEMENTS, SqliteDatabase, run
+from newel.sessions.stored.leases import Leases, elapsed
+from newel.sessions.stored.steps import Batch, Write
+from newel.sessions.stored.writes import kept
+from newel_kernel import SessionError
 
 T = TypeVar("T")
 _MOST_PER_COMMIT = 500
@@ -24,34 +26,9 @@ _MOST_PER_COMMIT = 500
 _MOMENT = 0.02
 
 
-class Batch:
-    """One transaction: its connection, and the events it adds to each log when it commits."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection = connection
-        self._added: dict[int, tuple[EventLog, int, list[Event]]] = {}
-
-    def added(self, log: EventLog) -> list[Event]:
-        """The events that this transaction has added to `log` so far."""
-        return self._added[id(log)][2] if id(log) in self._added else []
-
-    def add(self, log: EventLog, sequence: int, event: Event) -> None:
-        """Let `log` have `event` when the transaction is committed."""
-        self._added.setdefault(id(log), (log, sequence, []))[2].append(event)
-
-    def grow(self) -> None:
-        """Bring the committed events to their logs."""
-        for log, first, events in self._added.values():
-            log.grow(first, events)
-
-
-#: A write: SQL over the batch's connection. It raises a SessionError before it has changed anything, or not at all.
-Write = Callable[[Batch], T]
-
-
 @dataclass(slots=True)
 class _Item:
-    write: Write[object]
+    write: Write[Any]
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
     result: object = None
@@ -62,20 +39,6 @@ class _Item:
 _WAKE: Any = object()
 
 
-class Pulse(Protocol):
-    """What the thread does from time to time where nobody writes."""
-
-    @property
-    def interval(self) -> float | None:
-        """How often, in seconds; None: there is nothing to do."""
-
-    def prolong(self, connection: sqlite3.Connection) -> None:
-        """Do it, in a transaction."""
-
-    def forget(self) -> None:
-        """Begin anew, in a child process."""
-
-
 class SqliteWriter:
     """Commits writes in their order. The thread starts with the first one and ends in `rest`.
 
@@ -83,9 +46,9 @@ class SqliteWriter:
     the disk, or another process that writes, takes.
     """
 
-    def __init__(self, database: SqliteDatabase, pulse: Pulse) -> None:
+    def __init__(self, database: SqliteDatabase, leases: Leases) -> None:
         self.database = database
-        self.pulse = pulse
+        self.leases = leases
         self._queue: SimpleQueue[_Item | None] = SimpleQueue()
         self._gate = threading.RLock()
         self._thread: threading.Thread | None = None
@@ -184,7 +147,7 @@ class SqliteWriter:
 
     def _next(self) -> _Item | None:
         """What comes next. Before it waits long, the thread commits what was sent to be committed with that."""
-        if self._late or self.pulse.interval is not None:
+        if self._late or self.leases.interval is not None:
             with suppress(Empty):
                 return self._queue.get(timeout=_MOMENT)
         while True:
@@ -192,7 +155,7 @@ class SqliteWriter:
             if self._late:
                 self._commit([])
             try:
-                return self._queue.get(timeout=self.pulse.interval)
+                return self._queue.get(timeout=self.leases.interval)
             except Empty:
                 self._beat()
             finally:
@@ -200,10 +163,14 @@ class SqliteWriter:
 
     def _beat(self) -> None:
         """Prolong what this process holds. Where that fails, others find it free: the next append says so."""
+        asked = elapsed()
         with suppress(SessionError), self.database.writing() as connection, self.database.explained("written"):
             connection.execute("BEGIN IMMEDIATE")
-            self.pulse.prolong(connection)
+            held = [(lease, run(connection, kept(lease).steps(STATEMENTS, Batch()))) for lease in self.leases.lasting()]
             connection.execute("COMMIT")
+            for lease, still in held:
+                if still:
+                    lease.renewed(asked)
 
     def _commit(self, items: list[_Item]) -> None:
         try:
@@ -220,13 +187,13 @@ class SqliteWriter:
 
     def _transact(self, items: list[_Item]) -> None:
         with self.database.writing() as connection, self.database.explained("written"):
-            batch = Batch(connection)
+            batch = Batch()
             connection.execute("BEGIN IMMEDIATE")
             try:
                 while self._late:
-                    _outcome(self._late.popleft(), batch)
+                    _outcome(connection, self._late.popleft(), batch)
                 for item in items:
-                    item.result, item.error = _outcome(item.write, batch)
+                    item.result, item.error = _outcome(connection, item.write, batch)
                 self.database.check_place()
                 connection.execute("COMMIT")
                 self.database.check_place()  # in the moment between the two, too
@@ -250,14 +217,14 @@ class SqliteWriter:
     def after_fork_in_child(self) -> None:
         """Go on, with locks of the child's own."""
         self.database.after_fork_in_child()
-        self.pulse.forget()
+        self.leases.forget()
         self._gate = threading.RLock()
         self._late.clear()
 
 
-def _outcome(write: Write[object], batch: Batch) -> tuple[object, BaseException | None]:
+def _outcome(connection: sqlite3.Connection, write: Write[object], batch: Batch) -> tuple[object, BaseException | None]:
     try:
-        return write(batch), None
+        return run(connection, write.steps(STATEMENTS, batch)), None
     except SessionError as error:
         return None, error
 

@@ -23,7 +23,8 @@ from typing import Any
 import pytest
 
 from newel.sessions import SqliteSessionService
-from newel.sessions.sqlite.database import MIGRATIONS, locate
+from newel.sessions.sqlite.database import locate
+from newel.sessions.stored.schema import MIGRATIONS
 from newel_kernel import (
     ConfigurationError,
     Event,
@@ -532,7 +533,7 @@ def test_few_logs_stay_live_and_a_view_keeps_its_own(tmp_path: Path) -> None:
 def test_the_collector_closes_a_forgotten_service(tmp_path: Path) -> None:
     store = SqliteSessionService(tmp_path / "s.db")
     asyncio.run(store.create_session(**AT))
-    closed = store._writer
+    closed = store._database.writer
     del store
     gc.collect()
     assert closed._thread is None
@@ -695,7 +696,7 @@ def test_a_damaged_file_is_an_error_that_names_it(tmp_path: Path) -> None:
 def test_a_full_disk_refuses_and_recovers(tmp_path: Path) -> None:
     async def scenario(store: SqliteSessionService) -> None:
         session = await store.create_session(**AT)
-        with store._database.writing() as connection:
+        with store._database.file.writing() as connection:
             (pages,) = connection.execute("PRAGMA page_count").fetchone()
             connection.execute(f"PRAGMA max_page_count = {pages + 2}")
         with pytest.raises(SessionError, match=r"cannot be written: .*full; free space"):

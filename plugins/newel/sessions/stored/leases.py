@@ -1,6 +1,6 @@
-"""Leases: which views of this service run a session, and the statements that say so in the file.
+"""Leases: which views of this service run a session.
 
-A lease has an owner, an end by the clock of the file's machine, and an epoch, which counts those that there were. The
+A lease has an owner, an end by the clock of the store, and an epoch, which counts those that there were. The
 view that holds it appends under that epoch. Once another owner has taken it, the epoch is another one: see FencedError.
 """
 
@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import os
 import socket
-import sqlite3
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from newel.sessions.sqlite.writer import Batch
 from newel_kernel import Session
 
-#: The seconds since the epoch, in SQL.
-NOW = "((julianday('now') - 2440587.5) * 86400.0)"
-#: Whether nobody else has the lease; the parameters are the owner, and one who is known to be dead.
-FREE = f"(owner IS NULL OR owner = ? OR owner = ? OR lease_until <= {NOW})"
+#: A clock that goes on while this process, or its machine, sleeps.
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", None)
 
-#: Who has the lease of a session, in SQL; and what takes it.
-HOLDER = f"CASE WHEN lease_until > {NOW} THEN owner END"
-TAKE = f"lease = lease + 1, owner = ?, lease_until = {NOW} + ?"
+
+def elapsed() -> float:
+    """Seconds since some moment."""
+    return time.clock_gettime(_CLOCK) if _CLOCK is not None else time.monotonic()
 
 
 @dataclass(slots=True)
@@ -40,42 +38,12 @@ class Lease:
     #: Prolonged by the service while it lasts, and not only by appends.
     lasting: bool
     taken: bool = False
+    #: Until then (see `elapsed`) nobody else can have it: half of what it lasts from when it was asked for.
+    sure: float = 0.0
 
-
-@dataclass(frozen=True, slots=True)
-class Take:
-    """Takes the lease of a session; the result is its epoch, or None where somebody else has it."""
-
-    #: The app, the user and the session.
-    key: tuple[str, str, str]
-    owner: str
-    #: Who had it before, and is known to be dead.
-    before: str | None
-    seconds: float
-
-    def __call__(self, batch: Batch) -> int | None:
-        row = batch.connection.execute(
-            f"UPDATE sessions SET {TAKE} WHERE app_name = ? AND user_id = ? AND id = ? AND {FREE} RETURNING lease",  # noqa: S608
-            (self.owner, self.seconds, *self.key, self.owner, self.before),
-        ).fetchone()
-        return row[0] if row else None
-
-
-@dataclass(frozen=True, slots=True)
-class Prolong:
-    """Prolongs a lease (None: gives it back); the result says whether it was still held."""
-
-    number: int
-    lease: int
-    seconds: float | None
-
-    def __call__(self, batch: Batch) -> bool:
-        change = "owner = NULL, lease_until = ?" if self.seconds is None else f"lease_until = {NOW} + ?"
-        update = batch.connection.execute(
-            f"UPDATE sessions SET {change} WHERE number = ? AND lease = ?",  # noqa: S608
-            (self.seconds, self.number, self.lease),
-        )
-        return bool(update.rowcount)
+    def renewed(self, asked: float) -> None:
+        """It lasts its seconds from a moment that was not before `asked`."""
+        self.sure = max(self.sure, asked + self.seconds / 2)
 
 
 class Leases:
@@ -105,19 +73,13 @@ class Leases:
         """How often the lasting leases want to be prolonged, in seconds; None: there are none."""
         if not self._leases:
             return None
-        with self._lock:
-            seconds = [lease.seconds for lease in self._leases.values() if lease.lasting and lease.taken]
+        seconds = [lease.seconds for lease in self.lasting()]
         return min(seconds) / 3 if seconds else None
 
-    def prolong(self, connection: sqlite3.Connection) -> None:
-        """Prolong the lasting leases."""
+    def lasting(self) -> list[Lease]:
+        """Those that the service prolongs."""
         with self._lock:
-            lasting = [one for one in self._leases.values() if one.lasting and one.taken]
-        for lease in lasting:
-            connection.execute(
-                f"UPDATE sessions SET lease_until = {NOW} + ? WHERE number = ? AND lease = ?",  # noqa: S608
-                (lease.seconds, lease.number, lease.view.lease),
-            )
+            return [one for one in self._leases.values() if one.lasting and one.taken]
 
     def forget(self) -> None:
         """Begin anew, in a child process: what its parent holds is not its own."""

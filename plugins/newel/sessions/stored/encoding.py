@@ -50,7 +50,7 @@ def encode_event(event: Event) -> StoredEvent:
     return StoredEvent(freeze_event(parsed), data)
 
 
-def decode_event(data: bytes) -> Event:
+def decode_event(data: str | bytes) -> Event:
     """The event of a stored form, frozen; raises ValueError where it is damaged."""
     return freeze_event(Event.model_validate_json(data))
 
@@ -71,7 +71,7 @@ def encode_value(value: object, subject: str, path: str) -> bytes:
     raise SessionError(_message(subject, problem, failure)) from failure
 
 
-def decode_value(data: bytes) -> Any:
+def decode_value(data: str | bytes) -> Any:
     """The value of a stored form; raises ValueError where it is damaged."""
     return from_json(data)
 

@@ -1,0 +1,12 @@
+"""Sessions in PostgreSQL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from newel_types import lazy_exports
+
+if TYPE_CHECKING:
+    from newel_postgres.service import PostgresSessionService as PostgresSessionService
+
+__getattr__, __dir__ = lazy_exports(__name__, {"PostgresSessionService": "newel_postgres.service"})

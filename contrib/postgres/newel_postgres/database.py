@@ -1,0 +1,159 @@
+"""PostgresDatabase: the statements of a session store over asyncpg."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import asyncpg
+
+from newel.sessions.stored.dialects import POSTGRES, numbered, taken
+from newel.sessions.stored.leases import Leases
+from newel.sessions.stored.pooled import Connection, Pool, PooledDatabase, Trouble, driven
+from newel.sessions.stored.schema import VERSION, Schema
+from newel.sessions.stored.statements import Statements
+from newel.sessions.stored.steps import Query, Reply
+from newel_kernel import ConfigurationError, SessionError
+
+if TYPE_CHECKING:
+    from asyncpg.pool import PoolConnectionProxy
+
+#: What another attempt may not meet: a lost connection, a server that starts or stops, a deadlock.
+_PASSING = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.TransactionRollbackError,
+    asyncpg.LockNotAvailableError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+    TimeoutError,
+)
+_WRONG = (
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.InsufficientPrivilegeError,
+    asyncpg.ClientConfigurationError,
+)
+#: Migrations of all processes take turns by this number; no lock outlives its transaction.
+_MIGRATION_LOCK = 0x6E6577656C
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How the database is reached."""
+
+    url: str
+    schema: str
+    pool_size: int
+    proxy: bool
+    patience: float
+
+    @property
+    def shown(self) -> str:
+        """The place without a password."""
+        parts = urlsplit(self.url)
+        host = f"{parts.hostname or 'PGHOST'}{f':{parts.port}' if parts.port else ''}"
+        return repr(f"postgresql://{host}{parts.path}{f'?schema={self.schema}' if self.schema else ''}")
+
+
+class PostgresDatabase(PooledDatabase):
+    """A PostgreSQL database."""
+
+    def __init__(self, access: Access, statements: Statements, leases: Leases) -> None:
+        super().__init__(access.shown, statements, leases, patience=access.patience)
+        self._access = access
+        self.one_statement_commits = not access.proxy
+        self._schema = Schema(POSTGRES, access.schema, access.shown)
+
+    def make_pool(self) -> Pool:
+        """A pool for the running loop."""
+        return _Pool(self._access)
+
+    async def prepare(self, connection: Connection) -> None:
+        """Make the tables, or bring them to this version."""
+        async with connection.transaction():
+            if await driven(connection, self._schema.version()) == VERSION:
+                return
+        async with connection.transaction():
+            await connection.run(Query("SELECT pg_advisory_xact_lock(?1)", (_MIGRATION_LOCK,)))
+            await driven(connection, self._schema.migration())
+
+
+class _Pool(Pool):
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        # No statement outlives its transaction behind a proxy, and nothing is left that had to be reset.
+        cache = {"statement_cache_size": 0} if access.proxy else {}
+        with _sorted(access):
+            self._pool = asyncpg.create_pool(
+                access.url, min_size=0, max_size=access.pool_size, timeout=access.patience,
+                command_timeout=max(access.patience, 60.0), reset=_as_it_is, **cache,
+            )  # fmt: skip
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        with _sorted(self._access):
+            await self._pool
+            connection = await self._pool.acquire(timeout=self._access.patience)
+        try:
+            yield _Connection(connection, self._access)
+        finally:
+            with _sorted(self._access):
+                await self._pool.release(connection)
+
+    async def close(self) -> None:
+        try:
+            await self._pool.close()
+        except Exception:  # noqa: BLE001 - a connection that cannot end well
+            self._pool.terminate()
+
+
+async def _as_it_is(connection: object) -> None:
+    """Nothing: a reset would cost each append a round trip."""
+
+
+class _Connection(Connection):
+    def __init__(self, connection: PoolConnectionProxy, access: Access) -> None:
+        self._connection = connection
+        self._access = access
+
+    async def run(self, query: Query) -> Reply:
+        sql, order = numbered(query.sql, "$")
+        with _sorted(self._access):
+            rows = await self._connection.fetch(sql, *taken(query.values, order))
+        return Reply(rows, len(rows))
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[None]:
+        transaction = self._connection.transaction()
+        with _sorted(self._access):
+            await transaction.start()
+        try:
+            yield
+        except BaseException:
+            with _sorted(self._access):
+                if not self._connection.is_closed():
+                    await transaction.rollback()
+            raise
+        with _sorted(self._access):
+            await transaction.commit()
+
+
+@contextmanager
+def _sorted(access: Access) -> Iterator[None]:
+    """asyncpg's errors as what they mean here."""
+    try:
+        yield
+    except _WRONG as error:
+        raise ConfigurationError(
+            f"the session store {access.shown} cannot be used ({error}): see the URL, and what its user may do"
+        ) from error
+    except _PASSING as error:
+        raise Trouble(f"{type(error).__name__}: {error}") from error
+    except (asyncpg.PostgresError, UnicodeEncodeError) as error:
+        raise SessionError(f"the session store {access.shown} refuses: {type(error).__name__}: {error}") from error

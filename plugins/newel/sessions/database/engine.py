@@ -1,0 +1,203 @@
+"""SqlDatabase: the statements of a session store over SQLAlchemy's asynchronous engines."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from newel.sessions.database.trouble import explained
+from newel.sessions.sqlite.database import SqliteDatabase
+from newel.sessions.stored.dialects import DIALECTS, Dialect, in_order, numbered, taken
+from newel.sessions.stored.leases import Leases
+from newel.sessions.stored.pooled import Connection, Pool, PooledDatabase, driven
+from newel.sessions.stored.schema import VERSION, Schema
+from newel.sessions.stored.statements import Statements
+from newel.sessions.stored.steps import Query, Reply
+from newel_kernel import ConfigurationError, FeatureUnavailableError
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import URL
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+_DRIVERS = {"sqlite": ("aiosqlite",), "postgresql": ("asyncpg", "psycopg"), "mysql": ("asyncmy", "aiomysql")}
+_MARKS = {"qmark": "?", "numeric": ":", "numeric_dollar": "$"}
+
+
+class Engines:
+    """Where the database is, and the engines that reach it: one for each event loop, unless one was given."""
+
+    def __init__(self, url: URL, given: AsyncEngine | None, patience: float, settings: Mapping[str, Any]) -> None:
+        backend = url.get_backend_name()
+        if backend not in DIALECTS:
+            raise ConfigurationError(
+                f"sessions cannot be kept in {backend!r}: name a database of SQLite, PostgreSQL, MariaDB or MySQL"
+            )
+        self.dialect: Dialect = DIALECTS[backend]
+        self.url = url
+        self.patience = patience
+        self.shown = repr(url.render_as_string(hide_password=True))
+        self._given = given
+        self._settings = dict(settings)
+
+    @classmethod
+    def of(cls, url: str | None, given: AsyncEngine | None, patience: float, settings: Mapping[str, Any]) -> Engines:
+        """Of a URL or an engine; the SDK is imported here."""
+        try:
+            from sqlalchemy.engine import make_url
+            from sqlalchemy.exc import ArgumentError
+        except ImportError as error:
+            raise FeatureUnavailableError("DatabaseSessionService needs SQLAlchemy: pip install 'newel[db]'") from error
+        if given is not None:
+            return cls(given.url, given, patience, settings)
+        try:
+            parsed = make_url(url or "")
+        except ArgumentError as error:
+            raise ConfigurationError("the db_url of a session store is no URL of SQLAlchemy's") from error
+        return cls(_asynchronous(parsed), None, patience, settings)
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether it is a database in memory, and SQLAlchemy's engine is not asked for."""
+        return self._given is None and self.dialect.name == "sqlite" and self.url.database in (None, "", ":memory:")
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.url.database or ""
+
+    def engine(self) -> AsyncEngine:
+        """An engine for the running loop."""
+        from sqlalchemy import event
+        from sqlalchemy.ext.asyncio import create_async_engine
+
+        if self._given is not None:
+            return self._given.execution_options(isolation_level="AUTOCOMMIT")
+        defaults: dict[str, Any] = {
+            "pool_size": 8, "max_overflow": 0, "pool_timeout": self.patience, "isolation_level": "AUTOCOMMIT",
+            # Transactions are ended where they begin; asking the server to take back nothing costs a round trip.
+            "skip_autocommit_rollback": True, "pool_reset_on_return": None,
+        }  # fmt: skip
+        if "poolclass" in self._settings:
+            defaults = {name: value for name, value in defaults.items() if not name.startswith(("pool", "max"))}
+        try:
+            engine = create_async_engine(self.url, **{**defaults, **self._settings})
+        except (ImportError, TypeError, ValueError) as error:
+            raise ConfigurationError(f"the session store {self.shown} cannot be opened: {error}") from error
+        if self.dialect.name == "sqlite":
+            event.listen(engine.sync_engine, "connect", _careful)
+        return engine
+
+    async def end(self, engine: AsyncEngine) -> None:
+        """Close what `engine` made."""
+        if self._given is None:
+            await engine.dispose()
+
+
+def _asynchronous(url: URL) -> URL:
+    """The URL with a driver for asyncio, where it names none."""
+    backend, named = url.get_backend_name(), "+" in url.drivername
+    known = _DRIVERS.get("mysql" if backend == "mariadb" else backend, ())
+    if named and known and url.get_driver_name() not in known:
+        raise ConfigurationError(
+            f"{url.get_driver_name()!r} is no asynchronous driver: write {' or '.join(f'{backend}+{d}' for d in known)}"
+        )
+    if named or not known:
+        return url
+    installed = [driver for driver in known if find_spec(driver)]
+    if not installed:
+        raise FeatureUnavailableError(f"no driver for {backend} is installed: pip install {known[0]}")
+    return url.set(drivername=f"{backend}+{installed[0]}")
+
+
+def _careful(connection: Any, record: object) -> None:
+    """An SQLite connection that loses no commit at a power failure."""
+    cursor = connection.cursor()
+    for setting in ("synchronous = FULL", "fullfsync = ON", "busy_timeout = 5000"):
+        cursor.execute(f"PRAGMA {setting}")
+    cursor.close()
+
+
+class SqlDatabase(PooledDatabase):
+    """A database that SQLAlchemy reaches."""
+
+    def __init__(self, engines: Engines, leases: Leases) -> None:
+        super().__init__(engines.shown, Statements(engines.dialect), leases, patience=engines.patience)
+        self._engines = engines
+        self.one_statement_commits = engines.dialect.at_once
+        self.one_writer = engines.dialect.name == "sqlite"
+
+    def make_pool(self) -> Pool:
+        """An engine for the running loop."""
+        return _EnginePool(self._engines)
+
+    async def prepare(self, connection: Connection) -> None:
+        """Make the tables, or bring them to this version."""
+        dialect, schema = self._engines.dialect, Schema(self._engines.dialect, "", self._engines.shown)
+        if dialect.name == "sqlite":
+            await asyncio.to_thread(lambda: SqliteDatabase(self._engines.path).close())
+            return
+        if await driven(connection, schema.version()) == VERSION:
+            return
+        if dialect.at_once:
+            async with connection.transaction():
+                await connection.run(Query("SELECT pg_advisory_xact_lock(474416439660)"))
+                await driven(connection, schema.migration())
+            return
+        # Here a change of the schema commits by itself; the lock ends with the connection.
+        await connection.run(Query("SELECT GET_LOCK('newel_schema', 60)"))
+        try:
+            await driven(connection, schema.migration())
+        finally:
+            await connection.run(Query("SELECT RELEASE_LOCK('newel_schema')"))
+
+
+class _EnginePool(Pool):
+    def __init__(self, engines: Engines) -> None:
+        self._engines = engines
+        self._engine = engines.engine()
+        style = self._engine.dialect.paramstyle
+        self._mark = _MARKS.get(style)
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        with explained(self._engines.shown):
+            connection = await self._engine.connect()
+        try:
+            yield _EngineConnection(connection, self._engines, self._mark)
+        except BaseException:
+            with suppress(Exception):
+                await connection.invalidate()
+            raise
+        finally:
+            with suppress(Exception):
+                await connection.close()
+
+    async def close(self) -> None:
+        await self._engines.end(self._engine)
+
+
+class _EngineConnection(Connection):
+    def __init__(self, connection: AsyncConnection, engines: Engines, mark: str | None) -> None:
+        self._connection = connection
+        self._engines = engines
+        self._mark = mark
+
+    async def run(self, query: Query) -> Reply:
+        sql, order = in_order(query.sql) if self._mark is None else numbered(query.sql, self._mark)
+        with explained(self._engines.shown):
+            result = await self._connection.exec_driver_sql(sql, tuple(taken(query.values, order)))
+            rows = result.fetchall() if result.returns_rows else ()
+        return Reply(rows, 0 if rows else result.rowcount)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[None]:
+        await self.run(Query(self._engines.dialect.begin))
+        try:
+            yield
+        except Exception:
+            await self.run(Query("ROLLBACK"))
+            raise
+        await self.run(Query("COMMIT"))

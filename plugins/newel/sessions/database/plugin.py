@@ -1,0 +1,17 @@
+"""The plugin of sessions through SQLAlchemy, by its URLs of MariaDB, MySQL, PostgreSQL and SQLite with a driver."""
+
+from __future__ import annotations
+
+from newel.sessions import database
+from newel.sessions.kinds import SessionBackend
+from newel_kernel import hookimpl
+
+#: The schemes of SQLAlchemy's own that no other plugin has: with its driver.
+SCHEMES = ("mariadb", "mariadb+aiomysql", "mariadb+asyncmy", "mysql", "mysql+aiomysql", "mysql+asyncmy",
+           "postgresql+asyncpg", "postgresql+psycopg", "sqlite+aiosqlite")  # fmt: skip
+
+
+@hookimpl
+def register_session_backends() -> list[SessionBackend]:
+    """The schemes; SQLAlchemy is imported when a store is opened."""
+    return [SessionBackend(name=name, open=lambda uri: database.DatabaseSessionService(uri)) for name in SCHEMES]

@@ -1,0 +1,93 @@
+"""Leasing: the part of a durable store that says who runs a session (see `newel.claims.LeasingStore`)."""
+
+from __future__ import annotations
+
+from newel.claims.errors import SessionBusyError
+from newel.sessions.stored.database import Database
+from newel.sessions.stored.leases import Lease, Leases, elapsed, is_dead
+from newel.sessions.stored.reader import SessionReader
+from newel.sessions.stored.rows import Key
+from newel.sessions.stored.writes import Prolong, Take
+from newel_kernel import FencedError, Session, brief
+
+
+class Leasing:
+    """Leases of sessions in a database."""
+
+    _database: Database
+    _leases: Leases
+    _reader: SessionReader
+
+    def holder(self, session: Session) -> str | None:
+        """Who else had the lease of the session when it was last opened; not a process that is known to be dead."""
+        log = self._reader.logs.get(_key(session))
+        owner = log.holder if log is not None else None
+        return None if owner is None or owner == self._leases.owner or is_dead(owner) else owner
+
+    def hold(self, session: Session, seconds: float) -> None:
+        """Take the lease with the next append through this view, and prolong it until `let_go`."""
+        log = self._reader.logs.get(_key(session))
+        if log is not None:
+            gone = log.holder if log.holder is not None and is_dead(log.holder) else None
+            self._leases.add(Lease(session, log.number, self._leases.owner, gone, seconds, lasting=True))
+
+    async def take(self, session: Session) -> None:
+        """Take now what `hold` has asked for; SessionBusyError where somebody else has it."""
+        lease = self._leases.of(session)
+        if lease is None:
+            return
+        asked = elapsed()
+        epoch = await self._database.commit(Take(_key(session), lease.owner, lease.before, lease.seconds))
+        if epoch is None:
+            raise SessionBusyError.of(session.id, "which came first")
+        session.lease, lease.taken = epoch, True
+        lease.renewed(asked)
+
+    async def confirm(self, session: Session) -> None:
+        """Make sure that what this view holds is still its own, before an effect; FencedError where it is not.
+
+        Asks the store only where too little is left of the lease to know it.
+        """
+        lease = self._leases.of(session)
+        if lease is None or (lease.taken and elapsed() < lease.sure):
+            return
+        if lease.taken:
+            await self.renew(session, ttl=lease.seconds)
+        else:
+            await self.take(session)
+
+    def let_go(self, session: Session) -> None:
+        """Give the lease back, without waiting for the store."""
+        lease = self._leases.drop(session)
+        if lease is not None and lease.taken:
+            self._database.send(Prolong(lease.number, session.lease, None))
+
+    async def claim(self, *, app_name: str, user_id: str, session_id: str, owner: str, ttl: float) -> Session | None:
+        """Take the session for `ttl` seconds: a view that holds the lease, or None where another owner has it."""
+        key, asked = Key(app_name, user_id, session_id), elapsed()
+        epoch = await self._database.commit(Take(key, owner, None, ttl))
+        view = await self._reader.view(key) if epoch is not None else None
+        if view is not None and epoch is not None:
+            view.lease = epoch
+            log = await self._reader.loaded(key)
+            lease = Lease(view, log.number, owner, None, ttl, lasting=False, taken=True)
+            lease.renewed(asked)
+            self._leases.add(lease)
+        return view
+
+    async def renew(self, session: Session, *, ttl: float) -> None:
+        """Prolong the lease that the view holds; FencedError where somebody else has taken it."""
+        lease, asked = self._leases.of(session), elapsed()
+        if lease is None or not await self._database.commit(Prolong(lease.number, session.lease, ttl)):
+            raise FencedError(f"the lease of the session {brief(session.id)!r} is not this view's any more: stop")
+        lease.seconds = ttl
+        lease.renewed(asked)
+
+    async def release(self, session: Session) -> None:
+        """Give the lease back, so that the next claim need not wait."""
+        if (lease := self._leases.drop(session)) is not None:
+            await self._database.commit(Prolong(lease.number, session.lease, None))
+
+
+def _key(session: Session) -> Key:
+    return Key(session.app_name, session.user_id, session.id)

@@ -1,0 +1,75 @@
+"""SessionReader: the sessions of a database as this process has them, each with one log that its views share."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from newel.sessions.event_log import EventLog, LiveLogs
+from newel.sessions.stored.database import Database
+from newel.sessions.stored.reads import Head, Tail, View
+from newel.sessions.stored.rows import Key, Row, decode_events, view_of
+from newel.sessions.views import catch_up
+from newel_kernel import Event, GetSessionConfig, Session, SessionNotFoundError, brief
+
+
+class SessionReader:
+    """Views of sessions; the logs of the `live_sessions` used last stay in memory."""
+
+    def __init__(self, database: Database, live_sessions: int) -> None:
+        self._database = database
+        self.logs = LiveLogs(live_sessions)
+
+    async def view(self, key: Key) -> Session | None:
+        """A live view: its state and its events are of one moment, or later."""
+        found = await self._database.read(View(key))
+        if found is None:
+            self.logs.forget(key)
+            return None
+        row, state = found
+        log = await self._grown(key, row)
+        log.holder = row.holder
+        view = view_of(key, row, state, log)
+        view.cache = log.cache
+        catch_up(view, log)  # what came in while the events were read
+        return view
+
+    async def loaded(self, key: Key) -> EventLog:
+        """The session's log, read as far as it is not here."""
+        row = await self._database.read(Head(key))
+        if row is None:
+            self.logs.forget(key)
+            raise SessionNotFoundError(
+                f"the session {brief(key.id)!r} does not exist (any more); the event is not stored"
+            )
+        return await self._grown(key, row)
+
+    async def selected(self, key: Key, config: GetSessionConfig) -> Session | None:
+        """A copy with the events that `config` asks for, read without the others."""
+        found = await self._database.read(View(key))
+        if found is None:
+            return None
+        row, state = found
+        recent = row.version if config.num_recent_events is None else max(config.num_recent_events, 0)
+        first = max(row.version - recent, 0)
+        events = await self._events(key, Tail(row.number, first, row.version, config.after_timestamp))
+        return view_of(key, row, state, GetSessionConfig(after_timestamp=config.after_timestamp).select(events))
+
+    async def _grown(self, key: Key, row: Row) -> EventLog:
+        """The log with at least the events that `row` counts."""
+        log = self.logs.get(key)
+        if log is None or log.number != row.number:
+            log = EventLog((), row.number)
+        first = len(log)
+        if row.version > first:
+            events = await self._events(key, Tail(row.number, first, row.version))
+            log.grow(first, events)
+            if log is self.logs.get(key) and row.in_band > first:  # another process has written behind it
+                log.foreign = max(log.foreign, row.in_band)
+        return self.logs.keep(key, log)
+
+    async def _events(self, key: Key, tail: Tail) -> list[Event]:
+        rows = await self._database.read(tail)
+        if not tail.many:
+            return decode_events(rows, key)
+        return await asyncio.to_thread(partial(decode_events, rows, key))

@@ -1,0 +1,173 @@
+"""StoredSessionService: sessions in a database, durable before `append_event` returns.
+
+The event log is the journal; docs/decisions/0003-session-append.md says what an append promises.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Self
+
+from newel.sessions.event_log import EventLog
+from newel.sessions.stored.database import Database
+from newel.sessions.stored.encoding import encode_event
+from newel.sessions.stored.leases import Leases, elapsed
+from newel.sessions.stored.leasing import Leasing
+from newel.sessions.stored.reader import SessionReader
+from newel.sessions.stored.reads import Listing
+from newel.sessions.stored.rows import Appended, Key, StateChange, view_of
+from newel.sessions.stored.writes import Append, Create, Delete
+from newel.sessions.views import apply_commit, behind, catch_up, check_append, check_delta, check_keys, check_names
+from newel_kernel import (
+    BaseSessionService,
+    Event,
+    GetSessionConfig,
+    Json,
+    ListSessionsResponse,
+    Session,
+    SessionNotFoundError,
+    StaleSessionError,
+    brief,
+    seam,
+)
+
+
+class StoredSessionService(Leasing, BaseSessionService):
+    """Sessions in a `database`; several processes may use one.
+
+    The `live_sessions` used last keep their events in memory; opening one of them reads its row and state
+    only, and the events that another process added.
+    """
+
+    def __init__(self, database: Database, leases: Leases, *, live_sessions: int = 256) -> None:
+        self._database = database
+        self._leases = leases
+        self._reader = SessionReader(database, live_sessions)
+
+    async def create_session(
+        self, *, app_name: str, user_id: str, state: Json | None = None, session_id: str | None = None
+    ) -> Session:
+        """A new session, durable."""
+        key = _new_key(app_name, user_id, session_id)
+        subject = f"the state of session {brief(key.id)!r}"
+        check_keys(state or {}, subject)
+        return await self._created(Create(key, seam.clock(), StateChange.initial(state or {}, subject)))
+
+    async def _created(self, create: Create) -> Session:
+        row, state = await self._database.commit(create)
+        if not create.events:
+            self._reader.logs.keep(create.key, EventLog((), row.number))
+        return view_of(create.key, row, state, [])
+
+    async def get_session(
+        self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
+    ) -> Session | None:
+        """A copy of the session; its events are the log's, which are frozen."""
+        key = Key(app_name, user_id, session_id)
+        if config is not None and self._reader.logs.get(key) is None:
+            return await self._reader.selected(key, config)
+        view = await self._reader.view(key)
+        if view is not None:
+            view.events = list(view.events) if config is None else config.select(view.events)
+            view.cache = None
+        return view
+
+    async def open(
+        self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
+    ) -> Session | None:
+        """A view that shares the log of this process; only the state is its own."""
+        if config is not None:
+            return await self.get_session(app_name=app_name, user_id=user_id, session_id=session_id, config=config)
+        return await self._reader.view(Key(app_name, user_id, session_id))
+
+    async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
+        """The sessions by user, each user's in the order of creation, without events."""
+        found = await self._database.read(Listing(app_name, user_id))
+        return ListSessionsResponse(sessions=[view_of(key, row, state, []) for key, row, state in found])
+
+    async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
+        """Delete the session, durably; its ``app:`` and ``user:`` state stays."""
+        key = Key(app_name, user_id, session_id)
+        await self._database.commit(Delete(key))
+        self._reader.logs.forget(key)
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        """Commit `event`, then apply it to `session`: a view of the log or a copy, also a stale one.
+
+        Raises a SessionError that leaves `session`, `event` and the store as they were, with one exception:
+        where another process was first, StaleSessionError comes with `session` brought up to date.
+        """
+        return event if event.partial else await self._append(session, event, out_of_band=False)
+
+    async def _append(self, session: Session, event: Event, *, out_of_band: bool) -> Event:
+        key = Key(session.app_name, session.user_id, session.id)
+        check_delta(event)
+        stored = encode_event(event)
+        actions = stored.event.touched_actions
+        delta = actions.state_delta if actions is not None else None
+        change = StateChange.of(delta, f"event {event.id} of {event.author!r}") if delta else None
+        while True:
+            log = self._reader.logs.get(key)
+            if log is None or session.version > len(log):  # read by another service, or listed: it may know more
+                log = await self._reader.loaded(key)
+            lease = self._leases.of(session)
+            check_append(session, event, version=len(log), lease=session.lease)
+            try:
+                if session.version < log.foreign and not session.lease:
+                    raise StaleSessionError(behind(key.id, len(log), session.version, event))
+                append = Append(key, log, session, lease, stored, change, out_of_band)
+                await self._database.commit(append, partial(_applied, append, event, elapsed()))
+            except StaleSessionError as error:
+                seen = session.version
+                log = await self._reader.loaded(key)
+                catch_up(session, log)
+                if session.lease or seen >= log.foreign:
+                    continue  # what came in was out of band, or the session is this view's: it goes behind
+                error.event = event
+                raise
+            except SessionNotFoundError:
+                self._reader.logs.forget(key)
+                raise
+            return event
+
+    async def append_out_of_band(self, *, app_name: str, user_id: str, session_id: str, event: Event) -> Event:
+        """Append beside whoever runs the session: behind what is there, and without ending that run."""
+        view = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
+        if view is None:
+            raise SessionNotFoundError(f"the session {brief(session_id)!r} does not exist; the event is not stored")
+        while True:
+            try:
+                return await self._append(view, event, out_of_band=True)
+            except StaleSessionError:
+                continue
+
+    async def tail(self, *, app_name: str, user_id: str, session_id: str, after: int) -> list[Event]:
+        """The committed events behind the first `after`, in order."""
+        view = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
+        return view.events[after:] if view is not None else []
+
+    async def close(self) -> None:
+        """Commit what is on its way and close; the service cannot be used any more."""
+        await self._database.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+def _new_key(app_name: str, user_id: str, session_id: str | None) -> Key:
+    key = Key(app_name, user_id, (session_id or "").strip() or seam.new_session_id())
+    check_names(*key)
+    return key
+
+
+def _applied(append: Append, event: Event, asked: float, appended: Appended) -> None:
+    """What an append that was committed changes here."""
+    lease = append.lease
+    if lease is not None:
+        if not lease.taken:
+            append.view.lease, lease.taken = appended.lease, True
+        lease.renewed(asked)
+    apply_commit(append.view, append.log, appended.sequence, event, append.stored.event)

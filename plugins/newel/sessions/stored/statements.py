@@ -1,0 +1,287 @@
+"""The statements of a durable store, in a dialect. Ids are parameters, never SQL text.
+
+A parameter has the same number in all the statements that a write yields with the same values.
+"""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from typing import Literal, NamedTuple
+
+from newel.sessions.stored.dialects import Dialect
+
+#: How an append stands to the lease: its view holds none (or none that is prolonged), holds it, or takes it.
+Hold = Literal["none", "held", "taking"]
+_TYPES = {"int": "bigint", "real": "double precision", "text": "text", "texts": "text[]"}
+
+
+class Scope(NamedTuple):
+    """A table of state: what its rows belong to."""
+
+    table: str
+    owners: tuple[str, ...]
+    kind: str
+
+
+APP = Scope("app_state", ("app_name",), "text")
+USER = Scope("user_state", ("app_name", "user_id"), "text")
+SESSION = Scope("session_state", ("session",), "int")
+SCOPES = (APP, USER, SESSION)
+
+
+class Shape(NamedTuple):
+    """Which scopes an append writes (app, user, session), and in which it removes keys."""
+
+    writes: tuple[bool, ...] = (False, False, False)
+    removes: tuple[bool, ...] = (False, False, False)
+
+
+class Statements:
+    """The statements of a dialect, whose tables are in `place` (a schema with a dot, or nothing)."""
+
+    def __init__(self, dialect: Dialect, place: str = "") -> None:
+        self.dialect = dialect
+        self._at = place + dialect.prefix
+        self._sessions, self._events = f"{self._at}sessions", f"{self._at}events"
+        self._holder = f"CASE WHEN lease_until > {dialect.now} THEN owner END"
+        updated = f"coalesce({dialect.seconds.format(column='update_time')}, 0)"
+        self._columns = f"number, version, lease, {updated}, {self._holder}, in_band, user_id, id"
+        self._key = f"app_name = {self._p(1)} AND user_id = {self._p(2)} AND id = {self._p(3)}"
+        self.count = cache(self._count)
+        self.append = cache(self._append)
+        self.put = cache(self._put)
+        self.remove = cache(self._remove)
+        self.page = cache(self._page)
+
+    # --- reading ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def row(self) -> str:
+        """A session: the app, the user and its id."""
+        return f"SELECT {self._columns} FROM {self._sessions} WHERE {self._key}"
+
+    @cached_property
+    def view(self) -> str:
+        """The same with its state: part 0 is the session, 1 to 3 are the scopes' keys and values."""
+        key, nothing = self.dialect.key, ", ".join(["NULL"] * 8)
+        app = f"app_name = {self._p(1)}"
+        own = f"session = (SELECT number FROM {self._sessions} WHERE {self._key})"
+        wheres = (app, f"{app} AND user_id = {self._p(2)}", own)
+        parts = [
+            f"SELECT {n}, {key}, value, {nothing} FROM {self._at}{scope.table} WHERE {where}"
+            for n, (scope, where) in enumerate(zip(SCOPES, wheres, strict=True), 1)
+        ]
+        head = f"SELECT 0, {self._null('text')}, {self._null('data')}, {self._columns} "
+        return " UNION ALL ".join([f"{head} FROM {self._sessions} WHERE {self._key}", *parts])
+
+    @cached_property
+    def tail(self) -> str:
+        """Events: the session's number, the first sequence number, and the one behind the last."""
+        return (
+            f"SELECT sequence, data FROM {self._events} WHERE session = ?1 AND sequence >= ?2 AND sequence < ?3 "
+            f"ORDER BY sequence"
+        )
+
+    @cached_property
+    def tail_since(self) -> str:
+        """The same of a time (?4) and later."""
+        return self.tail.replace("ORDER", f"AND timestamp >= {self._instant(4)} ORDER")
+
+    @cached_property
+    def present(self) -> str:
+        """What stands in the way of an append: the session's number, and the sequence number that it wants."""
+        return (
+            f"SELECT version, lease, {self._holder}, (SELECT data FROM {self._events} WHERE session = ?1 AND "
+            f"sequence = ?2) FROM {self._sessions} WHERE number = ?1"
+        )
+
+    @cached_property
+    def of_app(self) -> str:
+        """The state of an app."""
+        return f"SELECT {self.dialect.key}, value FROM {self._at}app_state WHERE app_name = {self._p(1)}"
+
+    def _page(self, of_user: bool, after: bool, bounded: bool) -> tuple[str, str, str]:
+        """A list: the rows, their own states, and the states of their users.
+
+        The values are the app, the user (?2), behind whom and which number the page begins (?2, ?3), and its size
+        (?4). Where they are not asked for, they are not looked at.
+        """
+        key, user, number = self.dialect.key, self._p(2), self._p(3, "int")
+        where = f"app_name = {self._p(1)}"
+        if of_user:
+            where += f" AND user_id = {user}" + (f" AND number > {number}" if after else "")
+        elif after:
+            where += f" AND (user_id > {user} OR (user_id = {user} AND number > {number}))"
+        chosen = f"WHERE {where} ORDER BY user_id, number" + (f" LIMIT {self._p(4, 'int')}" if bounded else "")
+        page = f"(SELECT number, user_id FROM {self._sessions} {chosen}) AS page"
+        return (
+            f"SELECT {self._columns} FROM {self._sessions} {chosen}",
+            f"SELECT session, {key}, value FROM {self._at}session_state JOIN {page} ON session = page.number",
+            f"SELECT mine.user_id, {key}, value FROM {self._at}user_state AS mine "
+            f"JOIN (SELECT DISTINCT user_id FROM {page}) AS users ON users.user_id = mine.user_id "
+            f"WHERE mine.app_name = {self._p(1)}",
+        )
+
+    # --- sessions --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def create(self) -> str:
+        """A session: the app, the user, its id, the time and the version."""
+        time = self._instant(4)
+        insert = (
+            f"INSERT INTO {self._sessions} (app_name, user_id, id, create_time, update_time, version, in_band) VALUES "
+            f"({self._p(1)}, {self._p(2)}, {self._p(3)}, {time}, {time}, ?5, ?5) {self.dialect.unless_there}"
+        )
+        return f"{insert} RETURNING number" if self.dialect.returning else insert
+
+    @cached_property
+    def made(self) -> str:
+        """Whether just this session was created: by an attempt whose answer was lost."""
+        time = self._instant(4)
+        return f"SELECT number FROM {self._sessions} WHERE {self._key} AND create_time = {time} AND version = ?5"
+
+    @cached_property
+    def copy(self) -> str:
+        """The events of another session: the new number, the old one, and how many."""
+        columns = "sequence, timestamp, data"
+        return (
+            f"INSERT INTO {self._events} (session, {columns}) SELECT {self._p(1, 'int')}, {columns} "
+            f"FROM {self._events} WHERE session = ?2 AND sequence < ?3"
+        )
+
+    @cached_property
+    def delete(self) -> tuple[str, ...]:
+        """The session's row, its state and its events. The row first: who appends meanwhile waits for it."""
+        return (
+            f"DELETE FROM {self._sessions} WHERE number = ?1",
+            f"DELETE FROM {self._at}session_state WHERE session = ?1",
+            f"DELETE FROM {self._events} WHERE session = ?1",
+        )
+
+    # --- leases ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def take(self) -> str:
+        """The lease: the session's key, the owner, the seconds, and an owner who is known to be dead."""
+        free = self._free(4, 6)
+        return self._returning(f"UPDATE {self._sessions} SET {self._taking(4, 5)} WHERE {self._key} AND {free}")
+
+    @cached_property
+    def prolong(self) -> str:
+        """The lease: the session's number, the epoch, and the seconds."""
+        return self._held(f"lease_until = {self._later(3)}")
+
+    @cached_property
+    def give_back(self) -> str:
+        """The lease: the session's number and the epoch."""
+        return self._held("owner = NULL, lease_until = NULL")
+
+    def _held(self, change: str) -> str:
+        return self._returning(f"UPDATE {self._sessions} SET {change} WHERE number = ?1 AND lease = ?2")
+
+    def _free(self, owner: int, before: int) -> str:
+        """Whether nobody else has the lease."""
+        return (
+            f"(owner IS NULL OR owner = {self._p(owner)} OR owner = {self._p(before)} "
+            f"OR lease_until <= {self.dialect.now})"
+        )
+
+    def _taking(self, owner: int, seconds: int) -> str:
+        return f"lease = lease + 1, owner = {self._p(owner)}, lease_until = {self._later(seconds)}"
+
+    # --- appending -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def add(self) -> str:
+        """An event: the session's number, the sequence number, the time and the data."""
+        columns = "session, sequence, timestamp, data"
+        return f"INSERT INTO {self._events} ({columns}) VALUES (?1, ?2, {self._instant(3)}, ?4)"
+
+    def _count(self, hold: Hold) -> str:
+        """Counts an event, takes or prolongs the lease: number, version, time, (data), then what `hold` needs.
+
+        "none": the epoch (0: none) and whether it is out of band. "held": the epoch and the seconds. "taking": the
+        owner, the seconds, and who is known to be dead.
+        """
+        version = self._p(2, "int")
+        change = f"version = {version} + 1, update_time = {self._instant(3)}, in_band = "
+        where = f"number = {self._p(1, 'int')} AND version = {version}"
+        if hold == "none":
+            lease, apart = self._p(5, "int"), self._p(6, "int")
+            change += f"CASE WHEN {apart} = 1 THEN in_band ELSE {version} + 1 END"
+            where += f" AND ({lease} = 0 OR lease = {lease})"
+        elif hold == "held":
+            change += f"{version} + 1, lease_until = {self._later(6)}"
+            where += f" AND lease = {self._p(5, 'int')}"
+        else:
+            change += f"{version} + 1, {self._taking(5, 6)}"
+            where += f" AND {self._free(5, 7)}"
+        return self._returning(f"UPDATE {self._sessions} SET {change} WHERE {where}")
+
+    def _append(self, hold: Hold, shape: Shape) -> str:
+        """The whole append as one statement.
+
+        The values are those of `count`, then for each scope that `shape` names its owners, the keys and the values,
+        and for each in which keys go its owners and the keys.
+        """
+        place = {"none": 7, "held": 7, "taking": 8}[hold]
+        columns = "session, sequence, timestamp, data"
+        event = f"SELECT number, {self._p(2, 'int')}, {self._instant(3)}, {self._p(4)} FROM counted"
+        parts = [
+            f"counted AS ({self._count(hold)}, number)",
+            f"added AS (INSERT INTO {self._events} ({columns}) {event})",
+        ]
+        for writes, wanted in ((True, shape.writes), (False, shape.removes)):
+            for scope, there in zip(SCOPES, wanted, strict=True):
+                if there:
+                    text = self._put_all(scope, place) if writes else self._remove_all(scope, place)
+                    parts.append(f"{scope.table}_{int(writes)} AS ({text})")
+                    place += len(scope.owners) + (2 if writes else 1)
+        return f"WITH {', '.join(parts)} SELECT lease FROM counted"
+
+    def _put_all(self, scope: Scope, place: int) -> str:
+        marks = [self._p(place + n, scope.kind) for n in range(len(scope.owners))]
+        keys, values = (self._p(place + len(marks) + n, "texts") for n in range(2))
+        return (
+            f"INSERT INTO {self._at}{scope.table} ({', '.join(scope.owners)}, {self.dialect.key}, value) "
+            f"SELECT {', '.join(marks)}, k, v FROM counted, unnest({keys}, {values}) AS new (k, v) "
+            f"{self._replacing(scope)}"
+        )
+
+    def _remove_all(self, scope: Scope, place: int) -> str:
+        match = [f"{name} = {self._p(place + n, scope.kind)}" for n, name in enumerate(scope.owners)]
+        keys = self._p(place + len(match), "texts")
+        where = " AND ".join([*match, f"{self.dialect.key} = ANY({keys})", "EXISTS (SELECT 1 FROM counted)"])
+        return f"DELETE FROM {self._at}{scope.table} WHERE {where}"
+
+    def _put(self, scope: Scope) -> str:
+        """Writes one key of a scope: its owners, the key and the value."""
+        marks = ", ".join(f"?{n + 1}" for n in range(len(scope.owners) + 2))
+        columns = f"{', '.join(scope.owners)}, {self.dialect.key}, value"
+        return f"INSERT INTO {self._at}{scope.table} ({columns}) VALUES ({marks}) {self._replacing(scope)}"
+
+    def _remove(self, scope: Scope) -> str:
+        """Removes one key of a scope: its owners and the key."""
+        match = [f"{name} = ?{n + 1}" for n, name in enumerate((*scope.owners, self.dialect.key))]
+        return f"DELETE FROM {self._at}{scope.table} WHERE {' AND '.join(match)}"
+
+    # --- parts -----------------------------------------------------------------------------------------------------
+
+    def _replacing(self, scope: Scope) -> str:
+        return self.dialect.replacing.format(columns=f"{', '.join(scope.owners)}, {self.dialect.key}")
+
+    def _p(self, number: int, kind: str = "text") -> str:
+        """A parameter, with its type where the database wants to be told."""
+        return f"CAST(?{number} AS {_TYPES[kind]})" if self.dialect.casts else f"?{number}"
+
+    def _null(self, kind: str) -> str:
+        return f"CAST(NULL AS {self.dialect.types[kind]})" if self.dialect.casts else "NULL"
+
+    def _later(self, number: int) -> str:
+        return self.dialect.later.format(now=self.dialect.now, seconds=self._p(number, "real"))
+
+    def _instant(self, number: int) -> str:
+        return self.dialect.instant.format(seconds=self._p(number, "real"))
+
+    def _returning(self, update: str) -> str:
+        return f"{update} RETURNING lease" if self.dialect.returning else update

@@ -1,0 +1,80 @@
+"""Steps: a read or a write as a generator of statements, which each database runs with its own driver.
+
+It yields a `Query`, is sent the `Reply`, and returns the result; the database knows nothing of what it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+
+from newel.sessions.event_log import EventLog
+from newel.sessions.stored.statements import Statements
+from newel_kernel import Event
+
+T = TypeVar("T")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Query(NamedTuple):
+    """A statement with parameters ?1, ?2 …, and their values."""
+
+    sql: str
+    values: Sequence[Any] = ()
+
+
+class Reply(NamedTuple):
+    """The rows of a statement, and how many it has changed."""
+
+    rows: Sequence[Sequence[Any]]
+    #: Known where the statement returns no rows.
+    rowcount: int
+
+    def changed(self, returning: bool) -> bool:
+        """Whether a row was changed, by a statement that returns the changed rows where the dialect can."""
+        return bool(self.rows if returning else self.rowcount)
+
+
+Steps: TypeAlias = Generator[Query, Reply, T]
+
+
+class Batch:
+    """One transaction: the events that it adds to each log when it commits."""
+
+    def __init__(self) -> None:
+        self._added: dict[int, tuple[EventLog, int, list[Event]]] = {}
+
+    def added(self, log: EventLog) -> list[Event]:
+        """The events that this transaction has added to `log` so far."""
+        return self._added[id(log)][2] if id(log) in self._added else []
+
+    def add(self, log: EventLog, sequence: int, event: Event) -> None:
+        """Let `log` have `event` when the transaction is committed."""
+        self._added.setdefault(id(log), (log, sequence, []))[2].append(event)
+
+    def grow(self) -> None:
+        """Bring the committed events to their logs."""
+        for log, first, events in self._added.values():
+            log.grow(first, events)
+
+
+class Write(Protocol[R_co]):
+    """A change. It raises a SessionError before it has changed anything, or not at all."""
+
+    @property
+    def single(self) -> bool:
+        """Whether one statement makes it, where the database can say all of it in one."""
+
+    def steps(self, sql: Statements, batch: Batch) -> Generator[Query, Reply, R_co]:
+        """Its statements, one transaction."""
+
+
+class Read(Protocol[R_co]):
+    """A question."""
+
+    @property
+    def many(self) -> bool:
+        """Whether the answer may have so many rows that getting them takes long."""
+
+    def steps(self, sql: Statements) -> Generator[Query, Reply, R_co]:
+        """Its statements; what belongs together is one of them."""

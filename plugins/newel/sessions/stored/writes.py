@@ -1,0 +1,253 @@
+"""The changes that a durable store makes, each the statements of one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from newel.claims.errors import SessionBusyError
+from newel.sessions.event_log import EventLog
+from newel.sessions.pairing import check_pairing
+from newel.sessions.stored.encoding import StoredEvent
+from newel.sessions.stored.leases import Lease
+from newel.sessions.stored.reads import View
+from newel.sessions.stored.rows import Appended, Changes, Data, Key, Row, State, StateChange
+from newel.sessions.stored.statements import SCOPES, Hold, Scope, Shape, Statements
+from newel.sessions.stored.steps import Batch, Query, Steps
+from newel.sessions.views import behind, check_new, fenced
+from newel_kernel import (
+    AlreadyExistsError,
+    FencedError,
+    Session,
+    SessionNotFoundError,
+    StaleSessionError,
+    brief,
+)
+
+
+@dataclass(slots=True)
+class Create:
+    """Makes a session, also as a copy of the first `events` of another; the result is its row and state."""
+
+    key: Key
+    time: float
+    change: StateChange
+    source: int = 0
+    events: int = 0
+    #: Whether an attempt was made before, whose answer was lost.
+    again: bool = False
+
+    @property
+    def single(self) -> bool:
+        """See `Write`."""
+        return False
+
+    def steps(self, sql: Statements, batch: Batch) -> Steps[tuple[Row, State]]:
+        """See `Write`."""
+        names = tuple(map(sql.dialect.stored, self.key))
+        values = (*names, sql.dialect.time(self.time), self.events)
+        again, self.again = self.again, True
+        there = again and (yield Query(sql.made, values)).rows
+        if not there:
+            if not sql.dialect.unless_there and (yield Query(sql.row, names)).rows:
+                raise self._exists()
+            rows = (yield Query(sql.create, values)).rows
+            rows = rows if sql.dialect.returning else (yield Query(sql.row, names)).rows
+            if not rows:
+                raise self._exists()
+            number = rows[0][0]
+            if self.events:
+                yield Query(sql.copy, (number, self.source, self.events))
+            yield from _change_state(sql, self.key, number, self.change)
+        made = yield from View(self.key).steps(sql)
+        assert made is not None
+        return made
+
+    def _exists(self) -> AlreadyExistsError:
+        return AlreadyExistsError(f"Session with id {brief(self.key.id)} already exists.")
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Adds an event. The writer's log says which version the session must have, the view which lease it holds."""
+
+    key: Key
+    log: EventLog
+    view: Session
+    lease: Lease | None
+    stored: StoredEvent
+    change: StateChange | None
+    #: Beside whoever runs the session: no view is stale for it.
+    out_of_band: bool = False
+
+    @property
+    def single(self) -> bool:
+        """See `Write`."""
+        return True
+
+    def steps(self, sql: Statements, batch: Batch) -> Steps[Appended]:
+        """See `Write`."""
+        log, event, data = self.log, self.stored.event, self.stored.data
+        earlier = batch.added(log)
+        check_new(log, event, earlier)
+        check_pairing(log, event, earlier)
+        version = len(log) + len(earlier)
+        hold = self._hold()
+        counting = (log.number, version, sql.dialect.time(event.timestamp), data, *self._guard(hold))
+        if sql.dialect.at_once:
+            shape, values = _together(sql, self.key, log.number, self.change)
+            counting = (*counting[:3], data.decode(), *counting[4:])
+            reply = yield Query(sql.append(hold, shape), (*counting, *values))
+            rows, counted = reply.rows, bool(reply.rows)
+        else:
+            reply = yield Query(sql.count(hold), counting)
+            rows, counted = reply.rows, reply.changed(sql.dialect.returning)
+            if counted:
+                yield Query(sql.add, counting[:4])
+                if self.change is not None:
+                    yield from _change_state(sql, self.key, log.number, self.change)
+        lease = self.view.lease
+        if not counted:
+            lease = yield from self._stored_before(sql, version)
+        elif hold == "taking":
+            lease = rows[0][0] if rows else (yield Query(sql.present, (log.number, version))).rows[0][1]
+        batch.add(log, version, event)
+        return Appended(version, lease)
+
+    def _hold(self) -> Hold:
+        return "none" if self.lease is None else "held" if self.lease.taken else "taking"
+
+    def _guard(self, hold: Hold) -> tuple[object, ...]:
+        if self.lease is None:
+            return self.view.lease, int(self.out_of_band)
+        if hold == "held":
+            return self.view.lease, self.lease.seconds
+        return self.lease.owner, self.lease.seconds, self.lease.before
+
+    def _stored_before(self, sql: Statements, version: int) -> Steps[int]:
+        """The epoch, where an attempt whose answer was lost has stored this event; else why it cannot be stored."""
+        rows = (yield Query(sql.present, (self.log.number, version))).rows
+        lost = f"event {self.stored.event.id} is not stored"
+        if not rows:
+            raise SessionNotFoundError(f"the session {brief(self.key.id)!r} was deleted; {lost}")
+        present, epoch, holder, data = rows[0]
+        lease = self.lease
+        if data is not None and _bytes(data) == self.stored.data:
+            return int(epoch) if lease is not None and holder == lease.owner else self.view.lease
+        if self.view.lease and epoch != self.view.lease:
+            raise FencedError(f"{fenced(self.key.id, self.view.lease, epoch)}; {lost}")
+        if lease is not None and not lease.taken and holder not in (None, lease.owner, lease.before):
+            raise SessionBusyError.of(self.key.id, holder)
+        raise StaleSessionError(behind(self.key.id, present, version, self.stored.event))
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Removes a session with its events and its own state; the scopes it shares stay."""
+
+    key: Key
+
+    @property
+    def single(self) -> bool:
+        """See `Write`."""
+        return False
+
+    def steps(self, sql: Statements, batch: Batch) -> Steps[None]:
+        """See `Write`."""
+        for row in (yield Query(sql.row, tuple(map(sql.dialect.stored, self.key)))).rows:
+            for statement in sql.delete:
+                yield Query(statement, (row[0],))
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """Takes the lease of a session; the result is its epoch, or None where somebody else has it."""
+
+    key: Key
+    owner: str
+    #: Who had it before, and is known to be dead.
+    before: str | None
+    seconds: float
+
+    @property
+    def single(self) -> bool:
+        """See `Write`."""
+        return True
+
+    def steps(self, sql: Statements, batch: Batch) -> Steps[int | None]:
+        """See `Write`."""
+        names = tuple(map(sql.dialect.stored, self.key))
+        reply = yield Query(sql.take, (*names, self.owner, self.seconds, self.before))
+        rows = reply.rows
+        if not rows and reply.changed(sql.dialect.returning):
+            return (yield Query(sql.row, names)).rows[0][2]  # type: ignore[no-any-return]
+        return int(rows[0][0]) if rows else None
+
+
+@dataclass(frozen=True, slots=True)
+class Prolong:
+    """Prolongs a lease (None: gives it back); the result says whether it was still held."""
+
+    number: int
+    lease: int
+    seconds: float | None
+
+    @property
+    def single(self) -> bool:
+        """See `Write`."""
+        return True
+
+    def steps(self, sql: Statements, batch: Batch) -> Steps[bool]:
+        """See `Write`."""
+        held = (self.number, self.lease)
+        query = Query(sql.give_back, held) if self.seconds is None else Query(sql.prolong, (*held, self.seconds))
+        return (yield query).changed(sql.dialect.returning)
+
+
+def kept(lease: Lease) -> Prolong:
+    """What prolongs a lease that is held."""
+    return Prolong(lease.number, lease.view.lease, lease.seconds)
+
+
+def _bytes(data: Data) -> bytes:
+    return data.encode() if isinstance(data, str) else bytes(data)
+
+
+def _scopes(
+    sql: Statements, key: Key, number: int, change: StateChange
+) -> Iterator[tuple[Scope, tuple[object, ...], Changes]]:
+    """Each scope with its owners and changes; the keys in one order, so that two writers never wait for each other."""
+    stored = sql.dialect.stored
+    app, user = stored(key.app_name), stored(key.user_id)
+    owners: Sequence[tuple[object, ...]] = ((app,), (app, user), (number,))
+    for scope, owner, changes in zip(SCOPES, owners, (change.app, change.user, change.session), strict=True):
+        yield scope, owner, {name: changes[name] for name in sorted(changes)} if len(changes) > 1 else changes
+
+
+def _change_state(sql: Statements, key: Key, number: int, change: StateChange) -> Steps[None]:
+    text = sql.dialect.types["data"] == "text"
+    for scope, owner, changes in _scopes(sql, key, number, change):
+        for name, value in changes.items():
+            stored = sql.dialect.stored(name)
+            if value is None:
+                yield Query(sql.remove(scope), (*owner, stored))
+            else:
+                yield Query(sql.put(scope), (*owner, stored, value.decode() if text else value))
+
+
+def _together(sql: Statements, key: Key, number: int, change: StateChange | None) -> tuple[Shape, list[object]]:
+    """The shape of a change, and the values of the one statement that makes it."""
+    if change is None:
+        return Shape(), []
+    scopes = list(_scopes(sql, key, number, change))
+    stored = sql.dialect.stored
+    puts = [[(stored(n), v.decode()) for n, v in changes.items() if v is not None] for _, _, changes in scopes]
+    gone = [[stored(n) for n, v in changes.items() if v is None] for _, _, changes in scopes]
+    values: list[object] = []
+    for (_, owner, _), new in zip(scopes, puts, strict=True):
+        if new:
+            values += [*owner, [name for name, _ in new], [value for _, value in new]]
+    for (_, owner, _), names in zip(scopes, gone, strict=True):
+        if names:
+            values += [*owner, names]
+    return Shape(tuple(map(bool, puts)), tuple(map(bool, gone))), values
