@@ -107,8 +107,8 @@ class Runner(BaseRunner):
         `invocation_id` resumes one that was interrupted. Once `abort_signal` (an asyncio.Event, say) is set, what
         runs is cancelled, and the events end.
         """
-        events = super().run_async(
-            user_id=user_id, session_id=session_id, invocation_id=invocation_id, new_message=new_message,
+        events = BaseRunner.run_async(
+            self, user_id=user_id, session_id=session_id, invocation_id=invocation_id, new_message=new_message,
             state_delta=state_delta, run_config=run_config, yield_user_message=yield_user_message,
         )  # fmt: skip
         if self.claims is not None and self.claims.busy == "interrupt":

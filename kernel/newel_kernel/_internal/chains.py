@@ -106,7 +106,8 @@ class Epilogue(Descriptor):
     caller stopped iterating.
     """
 
-    run: Callable[[InvocationContext, BaseException | None], Events]
+    #: A coroutine function; or a plain one that returns None, which costs less.
+    run: Callable[[InvocationContext, BaseException | None], Events | None]
 
 
 def _begin(ctx: InvocationContext, turn: Turn, invocation_id: str | None) -> None:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from asyncio import CancelledError
+from collections.abc import Awaitable
 
+from newel_kernel._internal.hooks import Hooks
 from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import ask
 
 
-async def finish(ctx: InvocationContext, error: BaseException | None) -> None:
-    """Tell the observers that the invocation is over, then run the epilogues; each runs whatever the others do."""
+def finish(ctx: InvocationContext, error: BaseException | None) -> Awaitable[None]:
+    """Tell the hooks that the invocation is over, then run the epilogues; each runs whatever the others do."""
     hooks = ctx.composition.hooks
+    told = "on_run_error_callback" in hooks or "after_run_callback" in hooks
+    return _finish(ctx, hooks, error) if told else epilogues(ctx, error)
+
+
+async def _finish(ctx: InvocationContext, hooks: Hooks, error: BaseException | None) -> None:
     try:
         if "on_run_error_callback" in hooks and isinstance(error, (Exception, CancelledError)):
             await ask(ctx, "on_run_error_callback", {"invocation_context": ctx, "error": error})
@@ -26,8 +33,9 @@ async def epilogues(ctx: InvocationContext, error: BaseException | None) -> None
     """Run the epilogues and commit what they report."""
     for epilogue in ctx.composition.epilogues:
         try:
-            for event in await epilogue.run(ctx, error) or ():
-                await ctx.session_service.append_event(ctx.session, event)
+            if (events := epilogue.run(ctx, error)) is not None:  # else a plain function has run
+                for event in await events or ():
+                    await ctx.session_service.append_event(ctx.session, event)
         except Exception as problem:
             if error is None or isinstance(error, GeneratorExit):  # nobody would read the latter's notes
                 raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from operator import attrgetter
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from newel_kernel._internal import seam
 from newel_kernel._internal.contracts.response import LlmResponse
@@ -28,7 +28,8 @@ Responses = AsyncGenerator[LlmResponse, None]
 
 async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the whole loop, on one screen
     """Steps of one model call each, until an event is final, nothing was said, or the invocation ends (S0 §2.3)."""
-    turns, resuming, new_request = ctx.composition.turns, ctx.resumed, cast("ModelAgent", ctx.agent).new_request
+    agent: ModelAgent = ctx.agent  # type: ignore[assignment]  # a cast would be a call
+    turns, resuming, new_request = ctx.composition.turns, ctx.resumed, agent.new_request
     while True:
         last: Event | None = None
         plan, request, draft, position = Plan.of(ctx), new_request(), Draft(), 0
@@ -49,7 +50,7 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
             return
         if not finished:
             responses = await _call_model(ctx, request, draft)
-            try:  # what aclosing does, at a third of its cost
+            try:
                 async for response in responses:
                     events, calls = await _react(ctx, plan, request, _own(response), draft)
                     for event in events:
@@ -58,8 +59,9 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
                     for event in await run_tools(ctx, request.tools_dict, events[-1], calls) if calls else ():
                         yield event
                         last = event
-            finally:
+            except BaseException:  # after its last it is closed, so this is what aclosing does, and costs less
                 await responses.aclose()
+                raise
         if last is None or last.partial or last.is_final_response():
             return
 
@@ -88,7 +90,7 @@ async def _react(
 
 async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft) -> Responses:
     """The model's responses, each after the hooks have seen it (S0 §5); without hooks the model's own generator."""
-    agent = cast("ModelAgent", ctx.agent)
+    agent: ModelAgent = ctx.agent  # type: ignore[assignment]
     hooked = ctx.composition.models_hooked or _callbacks(agent) != _NO_CALLBACKS
     if hooked and ctx.round_of("before_model_callback"):
         if request.config.tools:  # a tool's declaration is made once; what a hook does to it is for this request

@@ -60,20 +60,19 @@ async def prepare(
     position that is returned. DONE says that the request is prepared, or the invocation over.
     """
     for after, run in plan.request[position:]:
-        events = run(ctx, request)
-        if events is not None:  # else a plain function has run
-            events = await events
-        if events or ctx.end_invocation:
-            return DONE if ctx.end_invocation else after, events or ()
-    await declare_tools(ctx, request)
+        reported = run(ctx, request)
+        if reported is not None and (events := await reported):  # else a plain function has run
+            return DONE if ctx.end_invocation else after, events
+        if ctx.end_invocation:
+            return DONE, ()
+    if ctx.agent.tools:  # type: ignore[attr-defined]  # a model agent's, and a cast is a call
+        await declare_tools(ctx, request)
     return DONE, ()
 
 
 async def declare_tools(ctx: InvocationContext, request: LlmRequest) -> None:
     """Let each toolset and tool of the agent prepare the request, in order."""
     owner = cast("ModelAgent", ctx.agent)
-    if not owner.tools:
-        return
     provided: list[Provided] = []
     try:
         await _declare(ctx, owner, request, provided)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from operator import attrgetter
 
-from newel_kernel._internal.chains import Prologue
 from newel_kernel._internal.errors import ConfigurationError
 from newel_kernel._internal.events import Event, EventActions, as_message
 from newel_kernel._internal.invocation import InvocationContext
@@ -45,15 +44,17 @@ def _own(part: Part) -> Part:
 async def receive(ctx: InvocationContext, turn: Turn, state_delta: Json | None) -> list[Event]:
     """Let plugins see the message, then append it to the session with `state_delta` (S0 §1.2)."""
     assert ctx.user_content is not None
-    if ctx.composition.prologues:
-        await _run_prologues(ctx, ctx.composition.prologues)
+    for prologue in ctx.composition.prologues:
+        if (events := prologue.run(ctx)) is not None:  # else a plain function has run
+            await _commit(ctx, events)
     if "on_user_message_callback" in ctx.composition.hooks:
         keywords = {"invocation_context": ctx, "user_message": ctx.user_content}
         changed = await ask(ctx, "on_user_message_callback", keywords)
         if changed is not None:
             ctx.user_content = changed
-    if ctx.composition.late_prologues:
-        await _run_prologues(ctx, ctx.composition.late_prologues)
+    for prologue in ctx.composition.late_prologues:
+        if (events := prologue.run(ctx)) is not None:
+            await _commit(ctx, events)
     if ctx.user_content is not turn.content:
         turn = turn.log.turn(ctx.user_content)
     messages = ctx.composition.turns.messages(ctx, turn)
@@ -71,9 +72,7 @@ def stamp(event: Event, config: RunConfig) -> None:
         event.custom_metadata = {**config.custom_metadata, **(event.custom_metadata or {})}
 
 
-async def _run_prologues(ctx: InvocationContext, prologues: Sequence[Prologue]) -> None:
-    for prologue in prologues:
-        events = prologue.run(ctx)
-        for event in (await events or ()) if events is not None else ():
-            stamp(event, ctx.run_config)
-            await ctx.session_service.append_event(ctx.session, event)
+async def _commit(ctx: InvocationContext, events: Awaitable[Sequence[Event] | None]) -> None:
+    for event in await events or ():
+        stamp(event, ctx.run_config)
+        await ctx.session_service.append_event(ctx.session, event)

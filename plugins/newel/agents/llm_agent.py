@@ -15,7 +15,7 @@ from newel import models
 from newel.agents import base_agent
 from newel.agents.llm import task
 from newel.agents.structured_output import validated as validated
-from newel.contexts.invocation_context import InvocationContext, full_invocation
+from newel.contexts.invocation_context import InvocationContext
 from newel.events.text import text_of
 from newel.models.llm_request import LlmRequest
 from newel.turns.delegates import is_delegate
@@ -28,6 +28,7 @@ from newel_kernel import (
     BaseLlm,
     BaseTool,
     BaseToolset,
+    Chains,
     Event,
     ReadonlyContext,
     reason_and_act,
@@ -40,6 +41,20 @@ _OWN_FIELDS = {
     "system_instruction": "LlmAgent.instruction",
     "response_schema": "LlmAgent.output_schema",
 }
+
+
+class _Asked:
+    """The model that an agent asks in a composition, which has named it so."""
+
+    __slots__ = ("chains", "model", "named")
+
+    def __init__(self, chains: Chains, named: str | BaseLlm, model: BaseLlm) -> None:
+        self.chains = chains
+        self.named = named
+        self.model = model
+
+    def __deepcopy__(self, memo: object) -> None:
+        """A copy of an agent looks for itself."""
 
 
 class LlmAgent(base_agent.BaseAgent):
@@ -120,7 +135,7 @@ class LlmAgent(base_agent.BaseAgent):
         return LlmRequest()
 
     def _run_async_impl(self, ctx: KernelInvocationContext) -> AsyncGenerator[Event, None]:
-        ctx = full_invocation(ctx)
+        assert isinstance(ctx, InvocationContext)  # as a policy of turns makes sure
         if ctx.is_resumable:
             return self._resumable(ctx)
         if ctx.resumed and (target := handed_over(self, ctx)) is not None:
@@ -180,8 +195,17 @@ class LlmAgent(base_agent.BaseAgent):
     def model_for(self, ctx: InvocationContext) -> BaseLlm:
         """The model, resolved by the invocation's distribution and within its policies."""
         named = self.model or self._named_model()
-        model = models.model_of(ctx.composition, named) if isinstance(named, str) else named
-        return models.policed(ctx.composition, model)
+        chains = ctx.composition
+        asked = self._asked
+        if asked is None or asked.chains is not chains or asked.named is not named:  # each step looks twice
+            model = models.model_of(chains, named) if isinstance(named, str) else named
+            asked = self.__dict__["_asked"] = _Asked(chains, named, models.policed(chains, model))
+        return asked.model
+
+    @cached_property
+    def _asked(self) -> _Asked | None:
+        """What `model_for` found last."""
+        return None
 
     def _named_model(self) -> str | BaseLlm:
         agent: BaseAgent | None = self

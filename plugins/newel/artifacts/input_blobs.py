@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any
 
-from newel.contexts.invocation_context import InvocationContext, full_invocation
+from newel.contexts.invocation_context import InvocationContext
 from newel.contexts.services import ArtifactService
 from newel_kernel import InvocationContext as KernelInvocationContext
 from newel_types import Content, Part
@@ -13,7 +13,8 @@ from newel_types import Content, Part
 
 def save_input_blobs(context: KernelInvocationContext) -> Coroutine[Any, Any, None] | None:
     """Replace each blob by a text that names its artifact."""
-    ctx = full_invocation(context)
+    ctx = context
+    assert isinstance(ctx, InvocationContext)  # as a policy of turns makes sure
     if not ctx.run_config.save_input_blobs_as_artifacts or ctx.artifact_service is None or ctx.user_content is None:
         return None
     return _save(ctx, ctx.artifact_service, ctx.user_content)

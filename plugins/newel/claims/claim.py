@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 
@@ -26,25 +26,25 @@ _tables: dict[int, dict[Hashable, Claim]] = {}
 class Claim:
     """A run's claim of a session of a store, from `take` to `end`."""
 
-    __slots__ = ("_claims", "_interrupted", "_waiting", "_where", "closing", "task")
+    #: Whether the run is on its way out, so that waiting for its end is no mistake.
+    closing = False
+    _over = False
+    _waiting: Sequence[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = ()
 
     def __init__(self, claims: dict[Hashable, Claim], where: Hashable) -> None:
         self._claims = claims
         self._where = where
-        self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] | None = None
         #: The task in which the run began.
         self.task = asyncio.current_task()
-        #: Whether the run is on its way out, so that waiting for its end is no mistake.
-        self.closing = False
         self._interrupted = INTERRUPTION.get()
 
     def end(self) -> None:
         """Free the session."""
-        with _lock:
-            if self._claims.get(self._where) is self:
-                del self._claims[self._where]
-            waiting = self._waiting
-        for loop, future in waiting or ():
+        if self._over:
+            return
+        self._over = True
+        del self._claims[self._where]
+        for loop, future in self._waiting:  # who comes from now on sees that it is over
             if not loop.is_closed():
                 loop.call_soon_threadsafe(_wake, future)
 
@@ -58,9 +58,9 @@ class Claim:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
         with _lock:
-            if self._claims.get(self._where) is not self:
-                return True
-            self._waiting = [*(self._waiting or ()), (loop, future)]
+            self._waiting = [*self._waiting, (loop, future)]
+        if self._over:
+            return True
         try:
             await asyncio.wait_for(future, seconds)
         except TimeoutError:
@@ -86,8 +86,6 @@ def table_of(store: object) -> dict[Hashable, Claim]:
 
 def take(table: dict[Hashable, Claim], where: Hashable) -> Claim | None:
     """Claim the session `where`; None where another run has it."""
-    if where in table:
-        return None
     claim = Claim(table, where)
     return claim if table.setdefault(where, claim) is claim else None
 

@@ -40,6 +40,17 @@ _LOOK = 0.05
 _HANDOVER = 0.5
 
 
+class _Store:
+    """A runner's store of sessions: the claims on them, and the store's leases, where it has such."""
+
+    __slots__ = ("claims", "leases", "service")
+
+    def __init__(self, service: BaseSessionService) -> None:
+        self.service = service
+        self.claims: dict[Hashable, Claim] = table_of(service)
+        self.leases: LeasingStore | None = service if is_leasing(service) else None
+
+
 class BaseRunner(KernelRunner):
     """Runs an agent (or an app) against sessions, by a composition and with the services that it is given.
 
@@ -80,8 +91,7 @@ class BaseRunner(KernelRunner):
         self.claims = claims if isinstance(claims, Settings) else None
         #: The claims of the runs at work, by the identity of their views.
         self._claimed: dict[int, Claim] = {}
-        #: The claims on the sessions of a store.
-        self._table: tuple[BaseSessionService, dict[Hashable, Claim]] = (session_service, table_of(session_service))
+        self._store = _Store(session_service)
 
     def new_context(
         self, session: Session, config: KernelRunConfig, invocation_id: str | None, content: Content | None
@@ -101,19 +111,19 @@ class BaseRunner(KernelRunner):
             raise ConfigurationError("the session id is blank: name a session, or create one and use its id")
         if self.claims is None:
             return await super()._open(user_id, session_id, config, resumes)
-        store, table = self._table
-        if store is not self.session_service:  # the runner has another one than before
-            store, table = self._table = self.session_service, table_of(self.session_service)
+        store = self._store
+        if store.service is not self.session_service:  # the runner has another one than before
+            store = self._store = _Store(self.session_service)
         where = (self.app_name, user_id, session_id)
-        claim = take(table, where) or await wait(table, where, session_id, self.claims)
+        claim = take(store.claims, where) or await wait(store.claims, where, session_id, self.claims)
         session: Session | None = None
         try:
-            session = await super()._open(user_id, session_id, config, resumes)
-            if is_leasing(store):
-                session = await self._leased(store, self.claims, session, config)
-                store.hold(session, self.claims.lease_seconds)
+            session = await KernelRunner._open(self, user_id, session_id, config, resumes)
+            if (leases := store.leases) is not None:
+                session = await self._leased(leases, self.claims, session, config)
+                leases.hold(session, self.claims.lease_seconds)
                 if resumes:  # its first append may come behind an effect
-                    await store.take(session)
+                    await leases.take(session)
         except BaseException:
             self._free(claim, session)
             raise
@@ -121,8 +131,8 @@ class BaseRunner(KernelRunner):
         return session
 
     def _free(self, claim: Claim, session: Session | None) -> None:
-        if session is not None and is_leasing(store := self.session_service):
-            store.let_go(session)
+        if session is not None and self._store.leases is not None:
+            self._store.leases.let_go(session)
         claim.end()
 
     async def _leased(
@@ -143,9 +153,9 @@ class BaseRunner(KernelRunner):
         try:
             if claim is not None:
                 claim.closing = True
-            if ctx is not None and isinstance(error, StaleSessionError):
+            if error is not None and ctx is not None and isinstance(error, StaleSessionError):
                 await _keep_results(ctx, error)
-            await super()._end(session, ctx, error)
+            await KernelRunner._end(self, session, ctx, error)
         finally:
             if claim is not None:
                 self._free(claim, session)

@@ -63,6 +63,8 @@ def _offer(targets: tuple[tuple[str, str], ...], parent: str) -> tuple[str, tool
 def run(ctx: LlmContext, request: LlmRequest) -> None:
     """Append the instructions and declare the tool, where there is anyone to transfer to."""
     agent = ctx.agent
+    if not agent.sub_agents and agent.parent_agent is None:
+        return
     targets = transfer_targets(agent)
     if not targets:
         return
@@ -71,7 +73,7 @@ def run(ctx: LlmContext, request: LlmRequest) -> None:
     described = tuple([(target.name, target.description) for target in targets])
     text, tool = _offer(described, upwards)
     if ctx.opening is None or mode_of(ctx) == "chat":
-        request.append_instructions((text,))
+        request.append_instruction(text)
     request.append_tools((tool,))
 
 

@@ -6,7 +6,7 @@ summary is an event of the session, which no caller is shown; the events that it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from newel import apps
@@ -42,11 +42,13 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
         await ctx.session_service.append_event(ctx.session, event)
 
 
-async def close(ctx: InvocationContext, error: BaseException | None) -> list[Event] | None:
+def close(ctx: InvocationContext, error: BaseException | None) -> Awaitable[list[Event] | None] | None:
     """Compact after an invocation that finished."""
     config = _config(ctx)
-    if config is None or error is not None:
-        return None
+    return None if config is None or error is not None else _close(ctx, config)
+
+
+async def _close(ctx: InvocationContext, config: EventsCompactionConfig) -> list[Event] | None:
     if _COMPACTED not in ctx.stash and (event := await _compacted_surplus(ctx, config, "")) is not None:
         return [event]
     if not (events := window(ctx.session.events, config)):

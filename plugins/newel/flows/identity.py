@@ -17,7 +17,7 @@ def for_agent(agent: BaseAgent) -> Callable[[LlmContext, LlmRequest], None]:
 
     def append(ctx: LlmContext, request: LlmRequest) -> None:
         if ctx.opening is None or mode_of(ctx) != "single_turn":
-            request.append_instructions((text,))
+            request.append_instruction(text)
 
     return append
 

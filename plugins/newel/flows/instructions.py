@@ -54,7 +54,7 @@ async def run(ctx: LlmContext, request: LlmRequest) -> None:
     # Read where pydantic keeps a field's value: a root of another kind has none, and asking it raises, slowly.
     shared = agent.root_agent.__dict__.get("global_instruction")
     if shared:
-        request.append_instructions([await _resolved(shared, ctx)])
+        request.append_instruction(await _resolved(shared, ctx))
     static = agent.static_instruction
     if static is not None:
         append_content(request, static_content(static))
@@ -63,7 +63,7 @@ async def run(ctx: LlmContext, request: LlmRequest) -> None:
         is_text = isinstance(instruction, str) and "{" not in instruction
         text = str(instruction) if is_text else await _resolved(instruction, ctx)
         if static is None:
-            request.append_instructions([text])
+            request.append_instruction(text)
         else:
             request.contents.append(UserContent(text))
 
@@ -75,9 +75,10 @@ def for_agent(agent: LlmAgent) -> RequestStep:
     plain = [text for text in texts if _is_plain(text)]
     if agent.static_instruction is not None or len(plain) < len(texts):
         return run
+    together = "\n\n".join(plain)
 
     def append(ctx: LlmContext, request: LlmRequest) -> None:
-        request.append_instructions(plain)
+        request.append_instruction(together)
 
     return append
 

@@ -85,7 +85,7 @@ class LlmRequest(KernelLlmRequest):
         """Add to the system instruction, a blank line between; of a Content see `references.append_content`."""
         if isinstance(instructions, Content):
             return append_content(self, instructions)
-        KernelLlmRequest.append_instructions(self, instructions)  # at half of the cost of super()
+        super().append_instructions(instructions)
         return []
 
     def set_output_schema(self, base_model: Any) -> None:

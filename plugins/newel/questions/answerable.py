@@ -11,8 +11,6 @@ from newel_types import Content, Part
 
 def check_answers(turn: Turn) -> None:
     """Raise ConfigurationError where the message answers what does not wait for an answer; nothing is stored then."""
-    if not turn.answered:
-        return
     if unknown := sorted(brief(str(id_)) for id_ in turn.answered if id_ not in turn.askers):
         raise ConfigurationError(f"the message answers tool call(s) {unknown} that the session does not have")
     problems = [problem for id_ in turn.answered if (problem := _problem(turn.log, id_)) is not None]

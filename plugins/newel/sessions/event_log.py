@@ -39,7 +39,7 @@ class EventLog(list[Event]):
     __slots__ = ("__weakref__", "_ids", "_seen", "cache", "foreign", "holder", "number")
 
     def __init__(self, events: Sequence[Event] = (), number: int = 0) -> None:
-        super().__init__(events)
+        list.__init__(self, events)
         self.number = number
         self.cache = Stash()
         #: A view that has seen fewer events is stale: another process was first (and not out of band).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from importlib import import_module
 
 from pydantic import BaseModel, Field
@@ -36,10 +36,12 @@ def results_of(ctx: InvocationContext) -> Counter[str | None]:
     )
 
 
-async def clean_up(ctx: InvocationContext, error: BaseException | None) -> None:
+def clean_up(ctx: InvocationContext, error: BaseException | None) -> Awaitable[None] | None:
     """Delete the sessions of calls whose results are stored, also of those that an earlier run left behind."""
-    if not ctx.resumed and ENDED not in ctx.stash:
-        return
+    return _delete(ctx) if ctx.resumed or ENDED in ctx.stash else None
+
+
+async def _delete(ctx: InvocationContext) -> None:
     ended = ctx.stash[ENDED].copy()
     results = results_of(ctx)
     if ctx.resumed:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from newel.contexts.invocation_context import full_invocation
+from newel.contexts.invocation_context import InvocationContext, full_invocation
 from newel.questions.precedence import left_to_others
 from newel.questions.provisional import is_provisional
 from newel.turns.conversations import conversing_node
-from newel_kernel import InvocationContext, Log
+from newel_kernel import InvocationContext as KernelInvocationContext
+from newel_kernel import Log
 
 
-def waits(ctx: InvocationContext) -> bool:
+def waits(ctx: KernelInvocationContext) -> bool:
     """Whether long-running calls, of this agent's run or those within it, wait for an answer or for its effect.
 
     What the user says instead of an answer ends the waiting; and nothing waits in an app that is not resumable, but in
     a graph, where a call waits that has no result at all.
     """
-    whole = full_invocation(ctx)
-    if not whole.is_resumable:
+    assert isinstance(ctx, InvocationContext)  # or `enter` would have refused it
+    if not ctx.is_resumable:
         return False
     waiting: set[str] = set()
     answered_before: set[str] = set()
@@ -32,12 +33,12 @@ def waits(ctx: InvocationContext) -> bool:
         elif not below or event.branch == ctx.branch or (event.branch or "").startswith(below):
             scopes.update(call.id for call in event.get_function_calls())
             waiting |= event.long_running_tool_ids or set()
-            if whole.takes_first_results and not is_provisional(event):
+            if ctx.takes_first_results and not is_provisional(event):
                 waiting -= {response.id for response in event.get_function_responses()}
     return bool(waiting or (answered_before and left_to_others(ctx, answered_before)))
 
 
-def pauses(ctx: InvocationContext) -> bool:
+def pauses(ctx: KernelInvocationContext) -> bool:
     """Whether something in this agent's run waits: for an answer, or, a graph's node, for what the user says to it.
 
     Nothing does in an app that is not resumable.

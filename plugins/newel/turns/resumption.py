@@ -19,7 +19,8 @@ def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | Non
     """Make the context of a message that of the invocation to which it belongs, where that had begun before."""
     ctx = full_invocation(context)
     root = ctx.agent
-    check_answers(turn)
+    if turn.answered:
+        check_answers(turn)
     if invocation_id is not None and not ctx.is_resumable:
         raise ConfigurationError(
             f"invocation_id: {brief(invocation_id)} is provided but the app is not resumable; "
@@ -52,7 +53,8 @@ def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | Non
 
 def answering(context: KernelInvocationContext) -> BaseAgent | None:
     """The agent that answers: the one with which a resumed invocation began, unless it had ended, else the turn's."""
-    ctx = full_invocation(context)
+    assert isinstance(context, InvocationContext)  # or `enter` would have refused it
+    ctx = context
     if MESSAGES not in ctx.stash:
         return _agent(ctx)
     late, again = told_late(ctx), answered_again(ctx)
@@ -72,7 +74,7 @@ def _agent(ctx: InvocationContext) -> BaseAgent | None:
     return choose_agent(ctx.agent, Log(ctx.session.events))
 
 
-async def leave(ctx: KernelInvocationContext, error: BaseException | None) -> None:
+def leave(ctx: KernelInvocationContext, error: BaseException | None) -> None:
     """The run is over: what it has not done with an answer, a later one may go on with."""
     if MESSAGES in ctx.stash:
         note_work(ctx, Work.DONE if error is None else Work.FAILED)

@@ -81,16 +81,22 @@ class LlmRequest:
 
     def append_instructions(self, instructions: Sequence[str]) -> None:
         """Add texts to the system instruction, a blank line between."""
-        for text in filter(None, instructions):
-            config = self._config
-            if config is None:
-                self._instructions.append(text)
-            elif not (present := config.system_instruction):
-                config.system_instruction = text
-            elif isinstance(present, str):
-                config.system_instruction = f"{present}\n\n{text}"
-            else:
-                config.system_instruction = _with_text(present, text)
+        for text in instructions:
+            self.append_instruction(text)
+
+    def append_instruction(self, text: str) -> None:
+        """Add a text, unless it is empty, to the system instruction, after a blank line."""
+        config = self._config
+        if not text:
+            return
+        if config is None:
+            self._instructions.append(text)
+        elif not (present := config.system_instruction):
+            config.system_instruction = text
+        elif isinstance(present, str):
+            config.system_instruction = f"{present}\n\n{text}"
+        else:
+            config.system_instruction = _with_text(present, text)
 
     def append_tools(self, tools: Sequence[BaseTool]) -> None:
         """Declare `tools` to the model and make them dispatchable; a second tool of one name is refused."""
