@@ -28,6 +28,9 @@ def _row(provider: str, model: str, **changes: Any) -> Row:
 #: The service resamples what it is sent.
 _GEMINI_LIVE = LiveCapabilities(input_rates=(16_000, 8_000, 24_000, 44_100, 48_000), resumption=True)
 
+#: The service takes 24 kHz; the others are resampled here.
+_OPENAI_LIVE = LiveCapabilities(input_rates=(24_000, 16_000, 8_000, 48_000))
+
 #: Later rows win.
 TABLE: tuple[Row, ...] = (
     # Gemini
@@ -68,6 +71,7 @@ TABLE: tuple[Row, ...] = (
     _row("openai", ".*", caching=True, output_schema_with_tools=True, media={"image", "pdf", "audio"}),
     # OpenAI Responses
     _row("openai-responses", ".*", caching=True, output_schema_with_tools=True),
+    _row("openai|openai-responses", r".*realtime.*", live=_OPENAI_LIVE),
     # Models of OpenAI that reason: ``minimal`` and ``xhigh`` are further efforts, ``off`` is the effort none.
     _row(r"openai|openai-responses", r"(o\d|gpt-[5-9]|gpt-\d\d)(?!.*chat).*", thinking={"effort"}, sampling=()),
     _row(r"openai|openai-responses", r"gpt-5(-(?!chat).*)?", thinking={"effort", "minimal"}),

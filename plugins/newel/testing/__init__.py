@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from newel.testing.conversation import Conversation as Conversation
     from newel.testing.conversation import Turn as Turn
     from newel.testing.gemini_server import GeminiServer as GeminiServer
+    from newel.testing.live.conformance import live_conformance as live_conformance
     from newel.testing.live.gemini import GeminiLiveServer as GeminiLiveServer
     from newel.testing.live.openai import OpenAIRealtimeServer as OpenAIRealtimeServer
     from newel.testing.oauth_server import OAuthServer as OAuthServer
@@ -29,6 +30,7 @@ _WHERE = dict.fromkeys(
     "OAuthServer": "newel.testing.oauth_server",
     "OpenAIRealtimeServer": "newel.testing.live.openai",
     "Turn": "newel.testing.conversation",
+    "live_conformance": "newel.testing.live.conformance",
 }
 
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

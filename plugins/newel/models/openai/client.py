@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -29,12 +29,21 @@ class Response(Protocol):
         """Give the connection back, or close it where the body was not read to its end."""
 
 
+class Realtime(Protocol):
+    """``client.realtime``."""
+
+    def connect(self, *, model: str, websocket_connection_options: Json) -> AbstractAsyncContextManager[object]:
+        """Open a live connection, and close it on leaving."""
+
+
 class Sdk(Protocol):
     """An ``AsyncOpenAI``; of it the part that sends what others have put together.
 
     Its methods for each endpoint walk through every message again, and make an object of each chunk.
     """
 
+    base_url: object
+    realtime: Realtime
     organization: str | None
     project: str | None
 
@@ -94,19 +103,21 @@ class Sender:
         finally:
             await response.aclose()
 
+    async def sdk(self, endpoint: Endpoint, service: Service, limits: Limits) -> Sdk:
+        """The client of the running event loop."""
+        client = await self._clients.client(lambda: connect(endpoint, service, limits))
+        return client.sdk
+
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
         await self._clients.aclose()
 
     async def _send(self, endpoint: Endpoint, call: Call, *, stream: bool) -> Response:
-        def make() -> tuple[Sdk, Any, Service]:
-            return connect(endpoint, call.service, call.limits)
-
-        client = await self._clients.client(make)
+        sdk = await self.sdk(endpoint, call.service, call.limits)
         library = http_library()
         options: Json = {"timeout": call.limits.timeout(library), "headers": dict(call.headers)}
         kind: type = import_module(library).Response
-        return await client.sdk.post(call.path, cast_to=kind, body=call.body, options=options, stream=stream)
+        return await sdk.post(call.path, cast_to=kind, body=call.body, options=options, stream=stream)
 
 
 def connect(endpoint: Endpoint, service: Service, limits: Limits) -> tuple[Sdk, Any, Service]:

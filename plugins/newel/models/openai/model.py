@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib import import_module
+from urllib.parse import urlsplit
 
 from pydantic import Field, PrivateAttr, SecretStr
 
 from newel.models.capabilities import capabilities_of
 from newel.models.google.request_keys import CACHE_SCOPE
-from newel.models.openai.client import Call, Endpoint, Sender, check_sdk
+from newel.models.openai.client import Call, Endpoint, Sender, check_sdk, http_library
 from newel.models.openai.profiles import ENDPOINTS, OPENAI, Profile
 from newel.models.openai.thinking import Say
 from newel.models.remote import RemoteLlm
+from newel.models.wire.clients import ssl_context
+from newel.models.wire.limits import offline_reason
 from newel.models.wire.names import Names
 from newel.models.wire.service import Service
-from newel_kernel import Json, LlmRequest, ModelCapabilities, ModelError
+from newel.models.wire.sockets import check_websockets, socket_options
+from newel_kernel import BaseLlmConnection, Json, LlmRequest, ModelCapabilities, ModelError
 
 DEFAULT_MODEL = "gpt-5-mini"
+TRANSCRIPTION_MODEL = "gpt-4o-mini-transcribe"
 
 
 class OpenAIModel(RemoteLlm):
@@ -31,6 +39,8 @@ class OpenAIModel(RemoteLlm):
     api_key: SecretStr | None = Field(default=None, repr=False)
     #: What the endpoint does otherwise; None: what is known of its name.
     profile: Profile | None = None
+    #: The model that transcribes what the user says over a live connection.
+    transcription_model: str = TRANSCRIPTION_MODEL
 
     _sender: Sender = PrivateAttr(default_factory=Sender)
     _tool_names: Names = PrivateAttr(default_factory=Names)
@@ -61,6 +71,10 @@ class OpenAIModel(RemoteLlm):
         """Those of the model that a request names."""
         return self._capable(self.model_name(request))
 
+    def connect(self, llm_request: LlmRequest) -> AbstractAsyncContextManager[BaseLlmConnection]:
+        """See `BaseLlm`; over the Realtime API, which only OpenAI itself has."""
+        return self._connected(llm_request) if self._is_own else super().connect(llm_request)
+
     def check(self) -> None:
         """Raise a ModelError where the SDK, the key or the address is missing."""
         check_sdk(self.model)
@@ -89,6 +103,26 @@ class OpenAIModel(RemoteLlm):
             known = ", ".join(ENDPOINTS)
             raise ModelError(f"the endpoint {self.endpoint!r} needs a base_url; those of {known} are known")
         return Endpoint(base_url, key or self.endpoint, profile.headers, self._is_own)
+
+    @asynccontextmanager
+    async def _connected(self, request: LlmRequest) -> AsyncIterator[BaseLlmConnection]:
+        check_websockets(self.model_name(request))
+        check_sdk(self.model)
+        endpoint, limits = self._endpoint(), self.limits_for(request)
+        service = self._service(request, endpoint)
+        sdk = await self._sender.sdk(endpoint, service, limits)
+        url = urlsplit(str(sdk.base_url))
+        if reason := offline_reason(url.hostname or ""):
+            raise service.failed("OFFLINE", reason)
+        options = socket_options(limits, self.frame_bytes)
+        if url.scheme == "https":
+            options["ssl"] = ssl_context(http_library())
+        realtime = import_module("newel.models.openai.realtime.connection")
+        target = realtime.Target(
+            service, self._tool_names, self.transcription_model, self.frame_bytes, options, self._say(request)
+        )
+        async with realtime.opened(sdk, target, request) as connection:
+            yield connection
 
     def _service(self, request: LlmRequest, endpoint: Endpoint) -> Service:
         return Service(self.provider, self.model_name(request), (endpoint.key,))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from newel.models import openai
 from newel.models.kinds import ModelProvider
+from newel.models.wire.limits import FRAME_BYTES
 from newel_kernel import BaseLlm, hookimpl
 
 _DEFAULT = "gpt-5-mini"
@@ -24,6 +26,15 @@ class Settings(BaseModel, extra="forbid"):
     base_url: str | None = None
     #: Let the service keep the answers of ``openai-responses:``, so that a turn sends what is new only.
     store: bool = False
+    #: The model that transcribes what the user says over a live connection.
+    transcription_model: str = "gpt-4o-mini-transcribe"
+    #: How many bytes a message of a live connection may have.
+    frame_bytes: int = Field(default=FRAME_BYTES, gt=0)
+
+    @property
+    def of_models(self) -> dict[str, Any]:
+        """Those that each model has."""
+        return self.model_dump(include={"base_url", "transcription_model", "frame_bytes"})
 
 
 @hookimpl
@@ -39,13 +50,13 @@ def register_model_providers(settings: Mapping[str, Settings]) -> list[ModelProv
 
     def chat(address: str) -> BaseLlm:
         name = address.removeprefix(f"{_CHAT}:") or chosen.default_model
-        model = openai.OpenAILlm(model=name, base_url=chosen.base_url)
+        model = openai.OpenAILlm(model=name, **chosen.of_models)
         model.check()
         return model
 
     def responses(address: str) -> BaseLlm:
         name = address.removeprefix(f"{_RESPONSES}:") or chosen.default_model
-        model = openai.OpenAIResponsesLlm(model=name, base_url=chosen.base_url, store=chosen.store)
+        model = openai.OpenAIResponsesLlm(model=name, store=chosen.store, **chosen.of_models)
         model.check()
         return model
 

@@ -14,7 +14,7 @@ from typing import Any
 from newel.testing.live import openai_messages as messages
 from newel.testing.live.connection import Connection
 from newel.testing.live.gemini_messages import CHUNK
-from newel.testing.live.openai_rules import check
+from newel.testing.live.openai_rules import bad, check
 from newel.testing.live.server import LiveServer
 from newel_kernel import Json
 
@@ -28,6 +28,8 @@ class OpenAIRealtimeServer(LiveServer):
         super().__init__(port, api_key=api_key, tls=tls)
         #: So many chunks of 20 ms make up an answer.
         self.chunks = chunks
+        #: Kinds of events that are refused, and what is said of them.
+        self.refuses: dict[str, str] = {}
         self._ids = itertools.count(1)
 
     @property
@@ -46,6 +48,8 @@ class OpenAIRealtimeServer(LiveServer):
 
     def check(self, connection: Connection, message: Json) -> None:
         """See `LiveServer`."""
+        if reason := self.refuses.get(self.kind(message)):
+            raise bad(reason, message)
         check(connection.state, message)
 
     async def opened(self, connection: Connection) -> None:

@@ -52,16 +52,17 @@ def check(state: Json, event: Json) -> None:
     """Raise a RefusedError for what is wrong with an event; `state` is the conversation so far."""
     kind = event.get("type")
     if kind not in _FIELDS:
-        raise _bad(f"Invalid value: {kind!r}. Supported values are: {', '.join(sorted(_FIELDS))}.", event, param="type")
+        raise bad(f"Invalid value: {kind!r}. Supported values are: {', '.join(sorted(_FIELDS))}.", event, param="type")
     required, allowed = _FIELDS[kind]
     for name in required - event.keys():
-        raise _bad(f"Missing required parameter: '{name}'.", event, "missing_required_parameter", name)
+        raise bad(f"Missing required parameter: '{name}'.", event, "missing_required_parameter", name)
     _known(event, event, required | allowed | _COMMON, "")
     if (more := _CHECKS.get(kind)) is not None:
         more(state, event)
 
 
-def _bad(message: str, event: Json, code: str = "invalid_value", param: str | None = None) -> RefusedError:
+def bad(message: str, event: Json, code: str = "invalid_value", param: str | None = None) -> RefusedError:
+    """The refusal of an event, which is answered with an error event."""
     told = {"type": "invalid_request_error", "code": code, "message": message, "param": param}
     answer = {"type": "error", "error": {**told, "event_id": event.get("event_id")}}
     return RefusedError(message, 0, answer)
@@ -70,22 +71,22 @@ def _bad(message: str, event: Json, code: str = "invalid_value", param: str | No
 def _known(value: Mapping[str, object], event: Json, allowed: set[str], place: str) -> None:
     for name in value.keys() - allowed:
         where = f"{place}{name}"
-        raise _bad(f"Unknown parameter: '{where}'.", event, "unknown_parameter", where)
+        raise bad(f"Unknown parameter: '{where}'.", event, "unknown_parameter", where)
 
 
 def _session(state: Json, event: Json) -> None:
     session = event["session"]
     if session.get("type") != "realtime":
         words = "Missing required parameter: 'session.type'."
-        raise _bad(words, event, "missing_required_parameter", "session.type")
+        raise bad(words, event, "missing_required_parameter", "session.type")
     _known(session, event, _SESSION, "session.")
     modalities = session.get("output_modalities")
     if modalities not in (None, ["text"], ["audio"]):
         words = f"Invalid modalities: {modalities}. Supported combinations are: ['text'] and ['audio']."
-        raise _bad(words, event, param="session.output_modalities")
+        raise bad(words, event, param="session.output_modalities")
     for number, tool in enumerate(session.get("tools") or []):
         if tool.get("type") not in ("function", "mcp") or (tool["type"] == "function" and not tool.get("name")):
-            raise _bad(f"Invalid tool at session.tools[{number}]", event, param=f"session.tools[{number}]")
+            raise bad(f"Invalid tool at session.tools[{number}]", event, param=f"session.tools[{number}]")
     _audio(session.get("audio") or {}, event)
     state.setdefault("session", {}).update(session)
 
@@ -97,20 +98,20 @@ def _audio(audio: Json, event: Json) -> None:
     for way in ("input", "output"):
         form, place = (audio.get(way) or {}).get("format") or {}, f"session.audio.{way}.format"
         if form and form.get("type") not in ("audio/pcm", "audio/pcmu", "audio/pcma"):
-            raise _bad(f"Invalid value: {form.get('type')!r}", event, param=f"{place}.type")
+            raise bad(f"Invalid value: {form.get('type')!r}", event, param=f"{place}.type")
         if form.get("type") == "audio/pcm" and form.get("rate") not in (None, 24_000):
-            raise _bad(f"Invalid '{place}.rate': only 24000 is supported", event, param=f"{place}.rate")
+            raise bad(f"Invalid '{place}.rate': only 24000 is supported", event, param=f"{place}.rate")
 
 
 def _append(state: Json, event: Json) -> None:
     try:
         data = base64.b64decode(event["audio"], validate=True)
     except (binascii.Error, ValueError, TypeError):
-        raise _bad("Invalid 'audio'. Expected base64-encoded audio bytes.", event, param="audio") from None
+        raise bad("Invalid 'audio'. Expected base64-encoded audio bytes.", event, param="audio") from None
     if len(event["audio"]) > _MOST_AUDIO:
-        raise _bad("'audio' is larger than 15 MiB", event, "string_above_max_length", "audio")
+        raise bad("'audio' is larger than 15 MiB", event, "string_above_max_length", "audio")
     if len(data) % 2:
-        raise _bad("'audio' holds half a sample", event, param="audio")
+        raise bad("'audio' holds half a sample", event, param="audio")
     state["buffered"] += len(data)
 
 
@@ -118,7 +119,7 @@ def _commit(state: Json, event: Json) -> None:
     ms = state["buffered"] / 48
     if ms < 100:
         words = "Error committing input audio buffer: buffer too small. Expected at least 100ms of audio, but buffer"
-        raise _bad(f"{words} only has {ms:.2f}ms of audio.", event, "input_audio_buffer_commit_empty")
+        raise bad(f"{words} only has {ms:.2f}ms of audio.", event, "input_audio_buffer_commit_empty")
     state["buffered"] = 0
 
 
@@ -130,10 +131,10 @@ def _create(state: Json, event: Json) -> None:
     item = event["item"]
     kind = item.get("type")
     if kind not in _ITEMS:
-        raise _bad(f"Invalid value: {kind!r}", event, param="item.type")
+        raise bad(f"Invalid value: {kind!r}", event, param="item.type")
     for name in _ITEMS[kind] - item.keys():
         where = f"item.{name}"
-        raise _bad(f"Missing required parameter: '{where}'.", event, "missing_required_parameter", where)
+        raise bad(f"Missing required parameter: '{where}'.", event, "missing_required_parameter", where)
     _known(item, event, _ITEMS[kind] | {"type", "id", "object", "status"}, "item.")
     if kind == "message":
         _message(item, event)
@@ -141,9 +142,9 @@ def _create(state: Json, event: Json) -> None:
         state["calls"].append(item["call_id"])
     elif item["call_id"] not in state["calls"]:
         words = f"Tool call ID '{item['call_id']}' not found in conversation."
-        raise _bad(words, event, "invalid_tool_call_id", "item.call_id")
+        raise bad(words, event, "invalid_tool_call_id", "item.call_id")
     elif not isinstance(item["output"], str):
-        raise _bad("Invalid type for 'item.output': expected a string", event, "invalid_type", "item.output")
+        raise bad("Invalid type for 'item.output': expected a string", event, "invalid_type", "item.output")
 
 
 def _message(item: Json, event: Json) -> None:
@@ -151,7 +152,7 @@ def _message(item: Json, event: Json) -> None:
     for number, part in enumerate(item["content"]):
         if part.get("type") not in allowed:
             words = f"Supported values for role {item['role']!r} are: {sorted(allowed)}"
-            raise _bad(f"Invalid value: {part.get('type')!r}. {words}", event, param=f"item.content[{number}].type")
+            raise bad(f"Invalid value: {part.get('type')!r}. {words}", event, param=f"item.content[{number}].type")
 
 
 def _respond(state: Json, event: Json) -> None:
@@ -159,17 +160,17 @@ def _respond(state: Json, event: Json) -> None:
     if state["active"]:
         words = f"Conversation already has an active response in progress: {state['active']}. Wait until the response"
         code = "conversation_already_has_active_response"
-        raise _bad(f"{words} is finished before creating a new one.", event, code)
+        raise bad(f"{words} is finished before creating a new one.", event, code)
 
 
 def _cancel(state: Json, event: Json) -> None:
     if not state["active"]:
-        raise _bad("Cancellation failed: no active response found", event, "response_cancel_not_active")
+        raise bad("Cancellation failed: no active response found", event, "response_cancel_not_active")
 
 
 def _item(state: Json, event: Json) -> None:
     if event["item_id"] not in state["items"]:
-        raise _bad(f"Item with item_id not found: {event['item_id']}", event, "item_not_found", "item_id")
+        raise bad(f"Item with item_id not found: {event['item_id']}", event, "item_not_found", "item_id")
 
 
 _CHECKS: dict[str, Callable[[Json, Json], None]] = {

@@ -75,6 +75,10 @@ class LiveServer(ABC):
         self._handshakes.append((status, dict(headers or {}), body))
         return self
 
+    def forget_scripts(self) -> None:
+        """Forget the scripts that no connection has taken."""
+        self._scripts.clear()
+
     @property
     def ca_file(self) -> str:
         """The certificate of the authority that the server's own is from; clients find it by SSL_CERT_FILE."""

@@ -14,8 +14,9 @@ from newel.models.google.live.sending import Frames
 from newel.models.google.live.setup import Say, setup
 from newel.models.google.sdk import Json, Live
 from newel.models.live import CONNECTION_NUMBER
+from newel.models.wire.ends import connecting
 from newel.models.wire.service import Service
-from newel.models.wire.sockets import LiveSocket, connecting, noting
+from newel.models.wire.sockets import LiveSocket, noting
 from newel_kernel import BaseLlmConnection, LlmRequest, LlmResponse
 from newel_types import Content, SpeechConfig
 

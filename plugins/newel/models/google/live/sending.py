@@ -11,6 +11,7 @@ from functools import lru_cache
 from newel.models.google.history import Dialect
 from newel.models.google.requests import on_wire
 from newel.models.google.sdk import Json
+from newel.models.wire.sounds import without_sound
 from newel_types import ActivityEnd, ActivityStart, Blob, Content, LiveClientRealtimeInput, Part
 
 #: Says that the user's history is over, where a model waits for new input before it answers.
@@ -18,8 +19,6 @@ _GO_ON = "."
 #: Models of which each medium has a field of its own, and text comes as realtime input.
 _NEWER = re.compile(r"(.*/)?gemini-(3|[4-9]|\d\d)(\.\d+)?-.*live.*")
 _TRANSLATORS = re.compile(r"(.*/)?gemini-.*live-translate.*")
-#: The artifacts in which the sound of a session is kept.
-_KEPT_SOUND = re.compile(r"artifact://.*/_adk_live/")
 
 
 class Frames:
@@ -83,9 +82,7 @@ class Frames:
         return f'{{"realtime_input": {{"{field}": {{"data": "{data}", "mimeType": {shown}}}}}}}'
 
     def _turns(self, contents: Sequence[Content]) -> list[Json]:
-        kept = ((content, [part for part in content.parts or () if not _is_sound(part)]) for content in contents)
-        heard = [content.model_copy(update={"parts": parts}) for content, parts in kept if parts]
-        turns = on_wire(heard, self._dialect)
+        turns = on_wire(without_sound(contents), self._dialect)
         for turn in turns:
             for part in turn["parts"]:
                 part.pop("partMetadata", None)
@@ -95,15 +92,6 @@ class Frames:
 def is_newer(model: str) -> bool:
     """Whether a model is one of Gemini 3 or later."""
     return _NEWER.fullmatch(model) is not None
-
-
-def _is_sound(part: Part) -> bool:
-    """Sound, which was transcribed, and which a content cannot hold."""
-    held = part.inline_data or part.file_data
-    if held is None:
-        return False
-    kept = part.file_data is not None and _KEPT_SOUND.match(part.file_data.file_uri or "") is not None
-    return kept or (held.mime_type or "").startswith("audio/")
 
 
 def _results(parts: Sequence[Part]) -> Iterator[Json]:

@@ -1,0 +1,1 @@
+"""OpenAI Realtime: bidirectional connections to OpenAI's models."""

@@ -1,0 +1,156 @@
+"""OpenAIRealtimeConnection: a live connection through the openai SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from newel.models.live import CONNECTION_NUMBER, LIVE_CONFIG
+from newel.models.openai.client import Sdk
+from newel.models.openai.realtime.reading import Reader
+from newel.models.openai.realtime.sending import Frames
+from newel.models.openai.realtime.session import manner, session
+from newel.models.openai.realtime.turns import Turns
+from newel.models.openai.thinking import Say
+from newel.models.wire.ends import connecting
+from newel.models.wire.names import Names
+from newel.models.wire.service import Service
+from newel.models.wire.sockets import LiveSocket, noting
+from newel_kernel import BaseLlmConnection, Json, LlmRequest, LlmResponse, ModelError
+from newel_types import Content, LiveConnectConfig
+
+#: How long setting a session up may take, in seconds.
+_SETUP_PATIENCE = 20.0
+_SETUP = "newel_setup"
+_SHOWN = 200
+
+
+class OpenAIRealtimeConnection(BaseLlmConnection):
+    """The events of a connection that the SDK has opened, read and written here without an object for each."""
+
+    def __init__(self, socket: LiveSocket, frames: Frames, reader: Reader, early: Sequence[bytes]) -> None:
+        self._socket = socket
+        self._frames = frames
+        self._reader = reader
+        #: What came while the session was set up.
+        self._early = deque(early)
+
+    async def send_history(self, history: list[Content]) -> None:
+        """See `BaseLlmConnection`."""
+        await self._send(self._frames.history(history))
+
+    async def send_content(self, content: Content) -> None:
+        """See `BaseLlmConnection`."""
+        await self._send_content(content)
+
+    async def _send_content(self, content: Content, *, partial: bool = False) -> None:
+        await self._send(self._frames.content(content, partial=partial))
+
+    async def send_realtime(self, blob: object) -> None:
+        """See `BaseLlmConnection`."""
+        await self._send(self._frames.realtime(blob))
+
+    async def receive(self) -> AsyncGenerator[LlmResponse, None]:
+        """See `BaseLlmConnection`."""
+        ended = False
+        while not ended:
+            frame = self._early.popleft() if self._early else await self._socket.recv()
+            if frame is None:
+                return
+            if isinstance(frame, LlmResponse):
+                yield frame
+                return
+            responses = self._read(frame)
+            if self._reader.outgoing:
+                events, self._reader.outgoing = self._reader.outgoing, []
+                await self._send([json.dumps(event) for event in events])
+            for response in responses:
+                ended = ended or bool(response.turn_complete)
+                yield response
+
+    async def close(self) -> None:
+        """See `BaseLlmConnection`."""
+        await self._socket.close()
+
+    async def _send(self, frames: Sequence[str]) -> None:
+        for frame in frames:
+            await self._socket.send(frame)
+
+    def _read(self, frame: bytes) -> list[LlmResponse]:
+        try:
+            event = json.loads(frame)
+            if not isinstance(event, dict) or not isinstance(event.get("type"), str):
+                raise ValueError(f"no event: {frame[:_SHOWN]!r}")
+            return self._reader.read(event)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            why = " ".join(str(error).split())[:_SHOWN]
+            what = f"sent a message that cannot be read ({why})"
+            return [self._socket.failure("MALFORMED_RESPONSE", what, "it was left out; the session goes on")]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The model that a connection goes to, and what is settled of it."""
+
+    service: Service
+    names: Names
+    transcriber: str
+    frame_bytes: int
+    #: Arguments for the library's ``connect``.
+    options: Json
+    say: Say
+
+
+@asynccontextmanager
+async def opened(sdk: Sdk, target: Target, request: LlmRequest) -> AsyncIterator[OpenAIRealtimeConnection]:
+    """A connection through ``client.realtime`` of the SDK, which closes it on leaving."""
+    service, number = target.service, request.stash[CONNECTION_NUMBER]
+    wanted = session(request, target.names, target.say, target.transcriber)
+    manager = sdk.realtime.connect(model=service.model, websocket_connection_options=target.options)
+    with connecting(service, number), noting() as sockets:
+        async with asyncio.timeout(_SETUP_PATIENCE):
+            await manager.__aenter__()
+    socket = LiveSocket(sockets[-1], service, number, target.frame_bytes)
+    try:
+        with connecting(service, number):
+            async with asyncio.timeout(_SETUP_PATIENCE):
+                early = await _set_up(socket, wanted, service)
+        yield _connection(socket, target, request.stash[LIVE_CONFIG], early)
+    finally:
+        async with socket.closing():
+            await manager.__aexit__(None, None, None)
+
+
+async def _set_up(socket: LiveSocket, wanted: Json, service: Service) -> list[bytes]:
+    """Say how the session is to be; what the service sent until it had taken that."""
+    await socket.send(json.dumps({"type": "session.update", "event_id": _SETUP, "session": wanted}))
+    frames: list[bytes] = []
+    while True:
+        frame = await socket.recv()
+        if not isinstance(frame, bytes):
+            told = frame or LlmResponse()  # nobody else closes the socket
+            raise ModelError(
+                told.error_message or "", code=told.error_code, provider=service.provider, model=service.model
+            )
+        event = json.loads(frame)
+        frames.append(frame)
+        if event.get("type") == "session.updated":
+            return frames
+        error = event.get("error") or {}
+        if event.get("type") == "error" and error.get("event_id") in (_SETUP, None):
+            raise service.failed(str(error.get("code") or error.get("type")), str(error.get("message")))
+
+
+def _connection(
+    socket: LiveSocket, target: Target, config: LiveConnectConfig, early: Sequence[bytes]
+) -> OpenAIRealtimeConnection:
+    def fail(code: str, what: str) -> LlmResponse:
+        return socket.failure(code, what, "the session goes on; see the service's documentation of this code")
+
+    turns, held = Turns(asyncio.get_running_loop().time), manner(config)
+    reader = Reader(target.service.model, target.names, turns, held, fail)
+    return OpenAIRealtimeConnection(socket, Frames(target.names, target.say, turns, held), reader, early)

@@ -1,0 +1,75 @@
+"""Items: a conversation as the Realtime API has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from newel.models.openai.history import History, as_json, code_text, result_media, result_text
+from newel.models.openai.media import Medium, medium_of
+from newel.models.openai.thinking import Say
+from newel.models.wire.names import Names
+from newel_kernel import Json
+from newel_types import Content, FunctionResponse, Part
+
+#: How long an id may be.
+_ID_LENGTH = 32
+
+
+class Items(History):
+    """The items of a conversation."""
+
+    def __init__(self, names: Names, say: Say) -> None:
+        super().__init__(names, say, _ID_LENGTH)
+
+    def said(self, parts: Sequence[Part]) -> list[Json]:
+        """Messages and calls in their order. Thoughts are the service's own affair."""
+        items: list[Json] = []
+        for part in parts:
+            words = part.text if part.text is not None else code_text(part)
+            if part.function_call is not None:
+                call = part.function_call
+                made = {"call_id": self.call_id(call), "name": self.name(call), "arguments": as_json(call.args or {})}
+                items.append({"type": "function_call", **made})
+            elif words and words.strip() and not part.thought:
+                content = [{"type": "output_text", "text": words}]
+                items.append({"type": "message", "role": "assistant", "content": content})
+            elif (medium := medium_of(part)) is not None:
+                self._say(f"model {medium.kind}", f"{medium.mime} of the model cannot be sent back and is left out")
+        return items
+
+    def result(self, call_id: str, response: FunctionResponse) -> tuple[Json, list[Json]]:
+        """An output, which is text; media follow in a message of the user."""
+        return output(call_id, response), [self.shown(medium) for medium in result_media(response)]
+
+    def no_result(self, call_id: str, text: str) -> Json:
+        """An error as the output."""
+        return {"type": "function_call_output", "call_id": call_id, "output": as_json({"error": text})}
+
+    def user(self, parts: list[Json]) -> Json:
+        """A message of the user."""
+        return {"type": "message", "role": "user", "content": parts}
+
+    def text(self, text: str) -> Json:
+        """A text."""
+        return {"type": "input_text", "text": text}
+
+    def medium(self, medium: Medium) -> Json | None:
+        """An image, or the text of a text file."""
+        if words := medium.text:
+            return self.text(words)
+        if medium.is_image:
+            return {"type": "input_image", "image_url": medium.data_url if medium.data is not None else medium.uri}
+        return None
+
+
+def output(call_id: str, response: FunctionResponse) -> Json:
+    """The result of a call."""
+    return {"type": "function_call_output", "call_id": call_id, "output": result_text(response)}
+
+
+def items_of(contents: Sequence[Content], names: Names, say: Say) -> list[Json]:
+    """The items of contents in their order; calls without a result get one that says so."""
+    items = Items(names, say)
+    for content in contents:
+        items.add(content)
+    return items.whole()

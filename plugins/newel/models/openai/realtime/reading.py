@@ -1,0 +1,210 @@
+"""Reading: events of the Realtime API as responses."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+
+from newel.models.openai.reading import objects, part_of, usage_of
+from newel.models.openai.realtime.session import Manner
+from newel.models.openai.realtime.turns import LATE, Turns
+from newel.models.wire.arguments import MalformedArgumentsError, parse_arguments
+from newel.models.wire.names import Names
+from newel.models.wire.transcripts import Transcript, Words
+from newel_kernel import Json, LlmResponse
+from newel_types import Blob, Content, FinishReason, FunctionCall, Part, VoiceActivity, VoiceActivityType
+
+Responses = Iterator[LlmResponse]
+#: A failure as a response, from a code and what is said of it.
+Fail = Callable[[str, str], LlmResponse]
+
+SOUND = "audio/pcm;rate=24000"
+_HEARD = "conversation.item.input_audio_transcription"
+#: Events that say nothing that a response could hold.
+_SILENT = (
+    "session.", "conversation.", "rate_limits.", "input_audio_buffer.", "output_audio_buffer.", "response.output_item.",
+    "response.content_part.", "response.function_call_arguments.", "response.output_text.done", "response.text.done",
+    "response.output_audio.done", "response.audio.done", "response.mcp_", "mcp_list_tools.",
+)  # fmt: skip
+_REASONS = {"max_output_tokens": FinishReason.MAX_TOKENS, "content_filter": FinishReason.SAFETY}
+
+
+class Reader:
+    """The state of a conversation between events; `outgoing` are the client's events that they lead to."""
+
+    def __init__(self, model: str, names: Names, turns: Turns, held: Manner, fail: Fail) -> None:
+        self.outgoing: list[Json] = []
+        self._model = model
+        self._names = names
+        self._turns = turns
+        self._held = held
+        self._fail = fail
+        self._session_id: str | None = None
+        self._words = Words(self._response)
+        self._spoken = Transcript("output", self._response)
+        self._heard: dict[str, Transcript] = {}
+        self._interrupted = False
+        self._unknown: set[str] = set()
+        self._reactions: dict[str, Callable[[Json], Responses]] = {
+            "response.created": self._begun,
+            "response.output_audio.delta": self._sound,
+            "response.audio.delta": self._sound,
+            "response.output_text.delta": self._text,
+            "response.text.delta": self._text,
+            "response.output_audio_transcript.delta": self._said,
+            "response.audio_transcript.delta": self._said,
+            "response.output_audio_transcript.done": self._said_all,
+            "response.audio_transcript.done": self._said_all,
+            "response.done": self._done,
+            f"{_HEARD}.delta": self._hear,
+            f"{_HEARD}.completed": self._heard_all,
+            f"{_HEARD}.failed": self._not_heard,
+            "input_audio_buffer.speech_started": self._speech,
+            "input_audio_buffer.speech_stopped": self._silence,
+            "conversation.item.truncated": self._truncated,
+            "session.created": self._session,
+            "error": self._error,
+        }
+
+    def read(self, event: Json) -> list[LlmResponse]:
+        """The responses of an event. A ValueError, TypeError or KeyError says that it is malformed."""
+        kind = event["type"]
+        reaction = self._reactions.get(kind)
+        if reaction is not None:
+            return list(reaction(event))
+        if kind.startswith(_SILENT) or kind in self._unknown:
+            return []
+        self._unknown.add(kind)
+        return [self._fail("UNKNOWN_MESSAGE", f"sent a message of a kind that is not known here ({kind[:200]})")]
+
+    def stopped(self) -> list[LlmResponse]:
+        """The user has interrupted: what was said so far is all of it."""
+        if self._interrupted:
+            return []
+        self._interrupted = True
+        told = list(self._spoken.finish())
+        return [*told, *(self._words.finish(interrupted=True) or [self._response(interrupted=True)])]
+
+    def _session(self, event: Json) -> Responses:
+        self._session_id = part_of(event, "session").get("id")
+        yield from ()
+
+    def _begun(self, event: Json) -> Responses:
+        self._turns.begun()
+        self._interrupted = False
+        yield from ()
+
+    def _sound(self, event: Json) -> Responses:
+        if self._interrupted:
+            return
+        data = b64decode(event["delta"], validate=True)
+        self._turns.play(event.get("item_id") or "", event.get("content_index") or 0, len(data))
+        part = Part(inline_data=Blob(data=data, mime_type=SOUND))
+        yield LlmResponse(Content(role="model", parts=[part]), None, self._model)
+
+    def _text(self, event: Json) -> Responses:
+        part = Part(text=_text(event, "delta"))
+        if part.text and not self._interrupted:
+            self._words.add(part)
+            yield self._words.partial([part])
+
+    def _said(self, event: Json) -> Responses:
+        if self._held.transcribed and not self._interrupted:
+            yield from self._spoken.piece(_text(event, "delta"))
+
+    def _said_all(self, event: Json) -> Responses:
+        if self._held.transcribed and not self._interrupted:
+            yield from self._spoken.finish(_text(event, "transcript"))
+
+    def _hear(self, event: Json) -> Responses:
+        yield from self._listening(event).piece(_text(event, "delta"))
+
+    def _heard_all(self, event: Json) -> Responses:
+        yield from self._listening(event).finish(_text(event, "transcript"))
+        self._heard.pop(event.get("item_id") or "", None)
+
+    def _not_heard(self, event: Json) -> Responses:
+        self._heard.pop(event.get("item_id") or "", None)
+        yield self._failure(part_of(event, "error"), "could not transcribe what the user said")
+
+    def _listening(self, event: Json) -> Transcript:
+        return self._heard.setdefault(event.get("item_id") or "", Transcript("input", self._response))
+
+    def _speech(self, event: Json) -> Responses:
+        if self._held.told_activity:
+            yield self._activity(VoiceActivityType.ACTIVITY_START)
+        if self._held.interrupts and self._turns.speaking:
+            self.outgoing += self._turns.truncate()
+            yield from self.stopped()
+
+    def _silence(self, event: Json) -> Responses:
+        if self._held.told_activity:
+            yield self._activity(VoiceActivityType.ACTIVITY_END)
+
+    def _truncated(self, event: Json) -> Responses:
+        if self._turns.silenced:
+            self._turns.silenced = False
+            yield self._response(interrupted=True)
+
+    def _activity(self, kind: VoiceActivityType) -> LlmResponse:
+        return self._response(voice_activity=VoiceActivity(voice_activity_type=kind))
+
+    def _done(self, event: Json) -> Responses:
+        response = part_of(event, "response")
+        status, details = response.get("status"), part_of(response, "status_details")
+        usage = usage_of(response.get("usage"), "input_tokens", "output_tokens")
+        if usage is not None:
+            yield self._response(usage_metadata=usage)
+        if status == "cancelled":
+            yield from self.stopped()
+        if not self._interrupted:
+            yield from self._spoken.finish()
+            yield from self._words.finish()
+            yield from self._calls(objects(response.get("output")))
+        if status == "failed":
+            yield self._failure(part_of(details, "error"), "could not answer")
+        reason = _REASONS.get(str(details.get("reason"))) if status == "incomplete" else None
+        self.outgoing += self._turns.done()
+        yield self._response(turn_complete=True, finish_reason=reason)
+        self._interrupted = False
+
+    def _calls(self, items: list[Json]) -> Responses:
+        parts: list[Part] = []
+        for item in items:
+            if item.get("type") != "function_call" or item.get("status") == "incomplete":
+                continue
+            try:
+                args = parse_arguments(_text(item, "arguments"))
+            except MalformedArgumentsError as error:
+                yield self._fail("MALFORMED_FUNCTION_CALL", f"called {item.get('name')!r} wrongly: {error}")
+                continue
+            name = self._names.back(_text(item, "name"))
+            parts.append(Part(function_call=FunctionCall(id=item.get("call_id"), name=name, args=args)))
+        if parts:
+            yield self._response(content=Content(role="model", parts=parts))
+
+    def _error(self, event: Json) -> Responses:
+        error = part_of(event, "error")
+        if str(error.get("event_id") or "").startswith(LATE):
+            return
+        if error.get("code") == "conversation_already_has_active_response":
+            self._turns.too_early()
+            return
+        yield self._failure(error, "reported an error")
+
+    def _failure(self, error: Json, what: str) -> LlmResponse:
+        code = error.get("code") or error.get("type") or "UNKNOWN_ERROR"
+        return self._fail(str(code), f"{what}: {error.get('message') or 'no message'}")
+
+    def _response(self, **fields: object) -> LlmResponse:
+        made = LlmResponse(model_version=self._model, **fields)  # type: ignore[arg-type]
+        if self._session_id is not None:
+            made.live_session_id = self._session_id
+        return made
+
+
+def _text(event: Json, name: str) -> str:
+    value = event.get(name) or ""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is no text")
+    return value

@@ -1,0 +1,152 @@
+"""Session: how a live connection is to be, in the words of the Realtime API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from newel.models.live import LIVE_CONFIG
+from newel.models.openai.declarations import Choice, Declarations
+from newel.models.openai.thinking import Say
+from newel.models.wire.instruction import texts_of
+from newel.models.wire.names import Names
+from newel_kernel import Json, LlmRequest
+from newel_types import (
+    ActivityHandling,
+    AudioTranscriptionConfig,
+    EndSensitivity,
+    LiveConnectConfig,
+    Modality,
+    RealtimeInputConfig,
+    StartSensitivity,
+)
+
+#: The only rate of 16-bit PCM, in Hz.
+RATE = 24_000
+_PCM = {"type": "audio/pcm", "rate": RATE}
+_MOST_TOKENS = 4_096
+#: How loud must it be to be speech, from 0 to 1; and after how much silence is it over, in milliseconds.
+_THRESHOLDS = {StartSensitivity.START_SENSITIVITY_HIGH: 0.3, StartSensitivity.START_SENSITIVITY_LOW: 0.7}
+_SILENCES = {EndSensitivity.END_SENSITIVITY_HIGH: 300, EndSensitivity.END_SENSITIVITY_LOW: 900}
+#: Settings that the service cannot be told.
+_UNSAYABLE = (
+    "temperature", "top_p", "top_k", "seed", "media_resolution", "thinking_config", "enable_affective_dialog",
+    "session_resumption", "context_window_compression", "proactivity", "avatar_config", "safety_settings",
+    "translation_config",
+)  # fmt: skip
+
+
+def session(request: LlmRequest, names: Names, say: Say, transcriber: str) -> Json:
+    """The session of a ``session.update``. `transcriber`: the model that transcribes what the user says."""
+    config = request.stash[LIVE_CONFIG]
+    for name in _UNSAYABLE:
+        if getattr(config, name, None) is not None or getattr(request.config, name, None) is not None:
+            say(name, f"the Realtime API has no {name}; it is left out")
+    declared = Declarations(request.config, names, say, strict=False)
+    made: Json = {
+        "type": "realtime",
+        "output_modalities": ["text"] if wants_text(config) else ["audio"],
+        "instructions": "\n\n".join(texts_of(request.config.system_instruction)),
+        "audio": {"input": _input(config, transcriber), "output": _output(request, config)},
+        "tools": [
+            {"type": "function", "name": tool.name, "description": tool.description,
+             "parameters": tool.parameters or {"type": "object", "properties": {}}}
+            for tool in declared.tools
+        ],
+    }  # fmt: skip
+    choice = declared.choice(request.config, forced=True, say=say)
+    if choice is not None:
+        made["tool_choice"] = _choice(choice, say)
+    most = config.max_output_tokens or request.config.max_output_tokens
+    if most is not None:
+        made["max_output_tokens"] = min(most, _MOST_TOKENS)
+    return made
+
+
+def wants_text(config: LiveConnectConfig) -> bool:
+    """Whether the answers are text; else they are sound with a transcription."""
+    return config.response_modalities == [Modality.TEXT]
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a session is held, as far as the client has a part in it."""
+
+    #: The client says when the user speaks.
+    manual: bool
+    #: The model stops when the user speaks.
+    interrupts: bool
+    #: What the model says is passed on as text as well.
+    transcribed: bool
+    #: The consumer is told when the user begins and ends to speak.
+    told_activity: bool
+    #: The silence after which the user has ended, in milliseconds; None: as the service has it.
+    silence_ms: int | None
+
+
+def manner(config: LiveConnectConfig) -> Manner:
+    """That of a live configuration."""
+    asked = config.realtime_input_config or RealtimeInputConfig()
+    detection = asked.automatic_activity_detection
+    return Manner(
+        manual=detection is not None and bool(detection.disabled),
+        interrupts=asked.activity_handling is not ActivityHandling.NO_INTERRUPTION,
+        transcribed=config.output_audio_transcription is not None,
+        told_activity=bool(config.explicit_vad_signal),
+        silence_ms=detection.silence_duration_ms if detection is not None else None,
+    )
+
+
+def _input(config: LiveConnectConfig, transcriber: str) -> Json:
+    made: Json = {"format": _PCM, "transcription": None}
+    if config.input_audio_transcription is not None:
+        made["transcription"] = _transcription(config.input_audio_transcription, transcriber)
+    if config.realtime_input_config is not None:
+        made["turn_detection"] = _detection(config.realtime_input_config, manner(config))
+    return made
+
+
+def _transcription(asked: AudioTranscriptionConfig, transcriber: str) -> Json:
+    hints = asked.language_hints.language_codes if asked.language_hints is not None else None
+    languages = asked.language_codes or hints or []
+    made: Json = {"model": transcriber}
+    if len(languages) == 1:
+        made["language"] = languages[0].partition("-")[0]
+    if words := asked.custom_vocabulary or asked.adaptation_phrases:
+        made["prompt"] = ", ".join(words)
+    return made
+
+
+def _detection(asked: RealtimeInputConfig, held: Manner) -> Json | None:
+    if held.manual:
+        return None
+    made: Json = {"type": "server_vad", "interrupt_response": held.interrupts}
+    detection = asked.automatic_activity_detection
+    if detection is None:
+        return made
+    start, end = detection.start_of_speech_sensitivity, detection.end_of_speech_sensitivity
+    values = {
+        "threshold": _THRESHOLDS.get(start) if start is not None else None,
+        "prefix_padding_ms": detection.prefix_padding_ms,
+        "silence_duration_ms": detection.silence_duration_ms or (_SILENCES.get(end) if end is not None else None),
+    }
+    return made | {name: value for name, value in values.items() if value is not None}
+
+
+def _output(request: LlmRequest, config: LiveConnectConfig) -> Json:
+    made: Json = {"format": _PCM}
+    speech = config.speech_config or request.config.speech_config
+    voice = getattr(getattr(speech, "voice_config", None), "prebuilt_voice_config", None)
+    if voice is not None and voice.voice_name:
+        made["voice"] = voice.voice_name.lower()
+    return made
+
+
+def _choice(choice: Choice, say: Say) -> str | Json:
+    if choice.mode == "required" and len(choice.names) == 1:
+        return {"type": "function", "name": choice.names[0]}
+    if choice.names:
+        say(
+            "allowed_function_names",
+            "the Realtime API cannot be told which of several tools to call; any may be",
+        )
+    return choice.mode

@@ -1,0 +1,119 @@
+"""Turns: whose turn it is, and what the service is to be told of it. One response is made at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+
+from newel_kernel import Json
+
+#: The start of the ids of events that may come too late; that they did is no error.
+LATE = "newel_late_"
+_BYTES_PER_MS = 48
+
+
+class Turns:
+    """Notes the response that is being made, and asks for another one when its time has come.
+
+    `clock` gives seconds, and says how much of what the model has said was heard.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._ids = count(1)
+        self._clock = clock
+        self._playback = Playback()
+        #: A response is being made; or was asked for, and is not there yet.
+        self.active = False
+        self.asked = False
+        #: The client has cut the sound of a response that was done; the consumer learns it when the service has.
+        self.silenced = False
+        #: Another one is wanted once it is done.
+        self._wanted = False
+
+    def ask(self) -> list[Json]:
+        """Ask for a response, now or once the present one is done."""
+        if self.active or self.asked:
+            self._wanted = True
+            return []
+        self.asked = True
+        return [{"type": "response.create"}]
+
+    def interrupt(self) -> list[Json]:
+        """Have the present response stop."""
+        if not self.active and not self.asked:
+            return []
+        self._wanted = False
+        return [{"type": "response.cancel", "event_id": self._late()}]
+
+    def play(self, item: str, index: int, size: int) -> None:
+        """`size` bytes more of what the model says are passed on."""
+        self._playback.add(item, index, size, self._clock())
+
+    @property
+    def speaking(self) -> bool:
+        """Whether a response is being made, or can still be heard."""
+        return self.active or self._playback.is_on(self._clock())
+
+    def truncate(self) -> list[Json]:
+        """Have the service forget what it has said and nobody has heard; nothing where all was heard."""
+        heard = self._playback.stop(self._clock())
+        if heard is None:
+            return []
+        item, index, ms = heard
+        where = {"item_id": item, "content_index": index, "audio_end_ms": ms}
+        return [{"type": "conversation.item.truncate", "event_id": self._late(), **where}]
+
+    def silence(self) -> list[Json]:
+        """Cut the sound of a response that is done."""
+        events = self.truncate()
+        self.silenced = bool(events)
+        return events
+
+    def begun(self) -> None:
+        """A response has begun, whoever asked for it."""
+        self.active, self.asked = True, False
+
+    def done(self) -> list[Json]:
+        """It is done."""
+        self.active = False
+        if not self._wanted:
+            return []
+        self._wanted = False
+        return self.ask()
+
+    def too_early(self) -> None:
+        """The service refused to make a response beside another one, which it had begun itself."""
+        self.asked, self._wanted = False, True
+
+    def _late(self) -> str:
+        return f"{LATE}{next(self._ids)}"
+
+
+class Playback:
+    """What the model says, as it is heard: from its first chunk on, without a pause."""
+
+    def __init__(self) -> None:
+        self._item: str | None = None
+        self._index = 0
+        self._ms = 0.0
+        self._begun = 0.0
+
+    def add(self, item: str, index: int, size: int, now: float) -> None:
+        """`size` bytes more; times in seconds, on one clock."""
+        if item != self._item or now > self._begun + self._ms / 1_000:  # after a pause it goes on from here
+            begun = now if item != self._item else now - self._ms / 1_000
+            self._ms = 0.0 if item != self._item else self._ms
+            self._item, self._index, self._begun = item, index, begun
+        self._ms += size / _BYTES_PER_MS
+
+    def is_on(self, now: float) -> bool:
+        """Whether it can still be heard."""
+        return self._item is not None and now < self._begun + self._ms / 1_000
+
+    def stop(self, now: float) -> tuple[str, int, int] | None:
+        """Item, content and milliseconds up to which it was heard; None where that is all of it."""
+        if self._item is None or not self.is_on(now):
+            self._item = None
+            return None
+        item, self._item = self._item, None
+        return item, self._index, max(0, int((now - self._begun) * 1_000))

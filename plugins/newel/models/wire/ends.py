@@ -1,0 +1,106 @@
+"""Ends: what the end of a live connection means, or why there is none: a loss, a refusal, a failure to connect."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from newel.models.live import ConnectionLostError
+from newel.models.wire.secrets import mask
+from newel.models.wire.service import Service, chain_of, message_of
+from newel_kernel import LlmResponse, ModelError, NewelError
+
+#: Where no close frame came.
+_ABNORMAL = 1006
+#: Closes by which a service says that it does not accept something; going on or trying again does not help.
+_REFUSALS = {
+    1002: "it takes what came for no WebSocket of its protocol",
+    1003: "it does not take this kind of data",
+    1007: "it refused what was sent: see the settings of the live session and the last input",
+    1008: "check the API key, the model's name, and the handle that the session was to resume with",
+    1010: "it misses an extension of the protocol",
+}
+#: Codes from here on are the service's own.
+_OWN = 4000
+_OWN_REMEDY = "see the service's documentation of this code"
+#: How the google-genai SDK says that a message is no JSON.
+_UNREADABLE = "Failed to parse response"
+
+
+def live_failure(service: Service, number: int, code: str, what: str, remedy: str) -> LlmResponse:
+    """A failure of connection `number` as a response, without a secret."""
+    text = f"{service.who} {mask(what, service.secrets)[:1_000]} (connection {number}); {remedy}"
+    return LlmResponse(error_code=code, error_message=text)
+
+
+def lost(service: Service, number: int, code: int, reason: str) -> ConnectionLostError:
+    """The loss of connection `number`, without a secret."""
+    why = f" ({mask(reason, service.secrets)[:200]})" if reason else ""
+    text = f"the live connection {number} to {service.who} was lost with code {code}{why}"
+    remedy = "run again, or ask for session resumption where the service has it"
+    return ConnectionLostError(f"{text}; {remedy}", code)
+
+
+@contextmanager
+def connecting(service: Service, number: int) -> Iterator[None]:
+    """Raise whatever an SDK raises while it connects as a ModelError, or a ConnectionLostError where it may be retried.
+
+    What the libraries raise can hold the key in its request, and is left behind.
+    """
+    try:
+        yield
+    except (NewelError, ConnectionLostError):
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever an SDK raises
+        raise _connect_error(service, number, error) from None
+
+
+def _connect_error(service: Service, number: int, error: Exception) -> Exception:
+    for one in chain_of(error):
+        response = getattr(one, "response", None)
+        status = getattr(response, "status_code", None)
+        if isinstance(status, int):
+            return _refused_status(service, number, status, getattr(response, "body", None) or b"")
+        if hasattr(one, "rcvd"):
+            return _refused_close(service, number, *end_of(one))
+        if isinstance(code := getattr(one, "code", None), int):
+            return _refused_close(service, number, code, message_of(one))
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return service.unreachable(str(error))
+    if isinstance(error, OSError):  # a TimeoutError is one
+        return ConnectionLostError(str(service.unreachable(str(error) or "no connection in time")))
+    unreadable = isinstance(error, json.JSONDecodeError) or str(error).startswith(_UNREADABLE)
+    if isinstance(error, ValueError) and not unreadable:
+        return service.failed("UNSUPPORTED", str(error))
+    return service.error_of(error)
+
+
+def _refused_status(service: Service, number: int, status: int, body: bytes) -> Exception:
+    """The error of a handshake that was answered with a status of HTTP."""
+    refused = service.refused(status, " ".join(body.decode("utf-8", "replace").split()))
+    return ConnectionLostError(f"connection {number}: {refused}") if refused.retryable else refused
+
+
+def _refused_close(service: Service, number: int, code: int, reason: str) -> Exception:
+    """The error of a connection that was closed while it was set up."""
+    remedy = refusal_remedy(code)
+    if remedy is None:
+        return lost(service, number, code, reason)
+    why = mask(reason, service.secrets)[:1_000] or "no reason given"
+    text = f"{service.who} refused the connection {number} with {code}: {why}; {remedy}"
+    return ModelError(text, code=code, provider=service.provider, model=service.model, remedy=remedy)
+
+
+def refusal_remedy(code: int) -> str | None:
+    """What to do where a close with `code` is a refusal; None where the connection was lost."""
+    return _REFUSALS.get(code, _OWN_REMEDY if code >= _OWN else None)
+
+
+def end_of(error: Any) -> tuple[int, str]:
+    """Code and reason of a ConnectionClosed, as the service has them."""
+    if error.rcvd is None:
+        return _ABNORMAL, "" if error.sent is None else error.sent.reason
+    return error.rcvd.code, error.rcvd.reason

@@ -1,0 +1,88 @@
+"""Sounds: 16-bit PCM at the rate that a service wants, and histories without what was transcribed."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterable
+from functools import lru_cache
+from math import gcd
+from sys import byteorder
+
+from newel_types import Blob, Content, Part
+
+#: The artifacts in which the sound of a session is kept.
+_KEPT = re.compile(r"artifact://.*/_adk_live/")
+_RATE = re.compile(r";\s*rate=(\d+)")
+#: That of sound whose MIME type has none.
+DEFAULT_RATE = 16_000
+
+
+def without_sound(contents: Iterable[Content]) -> list[Content]:
+    """Contents without sound and the files in which a session keeps it: it was transcribed, and no turn can hold it."""
+    kept = ((content, [part for part in content.parts or () if not _is_sound(part)]) for content in contents)
+    return [content.model_copy(update={"parts": parts}) for content, parts in kept if parts]
+
+
+@lru_cache(maxsize=64)
+def rate_of(mime: str) -> int | None:
+    """The sample rate of 16-bit PCM in Hz; None where the MIME type is another one."""
+    if mime.partition(";")[0].strip().lower() not in ("audio/pcm", "audio/l16", "audio/x-raw"):
+        return None
+    match = _RATE.search(mime)
+    return int(match[1]) if match else DEFAULT_RATE
+
+
+class Resampler:
+    """16-bit PCM of one rate at another one, by linear interpolation; chunks of it follow each other without a seam."""
+
+    def __init__(self, rate: int, wanted: int) -> None:
+        common = gcd(rate, wanted)
+        #: So many samples become so many.
+        self._taken, self._made = rate // common, wanted // common
+        self._rest: array[int] = array("h")
+
+    def resample(self, data: bytes) -> bytes:
+        """The samples of `data` that can be made by now; up to one block waits for what follows."""
+        samples = array("h", data)
+        if byteorder == "big":
+            samples.byteswap()
+        samples = self._rest + samples
+        blocks = (len(samples) - 1) // self._taken
+        if blocks <= 0:
+            self._rest = samples
+            return b""
+        end = blocks * self._taken
+        out = array("h", bytes(2 * blocks * self._made))
+        for number in range(self._made):
+            place, part = divmod(number * self._taken, self._made)
+            here = samples[place : end : self._taken]
+            if part or self._made == 1:
+                there = samples[place + 1 : end + 1 : self._taken]
+                share, whole = (part, self._made) if part else (1, 2)  # of a lower rate: the mean of two
+                here = array(
+                    "h", [(a * (whole - share) + b * share) // whole for a, b in zip(here, there, strict=True)]
+                )
+            out[number :: self._made] = here
+        self._rest = samples[end:]
+        if byteorder == "big":
+            out.byteswap()
+        return out.tobytes()
+
+
+def sound_of(blob: Blob) -> tuple[bytes, int]:
+    """The samples of a blob and their rate; a ValueError where it is no whole 16-bit PCM."""
+    rate, data = rate_of(blob.mime_type or ""), blob.data or b""
+    if rate is None:
+        raise ValueError(f"a live session takes sound as audio/pcm;rate=..., not {blob.mime_type!r}")
+    if len(data) % 2:
+        raise ValueError(f"the sound holds half a sample ({len(data)} bytes): 16-bit PCM is expected")
+    return data, rate
+
+
+def _is_sound(part: Part) -> bool:
+    held = part.inline_data or part.file_data
+    if held is None:
+        return False
+    kept = part.file_data is not None and _KEPT.match(part.file_data.file_uri or "") is not None
+    return kept or (held.mime_type or "").startswith("audio/")
