@@ -15,6 +15,7 @@ _NAMES = {
         "Chains Epilogue Prologue RequestProcessor ResponseProcessor ResultProcessor ToolCall ToolPolicy "
         "ToolPreparation TurnPolicy"
     ),
+    "completion": "epilogues",
     "contracts.agent": "BaseAgent",
     "contracts.model": "BaseLlm BaseLlmConnection LiveCapabilities ModelCapabilities",
     "contracts.model_agent": "ModelAgent",
@@ -37,9 +38,10 @@ _NAMES = {
     ),
     "kinds": "Descriptor Kind Registry Stage",
     "log": "Calls Log Turn response_ids",
-    "loop": "reason_and_act run_tools",
+    "lifecycle": "Draft model_round",
+    "loop": "answer_event reason_and_act run_tools settle",
     "observation": "Observer Operation Signal current_operation",
-    "preparation": "declare_tools",
+    "preparation": "DONE Plan declare_tools prepare",
     "rendezvous": "Meeting merge_streams",
     "run_config": "RunConfig StreamingMode",
     "runner": "Application Runner",

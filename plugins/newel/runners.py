@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing
 from importlib import import_module
@@ -114,6 +115,33 @@ class Runner(BaseRunner):
         if self.claims is not None and self.claims.busy == "interrupt":
             events = runs.interruptible(events)
         return events if abort_signal is None else runs.abortable(events, abort_signal)
+
+    def run_live(
+        self,
+        *,
+        user_id: str | None = None,
+        session_id: str | None = None,
+        live_request_queue: Any = None,
+        run_config: RunConfig | None = None,
+        session: Any = None,
+    ) -> AsyncGenerator[Event, None]:
+        """Run one invocation over a live connection; yield its events until the queue is closed or the service ends it.
+
+        What the user says goes into `live_request_queue` (a LiveRequestQueue) meanwhile. `session` is deprecated: pass
+        `user_id` and `session_id`.
+        """
+        if session is not None:
+            text = "run_live(session=) is deprecated: pass user_id and session_id"
+            warnings.warn(text, DeprecationWarning, stacklevel=2)
+            user_id, session_id = user_id or session.user_id, session_id or session.id
+        if not user_id or not session_id:
+            raise ConfigurationError("run_live needs a `user_id` and a `session_id`")
+        if live_request_queue is None:
+            raise ConfigurationError("run_live needs a `live_request_queue`: pass newel.agents.LiveRequestQueue()")
+        events = super().run_live(
+            user_id=user_id, session_id=session_id, live_request_queue=live_request_queue, run_config=run_config
+        )
+        return runs.interruptible(events) if self.claims is not None and self.claims.busy == "interrupt" else events
 
     def run(
         self,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
+from typing import cast
 
 from pydantic import BaseModel
 
@@ -281,17 +282,38 @@ def _provide(
         f"{chosen.source or chosen.name}: `replace` takes {name!r} from {plugin!r}, a plugin that does not provide it"
         for name, plugin in vain.items()
     ]
-    placed: dict[str, tuple[Placed, ...]] = {}
-    for chain, stage in _CHAINS.items():
-        try:
-            placed[chain] = order_chain(chain, getattr(chosen, chain), by_kind.pop(stage, []), disabled)
-        except CompositionError as error:
-            problems.extend(error.problems)
+    orders = {kind.order: cast("type[Stage]", kind.descriptor) for kind in manager.kinds.values() if kind.order}
+    placed = _placed(chosen, orders, by_kind, disabled, problems)
     unique = {kind: _unique(kind, owned, problems) for kind, owned in by_kind.items()}
+    unique |= {orders[o]: {p.stage.name: Owned(p.stage, p.plugin, p.source) for p in placed.get(o, ())} for o in orders}
     if problems:
         raise CompositionError(problems)
     hint = f"; distribution {chosen.name!r} disables {', '.join(chosen.disable)}" if chosen.disable else ""
     return PluginRegistry(unique, {kind.descriptor for kind in manager.kinds.values()}, hint), placed
+
+
+def _placed(
+    chosen: Distribution, orders: dict[str, type[Stage]], by_kind: dict[type[Descriptor], list[Owned]],
+    disabled: dict[str, str], problems: list[str],
+) -> dict[str, tuple[Placed, ...]]:  # fmt: skip
+    """The stages of each chain in their order, taken out of `by_kind`; what is wrong is added to `problems`."""
+    if not chosen.disable:  # else the plugin that declares it may be one of those
+        problems += [
+            f"{chosen.source or chosen.name}: `orders` names {order!r}, which no enabled plugin declares"
+            f"{did_you_mean(order, orders)}"
+            for order in chosen.orders.keys() - orders.keys()
+        ]
+    chains: dict[str, tuple[type[Stage], Sequence[str]]] = {
+        chain: (stage, getattr(chosen, chain)) for chain, stage in _CHAINS.items()
+    }
+    chains |= {order: (stage, chosen.orders.get(order, ())) for order, stage in orders.items()}
+    placed: dict[str, tuple[Placed, ...]] = {}
+    for chain, (stage, spine) in chains.items():
+        try:
+            placed[chain] = order_chain(chain, spine, by_kind.pop(stage, []), disabled)
+        except CompositionError as error:
+            problems.extend(error.problems)
+    return placed
 
 
 def _disabled_stages(chosen: Distribution, installed: dict[str, discovery.InstalledPoint]) -> dict[str, str]:

@@ -35,6 +35,8 @@ class Distribution(BaseModel):
     result_chain: tuple[str, ...] = ()
     #: The policies around a tool call, outermost first.
     tool_chain: tuple[str, ...] = ()
+    #: The chains of kinds that plugins declare: the order's name -> its stages.
+    orders: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     #: Plugins left out.
     disable: tuple[str, ...] = ()
     #: Processor or service name -> the plugin whose one replaces it.
@@ -170,7 +172,7 @@ def _merge(base: Distribution, child: Distribution) -> Distribution:
     update: dict[str, object] = {name: getattr(child, name) for name in fields if name != "extends"}
     update["plugins"] = tuple(dict.fromkeys((*base.plugins, *child.plugins)))
     update["disable"] = tuple(dict.fromkeys((*base.disable, *child.disable)))
-    for name in ("replace", "services"):
+    for name in ("orders", "replace", "services"):
         update[name] = {**getattr(base, name), **getattr(child, name)}
     plugins = dict.fromkeys((*base.settings, *child.settings))
     update["settings"] = {name: {**base.settings.get(name, {}), **child.settings.get(name, {})} for name in plugins}

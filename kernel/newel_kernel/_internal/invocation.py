@@ -128,12 +128,6 @@ class Context(ReadonlyContext):
         """Leave this tool call without a result: it is run again later. `question` asks the user for what it needs."""
         self._invocation_context.stash[OPEN_CALLS][self.function_call_id] = question
 
-    @property
-    def idempotency_key(self) -> str:
-        """The same for every attempt at this tool call: pass it to a service that deduplicates."""
-        ctx = self._invocation_context
-        return f"{ctx.session.id}:{ctx.invocation_id}:{self.function_call_id}"
-
 
 ToolContext = Context
 CallbackContext = Context
@@ -167,6 +161,8 @@ class InvocationContext:
     meeting: Meeting | None = None
     #: Whether the invocation had begun before this run of it.
     resumed = False
+    #: Where what the user says comes in, in a live run; None: the run is none.
+    live_request_queue: Any = None
     isolation_scope: str | None = None
     node_path: str | None = None
     end_invocation = False
@@ -239,21 +235,6 @@ class InvocationContext:
             raise LlmCallsLimitExceededError(
                 f"Max number of llm calls limit of `{limit}` exceeded (RunConfig.max_llm_calls)"
             )
-
-    def get_events(self, *, current_invocation: bool = False, current_branch: bool = False) -> list[Event]:
-        """The session's events; of this invocation, of this branch and scope only, where asked."""
-        events = self.session.events
-        if current_invocation:
-            tail: list[Event] = []
-            for event in reversed(events):  # an invocation's events are the newest: stop where they begin
-                if event.invocation_id == self.invocation_id:
-                    tail.append(event)
-                elif tail and not self.resumed and event.author == "user" and not event.get_function_responses():
-                    break
-            events = tail[::-1]
-        if current_branch:
-            events = [e for e in events if e.branch == self.branch and e.isolation_scope == self.isolation_scope]
-        return list(events)
 
 
 def new_invocation_id() -> str:

@@ -34,6 +34,8 @@ class Kind(Generic[D_co]):
     descriptor: type[D_co]
     #: A function marked with ``@hookspec``; its name is the hook's.
     specification: Callable[..., Sequence[D_co]]
+    #: Where the order of its stages stands in a distribution, under `orders`; empty: they have none.
+    order: str = ""
 
     @property
     def hook(self) -> str:

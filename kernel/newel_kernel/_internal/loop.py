@@ -80,12 +80,18 @@ async def _react(
             events.extend(await reported or ())
     if response.content is None and not response.error_code and not response.interrupted:
         return events, ()
-    event = _as_event(ctx, response, draft)
+    event, calls = answer_event(ctx, request, response, draft)
     events.append(event)
-    calls: Sequence[FunctionCall] = event.get_function_calls()
-    if calls:
-        calls = _identify(ctx, event, calls, request)
     return events, () if event.partial else calls
+
+
+def answer_event(
+    ctx: InvocationContext, request: LlmRequest, response: LlmResponse, draft: Draft
+) -> tuple[Event, Sequence[FunctionCall]]:
+    """The event of a response, and its calls, each with an id."""
+    event = _as_event(ctx, response, draft)
+    calls: Sequence[FunctionCall] = event.get_function_calls()
+    return event, _identify(ctx, event, calls, request) if calls else calls
 
 
 async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft) -> Responses:
@@ -185,8 +191,14 @@ def _identify(
 async def run_tools(
     ctx: InvocationContext, tools: Tools, call_event: Event, calls: Sequence[FunctionCall]
 ) -> Iterable[Event]:
-    """Dispatch `calls`; the event of their results among what the result chain adds, and a transfer, if asked."""
-    results = await dispatch(ctx, calls, tools)
+    """Dispatch `calls`; then see `settle`."""
+    return await settle(ctx, call_event, calls, await dispatch(ctx, calls, tools))
+
+
+async def settle(
+    ctx: InvocationContext, call_event: Event, calls: Sequence[FunctionCall], results: Event | None
+) -> Iterable[Event]:
+    """The event of the `results` of `calls` among what the result chain adds, and a transfer, if asked."""
     opened = ctx.stash.get(OPEN_CALLS, None)
     questions = [event for call in calls if (event := opened.pop(call.id, None))] if opened else []
     if results is None:

@@ -24,8 +24,8 @@ from newel_kernel._internal.values import Json
 from newel_types import Content
 
 Events = AsyncGenerator[Event, None]
-#: What came in: the message, the state that comes with it, and whether its event is yielded too.
-Message = tuple[object, Json | None, bool]
+#: What came in: the message, the state that comes with it, and whether its event is yielded too; or a live queue.
+Message = tuple[object, Json | None, bool, object]
 #: The fields of an event that a plugin cannot change.
 _FIXED = ("id", "timestamp", "invocation_id", "actions", "node_info")
 
@@ -87,19 +87,29 @@ class Runner:
         `new_message` starts a turn (a Content, text, or a tool's result that the agent waits for);
         `invocation_id` resumes one that was interrupted.
         """
-        message = (new_message, state_delta, yield_user_message)
+        if new_message is None and invocation_id is None:
+            raise ConfigurationError("run_async needs a `new_message` or the `invocation_id` of a run to resume")
+        message = (new_message, state_delta, yield_user_message, None)
         events = self._run(user_id, session_id, invocation_id, message, run_config)
+        return self._observed(events, session_id, invocation_id, new_message)
+
+    def run_live(
+        self, *, user_id: str, session_id: str, live_request_queue: object, run_config: RunConfig | None = None
+    ) -> Events:
+        """Run one invocation over a live connection; what the user says comes through the queue."""
+        events = self._run(user_id, session_id, None, (None, None, False, live_request_queue), run_config)
+        return self._observed(events, session_id, None, None)
+
+    def _observed(self, events: Events, session_id: str, invocation_id: str | None, message: object) -> Events:
         if observers := [one for one in self.composition.observers if one.wanted is None or one.wanted()]:
-            what = ("invocation", self.app_name, session_id, invocation_id, self, new_message)
+            what = ("invocation", self.app_name, session_id, invocation_id, self, message)
             return Operation(*what, observers=tuple(observers)).stream(events)
         return events
 
     async def _run(
         self, user_id: str, session_id: str, invocation_id: str | None, message: Message, config: RunConfig | None
     ) -> Events:
-        new_message, state_delta, yield_user_message = message
-        if new_message is None and invocation_id is None:
-            raise ConfigurationError("run_async needs a `new_message` or the `invocation_id` of a run to resume")
+        new_message, state_delta, yield_user_message, live = message
         config = config if config is not None else self.config_type()
         session = await self._open(user_id, session_id, config, new_message is None)
         begun: InvocationContext | None = None
@@ -107,6 +117,7 @@ class Runner:
         try:
             turn = Log(session.events).turn(received(new_message) if new_message is not None else None)
             ctx = self.new_context(session, config, invocation_id, turn.content)
+            ctx.live_request_queue = live
             self.composition.turns.enter(ctx, turn, invocation_id)
             if new_message is not None:
                 messages = await receive(ctx, turn, state_delta)
@@ -117,7 +128,7 @@ class Runner:
                 await epilogues(ctx, None)
                 return
             begun, ctx.agent = ctx, agent
-            plain = not config.custom_metadata and "on_event_callback" not in self.composition.hooks
+            plain = live is None and not config.custom_metadata and "on_event_callback" not in self.composition.hooks
             if "before_run_callback" in self.composition.hooks and (answer := await self._before_run(ctx)) is not None:
                 yield answer
                 return
@@ -155,7 +166,7 @@ class Runner:
             if changed is not None and changed is not event:
                 event = _merged(event, changed)
                 stamp(event, ctx.run_config)
-        if not event.partial:
+        if not event.partial and (ctx.live_request_queue is None or not _has_media(event)):
             await ctx.session_service.append_event(ctx.session, event)
         return event
 
@@ -182,6 +193,12 @@ class Runner:
         return InvocationContext(
             self.session_service, session, self.agent, self.composition, config, invocation_id, content, app=self.app
         )
+
+
+def _has_media(event: Event) -> bool:
+    """Whether it holds audio or images themselves: of a live session these are not stored."""
+    parts = event.content.parts if event.content is not None else None
+    return any(part.inline_data is not None for part in parts or ())
 
 
 def _merged(event: Event, changed: Event) -> Event:

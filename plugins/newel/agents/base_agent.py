@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from functools import cached_property
 from logging import getLogger
 from typing import ClassVar, Self, TypeVar
@@ -36,6 +36,10 @@ class BaseAgent(KernelAgent, defer_build=True):
 
     before_agent_callback: object = None
     after_agent_callback: object = None
+
+    def run_live(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
+        """Run the agent over a live connection; the context has the queue of what the user says."""
+        return self.run_async(parent_context)
 
     def clone(self, update: Mapping[str, object] | None = None) -> Self:
         """A copy of the agent and its subtree, without a parent; `update` sets fields."""

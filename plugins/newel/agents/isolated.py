@@ -41,7 +41,7 @@ async def run_isolated(
     view = full_invocation(ctx).model_copy(
         update={
             "agent": agent, "branch": branch, "isolation_scope": scope, "agent_states": {}, "end_of_agents": {},
-            "opening": Opening(agent.name, content, since, own),
+            "live_request_queue": None, "opening": Opening(agent.name, content, since, own),
             "user_content": ctx.user_content if earlier else content,  # a run that goes on has an answer of the user
         }
     )  # fmt: skip

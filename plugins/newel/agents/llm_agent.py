@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 
 import newel.tools
 import newel_compose
-from newel import models
+from newel import live, models
 from newel.agents import base_agent
 from newel.agents.llm import task
 from newel.agents.structured_output import validated as validated
@@ -141,6 +141,10 @@ class LlmAgent(base_agent.BaseAgent):
         if ctx.resumed and (target := handed_over(self, ctx)) is not None:
             return self._handing_over(target, ctx)
         return self._turns(ctx)
+
+    def _run_live_impl(self, ctx: KernelInvocationContext) -> AsyncGenerator[Event, None]:
+        events = live.converse(ctx)
+        return events if self.output_key is None else self._saving_output(events)
 
     async def _handing_over(self, target: BaseAgent, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         yield Handover(target, ctx)

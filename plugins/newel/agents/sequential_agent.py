@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
+from newel import live
 from newel.agents import base_agent
 from newel.contexts.invocation_context import full_invocation
 from newel.turns.pauses import pauses
-from newel_kernel import Event, InvocationContext
+from newel_kernel import BaseAgent, Event, InvocationContext
 
 
 class SequentialAgentState(base_agent.BaseAgentState):
@@ -40,3 +41,14 @@ class SequentialAgent(base_agent.BaseAgent):
         if ctx.is_resumable and self.sub_agents:
             ctx.set_agent_state(self.name, end_of_agent=True)
             yield self._state_event(ctx)
+
+    async def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        """Each agent over a connection of its own, until it says that its task is completed."""
+        for agent in self.sub_agents:
+            if type(agent)._run_live_impl is BaseAgent._run_live_impl:
+                agent._run_live_impl(ctx)  # raises what says so, before anything has begun
+        ctx.stash[live.IN_SEQUENCE] |= {agent.name for agent in self.sub_agents}
+        for agent in self.sub_agents:
+            async with aclosing(agent.run_async(ctx)) as events:
+                async for event in events:
+                    yield event

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from newel.cli.agent_source import load_source
-from newel.cli.plugins import CHAINS
 from newel.cli.startup import composition_of
 from newel.cli.terminal import show_json, show_table, to_terminal
 from newel_compose import Placed, extend
@@ -26,11 +25,11 @@ def chain(ctx: click.Context, agent: str, distribution: str | None) -> None:
     composition = composition_of(ctx, distribution)
     source = load_source(agent, composition)
     composition = extend(composition, source.plugins)
-    rows = {name: [_row(one, source.agent) for one in composition.placed[name]] for name in CHAINS}
+    rows = {name: [_row(one, source.agent) for one in placed] for name, placed in composition.placed.items()}
     if not to_terminal():
         show_json({"agent": source.agent.name, "distribution": composition.distribution.name, "chains": rows})
         return
-    for name in CHAINS:
+    for name in rows:
         title = f"{name.replace('_', ' ')} of {source.agent.name} (distribution {composition.distribution.name})"
         show_table(title, ("", "processor", "plugin", "from", "placed by", "applies"), [
             [str(index), row["name"], row["plugin"], row["distribution"], row["placed_by"], _SHOWN[row["applies"]]]

@@ -13,8 +13,6 @@ from newel.cli.terminal import lines_of, say, show_json, show_table, to_terminal
 from newel_compose import PLUGIN_GROUP, Composition, PluginRecord, describe_error, load
 from newel_kernel import ConfigurationError, Json, NewelError, did_you_mean
 
-CHAINS = ("request_chain", "response_chain", "tool_chain", "result_chain")
-
 
 @click.group("plugins", invoke_without_command=True)
 @click.option("--distribution", metavar="NAME|FILE", help="Another distribution than the present folder's.")
@@ -98,8 +96,7 @@ def _provided(composition: Composition, name: str) -> list[dict[str, str]]:
 def _places(composition: Composition, name: str) -> list[Json]:
     """Where the plugin's processors stand, counted from 1, each with its neighbours and what placed it."""
     places = []
-    for chain in CHAINS:
-        placed = composition.placed[chain]
+    for chain, placed in composition.placed.items():
         names = [None, *(one.stage.name for one in placed), None]
         places += [
             {"chain": chain, "name": one.stage.name, "place": place, "of": len(placed),

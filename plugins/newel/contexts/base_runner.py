@@ -22,6 +22,7 @@ from newel_kernel import (
     Event,
     Session,
     StaleSessionError,
+    epilogues,
     seam,
 )
 from newel_kernel import InvocationContext as KernelInvocationContext
@@ -155,7 +156,10 @@ class BaseRunner(KernelRunner):
                 claim.closing = True
             if error is not None and ctx is not None and isinstance(error, StaleSessionError):
                 await _keep_results(ctx, error)
-            await KernelRunner._end(self, session, ctx, error)
+            if ctx is not None and ctx.live_request_queue is not None and _end_live(ctx, error):
+                await epilogues(ctx, error)
+            else:
+                await KernelRunner._end(self, session, ctx, error)
         finally:
             if claim is not None:
                 self._free(claim, session)
@@ -169,6 +173,13 @@ class BaseRunner(KernelRunner):
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+
+def _end_live(ctx: KernelInvocationContext, error: BaseException | None) -> bool:
+    """Give the queue back; whether `after_run` callbacks are left out, for the consumer has left."""
+    ctx.live_request_queue.release(ctx.stash)
+    settings = ctx.composition.settings.get("live")
+    return isinstance(error, GeneratorExit) and not getattr(settings, "after_run_on_leaving", True)
 
 
 async def _keep_results(ctx: KernelInvocationContext, error: StaleSessionError) -> None:

@@ -51,6 +51,12 @@ class Context(KernelContext, ReadonlyContext):
         """The invocation behind this context."""
         return self._invocation_context
 
+    @property
+    def idempotency_key(self) -> str:
+        """The same for every attempt at this tool call: pass it to a service that deduplicates."""
+        ctx = self._invocation_context
+        return f"{ctx.session.id}:{ctx.invocation_id}:{self.function_call_id}"
+
     def request_confirmation(self, *, hint: str | None = None, payload: object = None) -> None:
         """Ask the user to confirm this tool call."""
         self.actions.requested_tool_confirmations[self._call_id()] = ToolConfirmation(hint=hint or "", payload=payload)

@@ -100,11 +100,21 @@ class InvocationContext(KernelInvocationContext):
 
         What a rewind took back of a resumed invocation is not among those of this invocation.
         """
-        events = super().get_events(current_invocation=current_invocation, current_branch=current_branch)
+        events = self.session.events
+        if current_invocation:
+            tail: list[Event] = []
+            for event in reversed(events):  # an invocation's events are the newest: stop where they begin
+                if event.invocation_id == self.invocation_id:
+                    tail.append(event)
+                elif tail and not self.resumed and event.author == "user" and not event.get_function_responses():
+                    break
+            events = tail[::-1]
+        if current_branch:
+            events = [e for e in events if e.branch == self.branch and e.isolation_scope == self.isolation_scope]
         if current_invocation and self.resumed and any(map(_rewinds, self.session.events)):
             standing = {event.id for event in Log(self.session.events).standing()}
             events = [event for event in events if event.id in standing]
-        return events
+        return list(events)
 
     _get_events = get_events
 

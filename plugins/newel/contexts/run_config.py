@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ValidationInfo, field_validator
+import warnings
+
+from pydantic import BaseModel, ValidationInfo, field_validator, model_validator
 
 import newel_types as types
 from newel_kernel import FeatureUnavailableError
@@ -26,7 +28,12 @@ _LIVE_TYPES = {
     "proactivity": "ProactivityConfig",
     "session_resumption": "SessionResumptionConfig",
     "context_window_compression": "ContextWindowCompressionConfig",
+    "avatar_config": "AvatarConfig",
+    "history_config": "HistoryConfig",
+    "translation_config": "TranslationConfig",
 }
+#: In a live session speech is transcribed unless None is said: history keeps the words.
+_TRANSCRIPTIONS = ("output_audio_transcription", "input_audio_transcription")
 
 #: Released fields that no part of newel reads yet -> what to do instead. To ignore them would be worse than to say so.
 _UNREAD = {
@@ -50,9 +57,22 @@ class RunConfig(KernelRunConfig):
     proactivity: object = None
     session_resumption: object = None
     context_window_compression: object = None
-    #: Only a live session has live audio, so no other one looks at these two.
+    avatar_config: object = None
+    history_config: object = None
+    explicit_vad_signal: bool | None = None
+    translation_config: object = None
+    #: What is said in a live session becomes artifacts; `save_live_audio` is the old name of it.
     save_live_blob: bool = False
     save_live_audio: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _old_name(cls, data: object) -> object:
+        if isinstance(data, dict) and data.get("save_live_audio"):
+            text = "RunConfig.save_live_audio is deprecated: use save_live_blob"
+            warnings.warn(text, DeprecationWarning, stacklevel=3)
+            return {**data, "save_live_blob": True}
+        return data
 
     @field_validator(*_UNREAD)
     @classmethod
@@ -68,3 +88,22 @@ class RunConfig(KernelRunConfig):
         if value is None:
             return None
         return getattr(types, _LIVE_TYPES[str(info.field_name)]).model_validate(value)
+
+
+def _transcription(name: str) -> property:
+    """The field `name`, which is on where nobody has said anything; its type loads when it is looked at."""
+
+    def get(config: RunConfig) -> object:
+        if name not in config.model_fields_set:
+            return types.AudioTranscriptionConfig()
+        return config.__dict__[name]
+
+    def set_(config: RunConfig, value: object) -> None:
+        config.__dict__[name] = value
+        config.model_fields_set.add(name)
+
+    return property(get, set_)
+
+
+for _name in _TRANSCRIPTIONS:  # not in the class: pydantic would take them for its fields
+    setattr(RunConfig, _name, _transcription(_name))

@@ -6,6 +6,7 @@ from typing import cast
 
 from pydantic import BaseModel
 
+from newel import live
 from newel.flows.llm_agents import LlmContext, request_processor
 from newel.models.live import LIVE_CONFIG
 from newel_kernel import Json, LlmRequest, RequestProcessor, hookimpl
@@ -36,10 +37,12 @@ def run(ctx: LlmContext, request: LlmRequest) -> None:
         request.config.response_schema = cast("type | Json", agent.output_schema)
         request.config.response_mime_type = "application/json"
     request.set_default_label("adk_agent_name", agent.name)
-    for name in ctx.run_config.model_fields_set & _LIVE:
-        value = getattr(ctx.run_config, name)
-        if value is not None:
-            setattr(request.stash[LIVE_CONFIG], name, deep_copy(value))
+    if ctx.live_request_queue is not None:
+        live.configure(ctx, request)
+    else:
+        for name in ctx.run_config.model_fields_set & _LIVE:
+            if (value := getattr(ctx.run_config, name)) is not None:
+                setattr(request.stash[LIVE_CONFIG], name, deep_copy(value))
 
 
 @hookimpl

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from newel.contexts.invocation_context import full_invocation
 from newel.questions.answers import result_event, tools_of
 from newel.questions.question import questions_of
 from newel.turns.interruption import happens_once, interrupted_calls
@@ -39,7 +40,7 @@ def _questioned_ids(ctx: InvocationContext) -> set[str | None]:
     """The ids of the calls on whose behalf this agent has asked for something, in this invocation."""
     questions = (
         question
-        for event in ctx.get_events(current_invocation=True)
+        for event in full_invocation(ctx).get_events(current_invocation=True)
         if event.author == ctx.agent.name
         for question in questions_of(event)
     )

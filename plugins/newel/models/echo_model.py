@@ -11,8 +11,9 @@ from pydantic import BaseModel
 
 from newel.models.json_schemas import json_schema
 from newel.models.offline.declarations import instruction_text
+from newel.models.offline.llm import OfflineLlm
 from newel.models.offline.responses import check_address, text_responses
-from newel_kernel import BaseLlm, LlmRequest, LlmResponse
+from newel_kernel import LlmRequest, LlmResponse
 from newel_types import Record
 
 #: They stand under keys of their own, or are no data.
@@ -25,7 +26,7 @@ def create(address: str) -> EchoModel:
     return EchoModel(model=address)
 
 
-class EchoModel(BaseLlm):
+class EchoModel(OfflineLlm):
     """Answers with its request as JSON: model, system_instruction, contents, tools, config (what is set of each)."""
 
     model: str = "echo:"

@@ -12,8 +12,9 @@ from pydantic import PrivateAttr
 
 from newel.models.offline.conversation import read_conversation
 from newel.models.offline.declarations import instruction_text
+from newel.models.offline.llm import OfflineLlm
 from newel.models.script_steps import Expectation, Step, StepError, as_step
-from newel_kernel import BaseLlm, LlmRequest, LlmResponse, ModelError, did_you_mean
+from newel_kernel import LlmRequest, LlmResponse, ModelError, did_you_mean
 from newel_types import Content, Part
 
 
@@ -33,7 +34,7 @@ class ScriptLeftoverError(ScriptError):
     """Steps remain that no request asked for."""
 
 
-class ScriptedModel(BaseLlm):
+class ScriptedModel(OfflineLlm):
     """Plays `steps`, one per model call, and keeps a deep copy of each request in `requests`.
 
     A step is a text, an LlmResponse, a Part or FunctionCall, a list of parts and calls (one answer), a list of

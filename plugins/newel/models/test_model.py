@@ -8,9 +8,10 @@ from typing import Any
 
 from newel.models.offline.conversation import Conversation, read_conversation
 from newel.models.offline.declarations import EXIT_LOOP, FINISHERS, TRANSFER, answer_schema, declared_tools
+from newel.models.offline.llm import OfflineLlm
 from newel.models.offline.responses import Call, call_response, check_address, text_responses
 from newel.models.offline.schemas import sample
-from newel_kernel import BaseLlm, LlmRequest, LlmResponse
+from newel_kernel import LlmRequest, LlmResponse
 
 #: They hand control to somebody else, or wait for somebody: a test run would not come back from them.
 _LEFT_OUT = frozenset((TRANSFER, EXIT_LOOP))
@@ -23,7 +24,7 @@ def create(address: str) -> ToolTestModel:
     return ToolTestModel(model=address, parallel=rest == "parallel")
 
 
-class ToolTestModel(BaseLlm):
+class ToolTestModel(OfflineLlm):
     """Calls each tool once per message: one per model call, or all in the first one with `parallel`.
 
     The answer is JSON: ``{"tools": {name: result}}``, or a minimal value where the answer has a schema.

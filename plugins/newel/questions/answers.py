@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from newel.contexts.invocation_context import full_invocation
 from newel.contexts.stash_keys import CONFIRMATIONS
 from newel.questions.precedence import first_answer, is_own, may_act
 from newel.questions.question import Question, find_question
@@ -42,7 +43,7 @@ def open_answers(ctx: InvocationContext, name: str, log: Log) -> list[Answer]:
     """The answers, to this agent's questions named `name`, that this run is to act on."""
     ids = dict.fromkeys(
         response.id
-        for event in ctx.get_events(current_invocation=True)
+        for event in full_invocation(ctx).get_events(current_invocation=True)
         for response in (event.get_function_responses() if event.author == "user" else ())
     )
     answers: list[Answer] = []

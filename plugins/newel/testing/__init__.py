@@ -18,12 +18,17 @@ if TYPE_CHECKING:
     from newel.testing.live.conformance import live_conformance as live_conformance
     from newel.testing.live.gemini import GeminiLiveServer as GeminiLiveServer
     from newel.testing.live.openai import OpenAIRealtimeServer as OpenAIRealtimeServer
+    from newel.testing.live.scripted import CLOSED as CLOSED
+    from newel.testing.live.scripted import TURN_COMPLETE as TURN_COMPLETE
+    from newel.testing.live.scripted import Heard as Heard
+    from newel.testing.live.scripted import Pause as Pause
+    from newel.testing.live.scripted import ScriptedLiveModel as ScriptedLiveModel
     from newel.testing.oauth_server import OAuthServer as OAuthServer
 
 _WHERE = dict.fromkeys(
     ["ScriptError", "ScriptExhaustedError", "ScriptLeftoverError", "ScriptMismatchError", "ScriptedModel"],
     "newel.models.scripted",
-) | {
+) | dict.fromkeys(["CLOSED", "Heard", "Pause", "ScriptedLiveModel", "TURN_COMPLETE"], "newel.testing.live.scripted") | {
     "Conversation": "newel.testing.conversation",
     "GeminiLiveServer": "newel.testing.live.gemini",
     "GeminiServer": "newel.testing.gemini_server",

@@ -8,6 +8,7 @@ from importlib import import_module
 
 from pydantic import BaseModel, Field
 
+from newel.contexts.invocation_context import full_invocation
 from newel.questions.provisional import is_provisional
 from newel_kernel import Epilogue, InvocationContext, Json, Key, hookimpl
 
@@ -30,7 +31,7 @@ def results_of(ctx: InvocationContext) -> Counter[str | None]:
     """How many results each call id has had in this invocation: a model may use one again later on."""
     return Counter(
         response.id
-        for event in ctx.get_events(current_invocation=True)
+        for event in full_invocation(ctx).get_events(current_invocation=True)
         if event.author != "user" and not is_provisional(event)
         for response in event.get_function_responses()
     )
@@ -55,7 +56,7 @@ async def _leftovers(ctx: InvocationContext, results: Counter[str | None]) -> As
     """The sessions that there still are of calls with results, each with its call's id."""
     derived_session_id = import_module("newel.tools.agent_call").derived_session_id
     where: Json = {"app_name": ctx.app_name, "user_id": ctx.user_id}
-    for event in ctx.get_events(current_invocation=True):
+    for event in full_invocation(ctx).get_events(current_invocation=True):
         long_running = event.long_running_tool_ids or ()
         for call in event.get_function_calls():
             for earlier in range(results[call.id] if call.id not in long_running else 0):

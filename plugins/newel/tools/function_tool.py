@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Self
 
 from newel.models.wire.names import legal
 from newel.tools.confirming import Needed, refusal
@@ -130,6 +132,12 @@ class FunctionTool(BaseTool):
         else:
             result = function(**values)
         return await result if result.__class__ not in ATOMS and inspect.isawaitable(result) else result
+
+    def with_arguments(self, values: Json) -> Self:
+        """The same tool, which passes further `values` that the model has no part in."""
+        tool = copy.copy(self)
+        tool._injected = {**self._injected, **values}
+        return tool
 
     def _read_arguments(self) -> Arguments:
         shape = self.shape

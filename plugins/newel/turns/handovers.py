@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from newel.contexts.invocation_context import full_invocation
 from newel_kernel import BaseAgent, Event, InvocationContext, Key, Log
 
 #: The names of the agents that were taken up in this run of the invocation.
@@ -23,7 +24,7 @@ def handed_over(agent: BaseAgent, ctx: InvocationContext) -> BaseAgent | None:
 
 def transferred_to(agent: BaseAgent, ctx: InvocationContext) -> BaseAgent | None:
     """The agent that `agent` handed over to, where that one had the last word and not `agent` itself."""
-    events = ctx.get_events(current_invocation=True, current_branch=True)
+    events = full_invocation(ctx).get_events(current_invocation=True, current_branch=True)
     if not events:
         return None
     latest = events[-1]
@@ -45,7 +46,7 @@ def _target(agent: BaseAgent, event: Event) -> BaseAgent | None:
 
 def has_finished(agent: BaseAgent, ctx: InvocationContext) -> bool:
     """Whether the agent's last event was its final answer, so that only the note of its end is missing."""
-    events: Sequence[Event] = ctx.get_events(current_invocation=True)
+    events: Sequence[Event] = full_invocation(ctx).get_events(current_invocation=True)
     for event in reversed(events):
         if event.author == "user" and event.branch in (None, ctx.branch):
             return False

@@ -23,7 +23,7 @@ def waits(ctx: KernelInvocationContext) -> bool:
     answered_before: set[str] = set()
     below = ctx.branch + "." if ctx.branch else ""
     scopes: set[str | None] = {ctx.isolation_scope}
-    for event in ctx.get_events(current_invocation=True):
+    for event in full_invocation(ctx).get_events(current_invocation=True):
         if event.author == "user":
             answered = {response.id for response in event.get_function_responses()}
             answered_before = answered_before | (waiting & answered) if answered else set()

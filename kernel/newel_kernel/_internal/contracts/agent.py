@@ -108,7 +108,7 @@ class BaseAgent(BaseModel):
         """The same for a driver: the run is a part of the operation `within`, else of the one that is current."""
         ctx = parent_context.for_agent(self)
         hooked = ctx.composition.agents_hooked or self.hooked
-        events = self._between_callbacks(ctx) if hooked or ctx.end_invocation else self._run_async_impl(ctx)
+        events = self._between_callbacks(ctx) if hooked or ctx.end_invocation else self._work(ctx)
         parent = within or current_operation.get()
         return events if parent is None else parent.child("agent", self.name, ctx, self).stream(events)
 
@@ -118,7 +118,7 @@ class BaseAgent(BaseModel):
             yield early
         if ctx.end_invocation:
             return
-        async with aclosing(self._run_async_impl(ctx)) as events:
+        async with aclosing(self._work(ctx)) as events:
             async for event in events:
                 yield event
         if ctx.end_invocation:
@@ -126,14 +126,16 @@ class BaseAgent(BaseModel):
         if (extra := await _around(ctx, "after_agent_callback")) is not None:
             yield extra
 
-    async def run_live(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
-        """Run the agent over a live connection."""
-        raise FeatureUnavailableError(f"agent {self.name!r} ({type(self).__name__}) has no live mode")
-        yield
+    def _work(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        return self._run_async_impl(ctx) if ctx.live_request_queue is None else self._run_live_impl(ctx)
 
     def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         """What the agent does; a subclass implements it as an async generator of events."""
         raise NotImplementedError(f"{type(self).__name__} does not implement _run_async_impl")
+
+    def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        """The same in a live run."""
+        raise FeatureUnavailableError(f"{type(self).__name__} {self.name!r} has no live mode: use run_async")
 
 
 async def _around(ctx: InvocationContext, hook: str) -> Event | None:

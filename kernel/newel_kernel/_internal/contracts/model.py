@@ -102,10 +102,7 @@ class BaseLlm(BaseModel, ABC):
         Entering raises ConnectionError where the service cannot be reached or the connection breaks at once: it may
         be tried again. Leaving closes the connection, within 2 s also where the service does not answer.
         """
-        raise FeatureUnavailableError(
-            f"the model {self.model!r} ({type(self).__name__}) offers no live connection: choose one that does, or use "
-            f"run_async"
-        )
+        raise FeatureUnavailableError(f"the model {self.model!r} offers no live connection: choose another one")
 
 
 class BaseLlmConnection(ABC):

@@ -23,8 +23,9 @@ from newel.models.offline.declarations import (
     declared_tools,
     instruction_text,
 )
+from newel.models.offline.llm import LIVE, OfflineLlm
 from newel.models.offline.responses import Call, call_response, check_address, text_responses
-from newel_kernel import BaseLlm, LlmRequest, LlmResponse, ModelCapabilities
+from newel_kernel import LlmRequest, LlmResponse, ModelCapabilities
 from newel_types import FunctionCallingConfigMode
 
 #: Properties of a structured answer that take the answer in words.
@@ -39,14 +40,14 @@ def create(address: str) -> DemoModel:
     return DemoModel(model=address)
 
 
-class DemoModel(BaseLlm):
+class DemoModel(OfflineLlm):
     """Calls the tool whose words the message shares, words its result, and says that it is a demo.
 
     It decides by the request alone and knows nothing of the world. It asks for tools once per message, so it
     cannot loop.
     """
 
-    capabilities: ClassVar[ModelCapabilities] = ModelCapabilities(output_schema_with_tools=True)
+    capabilities: ClassVar[ModelCapabilities] = ModelCapabilities(output_schema_with_tools=True, live=LIVE)
 
     model: str = "demo:"
 

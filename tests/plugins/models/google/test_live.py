@@ -23,7 +23,14 @@ from newel.testing import ScriptedModel
 from newel.testing.live import Close, Connection, Drop, GeminiLiveServer, Pause, Raw, Stall, Wait
 from newel.testing.live import gemini_messages as says
 from newel_compose import compose
-from newel_kernel import BaseLlmConnection, ConfigurationError, FeatureUnavailableError, LiveCapabilities, ModelError
+from newel_kernel import (
+    BaseLlm,
+    BaseLlmConnection,
+    ConfigurationError,
+    FeatureUnavailableError,
+    LiveCapabilities,
+    ModelError,
+)
 
 MODEL = "gemini-live-2.5-flash"
 NEWER = "gemini-3.1-flash-live-preview"
@@ -595,8 +602,11 @@ def test_capabilities() -> None:
 
 
 def test_a_model_without_live_refuses_by_name() -> None:
+    class Written(ScriptedModel):
+        connect = BaseLlm.connect
+
     with pytest.raises(FeatureUnavailableError, match="offers no live connection"):
-        ScriptedModel("x").connect(request())
+        Written("x").connect(request())
 
 
 def test_the_server_without_a_script(server: GeminiLiveServer) -> None:

@@ -1,0 +1,173 @@
+"""The driver of an agent's live run: prepare, connect, and make events of what comes, until the end or a handover."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
+from inspect import isawaitable
+from typing import TYPE_CHECKING, cast
+
+from newel.contexts.invocation_context import full_invocation
+from newel.live.configuration import prepare_live
+from newel.live.inbox import Answered, End, Item, Left
+from newel.live.kinds import LiveIn
+from newel.live.link import Link
+from newel.live.queue import LiveRequestQueue
+from newel.live.reading import as_response, spoken_by_user
+from newel.live.session import RunningSession
+from newel.live.settings import Settings
+from newel.live.task_completed import NAME as TASK_COMPLETED
+from newel.live.turn import Turn
+from newel.turns.transfers import Handover
+from newel_kernel import DONE, Event, InvocationContext, LlmResponse, ModelAgent, Plan, answer_event, prepare
+from newel_types import FunctionCall
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from newel.live.kinds import InStep
+
+Events = AsyncGenerator[Event, None]
+
+
+async def converse(context: InvocationContext) -> Events:
+    """The events of the agent of `context` in a live run."""
+    ctx = full_invocation(context)
+    queue: LiveRequestQueue = ctx.live_request_queue
+    queue.claim(ctx.stash, ctx.composition.settings_of("live", Settings).queue_bytes)
+    agent = cast("ModelAgent", ctx.agent)
+    again = True
+    while again:
+        session = RunningSession(ctx, Plan.of(ctx), agent.new_request())
+        position = 0
+        while position != DONE:
+            position, reported = await prepare(ctx, session.plan, session.request, position)
+            for event in reported:
+                yield event
+        if ctx.end_invocation:
+            return
+        prepare_live(session)
+        async with aclosing(Conversation(session).events()) as events:
+            async for event in events:
+                yield event
+        again = session.restarts
+
+
+class Conversation:
+    """What comes over the connections of one session, as events."""
+
+    def __init__(self, session: RunningSession) -> None:
+        self.session = session
+        self.turn = Turn(session)
+        self._steps: Sequence[InStep] = ()
+
+    async def events(self) -> Events:
+        """The events, until the session ends, is to begin anew, or another agent goes on."""
+        session, inbox = self.session, self.session.inbox
+        session.begin(Link(session))
+        steps = [one.make(session) for one in session.ctx.composition.registry.all(LiveIn) if not one.arriving]
+        self._steps = [step for step in steps if step is not None]
+        asks = bool(self._steps or session.plan.response)
+        try:
+            while not (session.left or session.restarts):
+                item = await inbox.take()
+                if not isinstance(item, LlmResponse):
+                    async for event in self._special(item):
+                        yield event
+                    continue
+                for event in await self._reported(item) if asks else ():
+                    yield event
+                if (made := self._made(item)) is None:
+                    continue
+                event, calls = made
+                yield event
+                if calls and not event.partial:
+                    async with aclosing(self._called(event, calls)) as results:
+                        async for event in results:
+                            yield event
+        finally:
+            self.turn.end()
+            await session.leave()
+
+    def _made(self, item: LlmResponse) -> tuple[Event, Sequence[FunctionCall]] | None:
+        """The event of a response and its calls; None where it makes none."""
+        session = self.session
+        response = as_response(item) if not session.restarts else None
+        if response is None:
+            return None
+        made = answer_event(session.ctx, session.request, response, session.draft)
+        if spoken_by_user(made[0]):
+            made[0].author = "user"
+        self.turn.note(made[0])
+        return made
+
+    async def _special(self, item: Item) -> Events:
+        """What is no response: an event that a task left, an answer to a question, the end."""
+        if isinstance(item, Left):
+            yield item.event
+            if not item.committed.done():
+                item.committed.set_result(None)
+        elif isinstance(item, Answered):
+            async with aclosing(self._acted(item)) as events:
+                async for event in events:
+                    yield event
+        elif isinstance(item, End):
+            self.session.left = True
+            if item.error is not None:
+                raise item.error
+
+    async def _reported(self, response: LlmResponse) -> list[Event]:
+        """What the steps of `live_in`, then the response chain have to report before the response."""
+        session, events = self.session, list[Event]()
+        for step in self._steps:
+            reported = step(response)
+            if reported is not None:
+                events.extend((await reported if isawaitable(reported) else reported) or ())
+        for run in self.session.plan.response:
+            reported = run(session.ctx, session.request, response)
+            if reported is not None:
+                events.extend(await reported or ())
+        return events
+
+    async def _called(self, event: Event, calls: Sequence[FunctionCall]) -> Events:
+        """Run the calls of `event`; each event of results is committed, then sent to the model."""
+        results = await self.session.background.run(event, calls)
+        async with aclosing(self._told(results)) as events:
+            async for one in events:
+                yield one
+
+    async def _acted(self, answered: Answered) -> Events:
+        """Let the request chain act on the user's answer to a question; what that gives is told to the model."""
+        session = self.session
+        ctx, request, position = session.ctx, session.agent.new_request(), 0
+        ctx.user_content, before = answered.content, ctx.user_content
+        try:
+            while position != DONE:
+                position, reported = await prepare(ctx, session.plan, request, position)
+                async with aclosing(self._told(reported)) as events:
+                    async for one in events:
+                        yield one
+        finally:
+            ctx.user_content = before
+
+    async def _told(self, results: Iterable[Event]) -> Events:
+        """`results` one by one; what is a result is sent to the model once it is committed."""
+        session = self.session
+        for event in results:
+            if isinstance(event, Handover):
+                await session.leave()
+                session.left = True
+                yield event
+                return
+            yield event
+            responses = event.get_function_responses()
+            if not responses or event.content is None:
+                continue
+            if (content := session.background.to_send(event)) is not None:
+                await session.send(content)
+            actions = event.touched_actions
+            if actions is not None and actions.transfer_to_agent not in (None, session.agent.name):
+                await session.hang_up()
+            if any(one.name == TASK_COMPLETED for one in responses):
+                session.left = True
+                return

@@ -1,0 +1,45 @@
+"""The kinds `LiveOut` and `LiveIn`: what happens to requests on their way to a live model, and to its responses."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from newel_kernel import Event, LlmResponse, Stage
+
+if TYPE_CHECKING:
+    from newel.live.contract import LiveSession
+    from newel.live.queue import LiveRequest
+    from newel_types import Blob
+
+    #: A request, or a blob that nothing else comes with.
+    Outgoing: TypeAlias = LiveRequest | Blob
+    OutStep: TypeAlias = Callable[[Outgoing], Outgoing | Awaitable[Outgoing | None] | None]
+    Events: TypeAlias = Sequence[Event] | None
+    InStep: TypeAlias = Callable[[LlmResponse], Events | Awaitable[Events]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveOut(Stage):
+    """A step of what the user says on its way to the model.
+
+    `make` is asked once for each connection of an agent's live run, and gives the step, or None where it has nothing to
+    do. The step gets the request (a Blob, where nothing comes with one) and returns what goes on, or None: then nothing
+    is sent. A ValueError refuses the request: the session is told, and goes on.
+    """
+
+    make: Callable[[LiveSession], OutStep | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveIn(Stage):
+    """A step of what the model says on its way to the consumer. `make` gives it, as that of `LiveOut` does.
+
+    The step may change the response; events that it returns are committed and yielded before the response's own. With
+    `arriving` it runs when the response arrives, which may be ahead of the consumer: it returns nothing, and sees only
+    responses that hold more than content.
+    """
+
+    make: Callable[[LiveSession], InStep | None]
+    arriving: bool = False

@@ -1,0 +1,191 @@
+"""Sender: takes what the user says from the queue, through the steps of `live_out`, to the connection that there is."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Coroutine, Sequence
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from newel.live.kinds import LiveOut
+from newel.live.losses import is_loss
+from newel.live.queue import LiveRequest
+from newel_kernel import BaseLlmConnection, seam
+from newel_types import ActivityEnd, ActivityStart, Blob, Content, LiveClientRealtimeInput
+
+if TYPE_CHECKING:
+    from newel.live.contract import LiveSession
+    from newel.live.kinds import OutStep
+
+    #: What is sent: a blob or a mark; or a content, and whether it is a part of a turn.
+    Input: TypeAlias = Blob | ActivityStart | ActivityEnd | LiveClientRealtimeInput | tuple[Content, bool]
+
+#: After so many requests in a row, others have a turn.
+_BREATH = 16
+_log = logging.getLogger(__name__)
+
+
+class Sender:
+    """Sends; what a lost connection has not taken goes to the next one, in order."""
+
+    def __init__(self, session: LiveSession) -> None:
+        self.session = session
+        self.connection: BaseLlmConnection | None = None
+        #: Whether the model is to answer something, and since when, on the loop's clock.
+        self.due = False
+        self.asked = 0.0
+        #: What the user said last, until anything has come back: it may not have been taken.
+        self.unanswered: Input | None = None
+        #: Inputs that a connection has not got, and those that the service has not confirmed, with their numbers.
+        self._unsent: deque[Input] = deque()
+        self._unconfirmed: deque[tuple[int, Input, int]] = deque()
+        self._unconfirmed_bytes = 0
+        self._sent = 0
+        self._steps: Sequence[OutStep] = ()
+        self._lock = asyncio.Lock()
+        #: A request on its way through the steps that wait.
+        self._work: asyncio.Task[Any] | None = None
+
+    async def run(self, connection: BaseLlmConnection) -> None:
+        """Send over `connection` until the queue is closed."""
+        if not self._steps:
+            made = [one.make(self.session) for one in self.session.ctx.composition.registry.all(LiveOut)]
+            self._steps = [step for step in made if step is not None]
+        self.connection, self._sent = connection, 0
+        async with self._lock:
+            while self._unsent:
+                await self._give(connection, self._unsent[0])
+                self._unsent.popleft()
+        rounds = 0
+        while True:
+            item = await self._next()
+            if isinstance(item, Blob):
+                await self._send(item)
+                if (rounds := rounds + 1) % _BREATH == 0:
+                    await asyncio.sleep(0)
+            elif item is not None:
+                await asyncio.sleep(0)  # what came before may be answered already
+                if item.close:
+                    await connection.close()
+                    return
+                for one in _inputs(item):
+                    await self._send(one)
+
+    async def _next(self) -> LiveRequest | Blob | None:
+        """The next request after the steps; None where nothing of it is left to send."""
+        if self._work is None:
+            begun = self._through(await self.session.queue.take())
+            if not isawaitable(begun):
+                return begun
+            self._work = seam.spawn(begun, name="live request")
+        item: LiveRequest | Blob | None = await asyncio.shield(self._work)  # a loss must not stop it half way
+        self._work = None
+        return item
+
+    def end(self) -> None:
+        """Nothing is sent any more."""
+        if self._work is not None:
+            self._work.cancel()
+
+    async def results(self, content: Content, *, partial: bool) -> None:
+        """Send results of tools, or keep them for the next connection."""
+        await self._send((content, partial), quietly=True)
+
+    def lost(self, connection: BaseLlmConnection) -> None:
+        """`connection` is over: what it has not taken is to be sent over the next."""
+        self.connection = None
+        if (taken := connection.inputs_taken) is not None:
+            again = [one for number, one, _ in self._unconfirmed if number > taken]
+        else:
+            again = [self.unanswered] if self.unanswered is not None else []
+        self._unsent.extendleft(reversed(again))
+        self._unconfirmed.clear()
+        self._unconfirmed_bytes, self.unanswered = 0, None
+
+    def _through(self, item: LiveRequest | Blob | None) -> LiveRequest | Blob | Coroutine[Any, Any, Any] | None:
+        """What is left of a request after the steps; a coroutine, where one of them has something to wait for."""
+        for index, step in enumerate(self._steps):
+            try:
+                result = step(item)  # type: ignore[arg-type]
+            except ValueError as error:
+                return self._refuse(str(error))
+            if result is not item:
+                if isawaitable(result):
+                    return self._waiting(result, self._steps[index + 1 :])
+                if (item := result) is None:
+                    return None
+        return item
+
+    async def _waiting(self, first: Awaitable[Any], further: Sequence[OutStep]) -> LiveRequest | Blob | None:
+        try:
+            item = await first
+            for step in further:
+                if item is None:
+                    return None
+                result = step(item)
+                item = await result if isawaitable(result) else result
+        except ValueError as error:
+            await self._refuse(str(error))
+            return None
+        return item  # type: ignore[no-any-return]
+
+    async def _refuse(self, why: str) -> None:
+        """Tell the session that an input is not sent; it goes on."""
+        _log.warning("an input of the live session is refused: %s", why)
+        event = self.session.event(error_code="INVALID_INPUT", error_message=why)
+        self.session.spawn(self.session.emit(event), "refusal")
+
+    async def _send(self, one: Input, *, quietly: bool = False) -> None:
+        """Send it; `quietly` leaves a loss to those who see it as well."""
+        connection = self.connection
+        if connection is None:
+            self._unsent.append(one)
+            return
+        try:
+            async with self._lock:
+                await self._give(connection, one)
+        except ValueError as error:
+            await self._refuse(str(error))
+        except BaseException as error:
+            self._unsent.append(one)
+            if not (quietly and is_loss(error)):
+                raise
+
+    async def _give(self, connection: BaseLlmConnection, one: Input) -> None:
+        self._sent += 1
+        if isinstance(one, tuple):
+            content, partial = one
+            await (connection.send_partial(content) if partial else connection.send_content(content))
+            if not partial:
+                self.due, self.asked = True, asyncio.get_running_loop().time()
+                self.unanswered = one
+        else:
+            await connection.send_realtime(one)
+        if connection.inputs_taken is not None:
+            self._keep(one, connection.inputs_taken)
+
+    def _keep(self, one: Input, taken: int) -> None:
+        size = len(one.data or b"") if isinstance(one, Blob) else 0
+        kept = self._unconfirmed
+        kept.append((self._sent, one, size))
+        self._unconfirmed_bytes += size
+        while kept and (kept[0][0] <= taken or self._unconfirmed_bytes > self.session.settings.unconfirmed_bytes):
+            self._unconfirmed_bytes -= kept.popleft()[2]
+
+
+def _inputs(request: LiveRequest) -> list[Input]:
+    """What of a request is sent, in order."""
+    found: list[Input] = []
+    if request.activity_start is not None:
+        found.append(ActivityStart())
+    elif request.activity_end is not None:
+        found.append(ActivityEnd())
+    elif request.audio_stream_end:
+        found.append(LiveClientRealtimeInput(audio_stream_end=True))
+    elif request.blob is not None:
+        found.append(request.blob)
+    if request.content is not None:
+        found.append((request.content, request.partial))
+    return found

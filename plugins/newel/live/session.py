@@ -1,0 +1,122 @@
+"""RunningSession: what the parts of one agent's live run share, and what they ask of each other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterable
+from typing import TYPE_CHECKING, Any, cast
+
+from newel.contexts.invocation_context import InvocationContext
+from newel.live.background import Background
+from newel.live.contract import LiveSession
+from newel.live.inbox import Inbox
+from newel.live.settings import Settings
+from newel.models.live import LIVE_CONFIG
+from newel_kernel import BaseLlm, Draft, Event, EventActions, Json, LlmRequest, ModelAgent, Plan
+from newel_types import Content
+
+if TYPE_CHECKING:
+    from newel.live.link import Link
+    from newel.live.queue import LiveRequest, LiveRequestQueue
+    from newel_types import Blob
+
+
+class RunningSession(LiveSession):
+    """The session as the driver has it."""
+
+    def __init__(self, ctx: InvocationContext, plan: Plan, request: LlmRequest) -> None:
+        self.ctx = ctx
+        self.plan = plan
+        #: What the connection is made from; its contents are the history.
+        self.request = request
+        self.settings = ctx.composition.settings_of("live", Settings)
+        self.agent = cast("ModelAgent", ctx.agent)
+        self.model: BaseLlm = self.agent.model_for(ctx)
+        self.queue: LiveRequestQueue = ctx.live_request_queue
+        self.inbox = Inbox(self.settings.read_ahead_responses, self.settings.read_ahead_bytes)
+        #: State that hooks of the model wrote, for the next event.
+        self.draft = Draft()
+        #: Tool calls that run, and the streams of those that listen.
+        self.background = Background(self)
+        self.link: Link | None = None
+        #: By what the session goes on over another connection; None: it cannot.
+        self.handle: str | None = None
+        #: Whether a preparation from the beginning is to follow: what the service knows is to be forgotten.
+        self.restarts = False
+        #: Whether it is over, or another agent goes on: what the connection still says is of no interest.
+        self.left = False
+
+    def event(self, content: Content | None = None, *, author: str = "", **fields: Any) -> Event:
+        """A new event of this run; by default the agent's."""
+        ctx = self.ctx
+        return Event(
+            invocation_id=ctx.invocation_id, author=author or ctx.agent.name, branch=ctx.branch, content=content,
+            isolation_scope=ctx.isolation_scope, **fields,
+        )  # fmt: skip
+
+    async def store(self, content: Content | None, state_delta: Json | None = None) -> None:
+        """Store what the user said; it is not yielded."""
+        actions = EventActions(state_delta=state_delta) if state_delta else None
+        event = self.event(content, author="user", actions=actions)
+        metadata = self.ctx.run_config.custom_metadata
+        if metadata and self.settings.metadata_on_user_events:
+            event.custom_metadata = dict(metadata)
+        await self.ctx.session_service.append_event(self.ctx.session, event)
+
+    async def emit(self, event: Event) -> None:
+        """Have `event` committed and yielded; returns once it is. For tasks of this run, not for its steps."""
+        await self.inbox.leave(event)
+
+    async def send(self, content: Content, *, partial: bool = False) -> None:
+        """Send results of tools to the model, as soon as there is a connection."""
+        if self.link is not None:
+            await self.link.send(content, partial=partial)
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """A task of this run: it is cancelled and awaited with it."""
+        return self.background.spawn(work, name)
+
+    def share(self, item: LiveRequest | Blob) -> None:
+        """Give what the user sends to the calls of streaming tools that listen, too."""
+        if self.background.running.streams:
+            self.background.copy(item)
+
+    def revoke(self, ids: Iterable[str]) -> None:
+        """The service wants no results of these calls: those that run are cancelled, and nothing is sent for them."""
+        self.background.revoke(ids)
+
+    def reconnect(self) -> None:
+        """Go on over a new connection, by the handle."""
+        if self.link is not None:
+            self.link.turn_over()
+
+    def restart(self) -> None:
+        """Forget what the service knows: prepare anew, and begin a session of it with the history as it is then."""
+        self.restarts = True
+        self.handle = None
+
+    @property
+    def due(self) -> bool:
+        """Whether the model is to answer, or is answering."""
+        return self.link is not None and (self.link.sender.due or self.link.speaking)
+
+    def begin(self, link: Link) -> None:
+        """`link` opens the connection, and reads it ahead."""
+        resumption = self.request.stash[LIVE_CONFIG].session_resumption
+        self.handle = resumption.handle if resumption is not None else None
+        self.link = link
+        link.start()
+
+    async def hang_up(self) -> None:
+        """Close the connection from this side; tools that run beside the conversation end."""
+        await self.background.end()
+        if self.link is not None:
+            await self.link.close()
+
+    async def leave(self) -> None:
+        """End what runs: the tools, and the connection."""
+        await self.background.end()
+        if self.link is not None:
+            await self.link.leave()
+            self.link = None
+        self.inbox.close()

@@ -1,0 +1,76 @@
+"""checks: inputs that no service could take are refused here, and the session goes on."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from newel.live.queue import LiveRequest
+from newel_types import Blob, Content
+
+if TYPE_CHECKING:
+    from newel.live.contract import LiveSession
+    from newel.live.kinds import Outgoing, OutStep
+    from newel_kernel import LiveCapabilities
+
+_RATE = re.compile(r";\s*rate\s*=\s*(\d+)", re.IGNORECASE)
+_IMAGES = ("image/jpeg", "image/png", "image/webp", "image/heic", "image/heif")
+
+
+def make(session: LiveSession) -> OutStep:
+    """The step; what it found of a MIME type it keeps for the next piece of that type."""
+    known: set[str | None] = set()
+    most, live = session.settings.blob_bytes, session.model.capabilities.live
+
+    def check_blob(blob: Blob) -> None:
+        size = len(blob.data or b"")
+        if size > most:
+            raise ValueError(
+                f"a piece of {size} bytes is larger than {most}: send audio in pieces of 20 to 100 ms, or set "
+                f"blob_bytes of the plugin live"
+            )
+        if blob.mime_type not in known:
+            _check_type(blob.mime_type, live)
+            known.add(blob.mime_type)
+        if size % 2 and (blob.mime_type or "").startswith("audio/"):
+            raise ValueError(f"a piece of audio holds half a sample ({size} bytes): 16-bit PCM is expected")
+
+    def step(request: Outgoing) -> Outgoing:
+        if isinstance(request, LiveRequest):
+            if request.close:
+                return request
+            if request.content is not None:
+                _check_content(request.content)
+            if request.blob is None:
+                return request
+            check_blob(request.blob)
+        else:
+            check_blob(request)
+        return request
+
+    return step
+
+
+def _check_type(mime_type: str | None, live: LiveCapabilities | None) -> None:
+    if not mime_type:
+        raise ValueError("a piece of audio has no MIME type: give mime_type='audio/pcm;rate=16000'")
+    kind = mime_type.partition(";")[0].strip().lower()
+    if kind.startswith("image/"):
+        if live is not None and not live.images:
+            raise ValueError(f"the model takes no images while the user speaks, and {mime_type!r} was sent")
+        if kind not in _IMAGES:
+            raise ValueError(f"the MIME type {mime_type!r} is none of {', '.join(_IMAGES)}")
+        return
+    if kind not in ("audio/pcm", "audio/l16", "audio/x-raw"):
+        raise ValueError(f"the MIME type {mime_type!r} is unknown: send 'audio/pcm;rate=16000' or 'image/jpeg'")
+    found = _RATE.search(mime_type)
+    if live is not None and found and int(found[1]) not in live.input_rates:
+        rates = ", ".join(map(str, live.input_rates))
+        raise ValueError(f"the model takes audio of {rates} Hz, and {found[1]} Hz was sent")
+
+
+def _check_content(content: Content) -> None:
+    if any(part.function_call is not None for part in content.parts or ()):
+        raise ValueError("a user message cannot contain function calls: send text, or function responses")
+    if not content.parts:
+        raise ValueError("the content has no parts: send text or at least one part")

@@ -1,0 +1,137 @@
+"""saved_audio: what was said, by the user and by the model, becomes artifacts, one for each turn and side."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from newel.live.queue import LiveRequest
+from newel.live.wav import as_wav
+from newel_kernel import Event, Key, LlmResponse, seam
+from newel_types import Blob, Content, FileData, Part
+
+if TYPE_CHECKING:
+    from newel.live.contract import LiveSession
+    from newel.live.kinds import InStep, Outgoing, OutStep
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Recording:
+    """The audio of one side, since it was written last."""
+
+    side: str
+    data: bytearray = field(default_factory=bytearray)
+    mime_type: str = ""
+    #: What was cut off before a turn was over: it is written with the next event.
+    full: list[tuple[bytes, str]] = field(default_factory=list)
+
+    def add(self, blob: Blob, most: int) -> None:
+        """Append a piece. Where it has another type, or the bound is reached, what there is becomes a file."""
+        mime_type = blob.mime_type or ""
+        if self.data and (mime_type != self.mime_type or len(self.data) + len(blob.data or b"") > most):
+            self.full += self.take()
+        self.mime_type = mime_type
+        self.data += blob.data or b""
+
+    def take(self) -> list[tuple[bytes, str]]:
+        """What there is, each as data and MIME type."""
+        files, self.full = self.full, []
+        if self.data:
+            files.append((bytes(self.data), self.mime_type))
+            self.data = bytearray()
+        return files
+
+
+@dataclass(slots=True)
+class Recordings:
+    """Both sides of a session."""
+
+    user: Recording = field(default_factory=lambda: Recording("input"))
+    model: Recording = field(default_factory=lambda: Recording("output"))
+
+
+#: What is recorded in this invocation, whichever agent runs.
+_RECORDINGS: Key[Recordings] = Key("recordings", Recordings)
+
+
+def make_out(session: LiveSession) -> OutStep | None:
+    """The step that keeps what the user says."""
+    if not _wanted(session):
+        return None
+    recording, most = session.ctx.stash[_RECORDINGS].user, session.settings.saved_bytes
+
+    def step(request: Outgoing) -> Outgoing:
+        blob = request.blob if isinstance(request, LiveRequest) else request
+        if blob is not None and _is_audio(blob):
+            recording.add(blob, most)
+        return request
+
+    return step
+
+
+def make_in(session: LiveSession) -> InStep | None:
+    """The step that keeps what the model says, and writes both where a turn ends."""
+    if not _wanted(session):
+        return None
+    recordings, most = session.ctx.stash[_RECORDINGS], session.settings.saved_bytes
+
+    def step(response: LlmResponse) -> Coroutine[Any, Any, Sequence[Event]] | None:
+        content = response.content
+        for part in (content.parts or ()) if content is not None else ():
+            if part.inline_data is not None and _is_audio(part.inline_data):
+                recordings.model.add(part.inline_data, most)
+        if response.interrupted:  # the user goes on speaking
+            return _written(session, [recordings.model])
+        if response.turn_complete:
+            return _written(session, [recordings.user, recordings.model])
+        if recordings.user.full or recordings.model.full:
+            return _written(session, [one for one in (recordings.user, recordings.model) if one.full], whole=False)
+        return None
+
+    return step
+
+
+def _wanted(session: LiveSession) -> bool:
+    return session.ctx.run_config.save_live_blob and session.ctx.artifact_service is not None
+
+
+def _is_audio(blob: Blob) -> bool:
+    return (blob.mime_type or "").startswith("audio/")
+
+
+async def _written(session: LiveSession, recordings: Sequence[Recording], *, whole: bool = True) -> Sequence[Event]:
+    events: list[Event] = []
+    for one in recordings:
+        files = one.take() if whole else one.full
+        if not whole:
+            one.full = []
+        for data, mime_type in files:
+            if (event := await _saved(session, one.side, data, mime_type)) is not None:
+                events.append(event)
+    return events
+
+
+async def _saved(session: LiveSession, side: str, data: bytes, mime_type: str) -> Event | None:
+    """Save one file; the event that refers to it, or None where the store does not take it."""
+    service, where = session.ctx.artifact_service, session.ctx.session
+    assert service is not None
+    if session.settings.save_wav:
+        data, mime_type = as_wav(data, mime_type)
+    kind = mime_type.partition(";")[0].rpartition("/")[2]
+    name = f"adk_live_audio_storage_{side}_audio_{int(seam.clock() * 1000)}.{kind}"
+    try:
+        version = await service.save_artifact(
+            app_name=where.app_name, user_id=where.user_id, session_id=where.id, filename=name,
+            artifact=Part(inline_data=Blob(data=data, mime_type=mime_type)),
+        )  # fmt: skip
+    except Exception:  # noqa: BLE001 - a plugin boundary: a store that fails must not end the conversation
+        _log.exception("%d bytes of the live session's audio could not be saved", len(data))
+        return None
+    uri = f"artifact://{where.app_name}/{where.user_id}/{where.id}/_adk_live/{name}#{version}"
+    role = "user" if side == "input" else "model"
+    content = Content(role=role, parts=[Part(file_data=FileData(file_uri=uri, mime_type=mime_type))])
+    return session.event(content, author="user" if side == "input" else "")
