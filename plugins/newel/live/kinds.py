@@ -30,6 +30,8 @@ class LiveOut(Stage):
     """
 
     make: Callable[[LiveSession], OutStep | None]
+    #: Whether it has anything to do for a Blob, which most requests of a live session are.
+    blobs: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

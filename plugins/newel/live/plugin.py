@@ -17,6 +17,8 @@ _OUT = {
     "tool_streams": "tool_streams:make", "checks": "checks:make", "answers": "answers:make",
     "typed_text": "typed_text:make", "screening": "screening:make_out", "saved_audio": "saved_audio:make_out",
 }  # fmt: skip
+#: Those that have nothing to do for audio.
+_WORDS = ("answers", "typed_text", "screening")
 _IN = {
     "resumption": "arrivals:resumption", "go_away": "arrivals:go_away", "interruption": "arrivals:interruption",
     "revoked_calls": "arrivals:revoked", "screening": "screening:make_in", "transcriptions": "transcriptions:make",
@@ -48,7 +50,7 @@ def register_kinds() -> list[Kind[Descriptor]]:
 @hookimpl
 def register_live_out() -> list[LiveOut]:
     """The steps of this room on the way out."""
-    return [LiveOut(name=name, make=partial(_make, place)) for name, place in _OUT.items()]
+    return [LiveOut(name=name, make=partial(_make, place), blobs=name not in _WORDS) for name, place in _OUT.items()]
 
 
 @hookimpl

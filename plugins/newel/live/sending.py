@@ -44,6 +44,7 @@ class Sender:
         self._unconfirmed_bytes = 0
         self._sent = 0
         self._steps: Sequence[OutStep] = ()
+        self._blob_steps: Sequence[OutStep] = ()
         self._lock = asyncio.Lock()
         #: A request on its way through the steps that wait.
         self._work: asyncio.Task[Any] | None = None
@@ -51,8 +52,9 @@ class Sender:
     async def run(self, connection: BaseLlmConnection) -> None:
         """Send over `connection` until the queue is closed."""
         if not self._steps:
-            made = [one.make(self.session) for one in self.session.ctx.composition.registry.all(LiveOut)]
-            self._steps = [step for step in made if step is not None]
+            stages = self.session.ctx.composition.registry.all(LiveOut)
+            made = [(one, step) for one in stages if (step := one.make(self.session)) is not None]
+            self._steps, self._blob_steps = [step for _, step in made], [step for one, step in made if one.blobs]
         self.connection, self._sent = connection, 0
         async with self._lock:
             while self._unsent:
@@ -77,7 +79,7 @@ class Sender:
         """The next request after the steps; None where nothing of it is left to send."""
         if self._work is None:
             begun = self._through(await self.session.queue.take())
-            if not isawaitable(begun):
+            if begun.__class__ is Blob or not isawaitable(begun):
                 return begun
             self._work = seam.spawn(begun, name="live request")
         item: LiveRequest | Blob | None = await asyncio.shield(self._work)  # a loss must not stop it half way
@@ -106,16 +108,17 @@ class Sender:
 
     def _through(self, item: LiveRequest | Blob | None) -> LiveRequest | Blob | Coroutine[Any, Any, Any] | None:
         """What is left of a request after the steps; a coroutine, where one of them has something to wait for."""
-        for index, step in enumerate(self._steps):
-            try:
+        steps = self._blob_steps if item.__class__ is Blob else self._steps
+        try:
+            for index, step in enumerate(steps):
                 result = step(item)  # type: ignore[arg-type]
-            except ValueError as error:
-                return self._refuse(str(error))
-            if result is not item:
-                if isawaitable(result):
-                    return self._waiting(result, self._steps[index + 1 :])
-                if (item := result) is None:
-                    return None
+                if result is not item:
+                    if isawaitable(result):
+                        return self._waiting(result, steps[index + 1 :])
+                    if (item := result) is None:
+                        return None
+        except ValueError as error:
+            return self._refuse(str(error))
         return item
 
     async def _waiting(self, first: Awaitable[Any], further: Sequence[OutStep]) -> LiveRequest | Blob | None:

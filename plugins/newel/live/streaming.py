@@ -97,7 +97,7 @@ class Streaming:
             while (item := await items.get()) is not _END:
                 for _ in range(_TURNS):
                     await asyncio.sleep(0)
-                await self._give(item, last=producer.done())
+                await self._give(item, last=producer.done() and items.qsize() == 1 and producer.exception() is None)
                 given.release()
             await producer
         finally:
@@ -113,7 +113,7 @@ class Streaming:
         tool = self.tool
         if _takes_stream(tool.func):  # type: ignore[attr-defined]  # see is_streaming
             tool = tool.with_arguments({STREAM: self._listen(LiveRequestQueue())})  # type: ignore[attr-defined]
-        return await self.session.ctx.composition.call_tool(tool, args, self.context)
+        return await tool.run_async(args=args, tool_context=self.context)  # policies are for results, and this has many
 
     def _listen(self, stream: LiveRequestQueue) -> LiveRequestQueue:
         stream.claim(self, self.session.settings.queue_bytes)

@@ -12,10 +12,19 @@ from newel.artifacts import InMemoryArtifactService
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedLiveModel
+from newel_compose import Composition, compose, compose_once
 from newel_kernel import BaseAgent, Event
 from newel_types import Blob, Content, FunctionResponse, Part
 
 React = Callable[[Event, LiveRequestQueue], object]
+
+
+def composed(distribution: str, **settings: Any) -> Composition:
+    """A distribution with settings of live sessions; pauses before reconnecting are short."""
+    base = compose_once(distribution)
+    live = {**base.distribution.settings.get("live", {}), "reconnect_seconds": 0.001, **settings}
+    chosen = base.distribution.model_copy(update={"settings": {**base.distribution.settings, "live": live}})
+    return compose(chosen)
 
 
 def text(words: str) -> Content:
@@ -38,12 +47,12 @@ class Live:
         self, *scripts: Sequence[Any], agent: BaseAgent | None = None, distribution: str = "adk", **options: Any
     ) -> None:
         self.model = ScriptedLiveModel(*scripts, acknowledges=options.pop("acknowledges", False))
-        plugins = options.pop("plugins", ())
+        plugins, settings = options.pop("plugins", ()), options.pop("settings", {})
         self.agent = agent or LlmAgent(name="root", model=self.model, **options)
         self.sessions, self.artifacts = InMemorySessionService(), InMemoryArtifactService()
         self.runner = Runner(
             app_name="app", agent=self.agent, session_service=self.sessions, artifact_service=self.artifacts,
-            auto_create_session=True, distribution=distribution, plugins=plugins,
+            auto_create_session=True, composition=composed(distribution, **settings), plugins=plugins,
         )  # fmt: skip
         self.queue = LiveRequestQueue()
         self.events: list[Event] = []

@@ -33,7 +33,7 @@ class Recording:
         """Append a piece. Where it has another type, or the bound is reached, what there is becomes a file."""
         mime_type = blob.mime_type or ""
         if self.data and (mime_type != self.mime_type or len(self.data) + len(blob.data or b"") > most):
-            self.full += self.take()
+            self.full = self.take()
         self.mime_type = mime_type
         self.data += blob.data or b""
 

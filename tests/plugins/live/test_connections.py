@@ -1,0 +1,285 @@
+"""How connections end, and how a session goes on over others."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.plugins.live.live_runs import Live, audio, told
+
+from newel.agents import LiveRequestQueue, LlmAgent, RunConfig, SequentialAgent
+from newel.models.live import CONNECTION_NUMBER, ConnectionLostError
+from newel.testing import CLOSED, TURN_COMPLETE, Heard, Pause, ScriptedLiveModel
+from newel_compose import Distribution, compose
+from newel_kernel import CompositionError, Event, LlmCallsLimitExceededError, LlmResponse
+from newel_types import Content, FunctionCall, LiveServerGoAway, LiveServerSessionResumptionUpdate, Part
+
+LOST = ConnectionLostError("the connection was cut")
+HALF = LlmResponse(content=Content(role="model", parts=[Part(text="half")]), partial=True)
+
+
+def handle(name: str) -> LlmResponse:
+    update = LiveServerSessionResumptionUpdate(new_handle=name, resumable=True)
+    return LlmResponse(live_session_resumption_update=update)
+
+
+def go_away(left: str = "5s") -> LlmResponse:
+    return LlmResponse(go_away=LiveServerGoAway(time_left=left))
+
+
+def texts(contents: list[Content]) -> list[str]:
+    return [part.text or "" for content in contents for part in content.parts or ()]
+
+
+def test_a_lost_session_with_a_handle_goes_on_and_half_an_answer_is_not_stored() -> None:
+    async def whole() -> None:
+        live = Live([Heard("content"), handle("h-1"), HALF, LOST], ["whole", TURN_COMPLETE])
+        events = await live.run("hi")
+        assert [told(event) for event in events] == ["handle h-1", "root: half ...", "root: whole", "turn"]
+        assert [told(event) for event in await live.stored()] == ["user: hi", "handle h-1", "root: whole", "turn"]
+        made = live.model.requests[1]
+        assert made.live_connect_config.session_resumption.handle == "h-1"
+        assert made.stash[CONNECTION_NUMBER] == 2
+        assert live.model.connections[1].sent == []  # neither the history nor what was answered
+
+    asyncio.run(whole())
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_loss_without_a_handle_or_after_the_client_closed_is_raised(closed: bool) -> None:
+    async def whole() -> None:
+        live = Live([Heard("content"), *([handle("h-1")] if closed else []), Pause(0.02), LOST], ["never"])
+        if closed:
+            live.queue._closed = True
+        with pytest.raises(ConnectionError, match="cut"):
+            await live.run("hi")
+        assert len(live.model.requests) == 1
+
+    asyncio.run(whole())
+
+
+def test_a_normal_end_without_a_handle_ends_the_run_and_with_one_is_a_loss() -> None:
+    async def whole() -> None:
+        normal = ConnectionLostError("closed", 1000)
+        live = Live([Heard("content"), "bye", TURN_COMPLETE, normal])
+        assert [told(event) for event in await live.run("hi", turns=0)] == ["root: bye", "turn"]
+        live = Live([Heard("content"), handle("h"), normal], ["back", TURN_COMPLETE])
+        assert [told(event) for event in await live.run("hi")] == ["handle h", "root: back", "turn"]
+
+    asyncio.run(whole())
+
+
+def test_after_five_attempts_the_loss_is_raised_and_success_counts_anew() -> None:
+    async def whole() -> None:
+        live = Live([Heard("content"), handle("h"), LOST], *[[LOST]] * 9)
+        with pytest.raises(ConnectionError):
+            await live.run("hi")
+        assert len(live.model.requests) == 6
+        live = Live([Heard("content"), handle("h"), LOST], *([*[[LOST]] * 4, ["x", LOST]] * 3), ["end", TURN_COMPLETE])
+        assert told((await live.run("hi"))[-1]) == "turn"
+
+    asyncio.run(whole())
+
+
+def test_what_was_not_confirmed_is_sent_again_in_order_and_nothing_twice() -> None:
+    async def whole() -> None:
+        live = Live([handle("h"), Heard("blob", 4), LOST], [Heard("blob", 2), TURN_COMPLETE], acknowledges=True)
+        chunks = [audio(bytes([n, 0])) for n in range(4)]
+        opened = live.model
+
+        def cut(event: Event, queue: LiveRequestQueue) -> None:
+            opened.connections[0]._acknowledges = False
+            opened.connections[0].inputs_taken = 2
+            for chunk in chunks:
+                queue.send_realtime(chunk)
+
+        await live.run(react=lambda event, queue: cut(event, queue) if told(event) == "handle h" else None)
+        assert opened.connections[1].of("blob") == chunks[2:]
+
+    asyncio.run(whole())
+
+
+def test_words_that_nothing_has_come_back_for_are_sent_again() -> None:
+    async def whole() -> None:
+        live = Live([handle("h"), Heard("content"), LOST], [Heard("content"), "I hear you", TURN_COMPLETE])
+
+        def say(event: Event, queue: LiveRequestQueue) -> None:
+            if told(event) == "handle h":
+                live.put("do you hear me?")
+
+        await live.run(react=say)
+        assert texts(live.model.connections[1].of("content")) == ["do you hear me?"]
+        assert [told(event) for event in await live.stored()].count("user: do you hear me?") == 1
+
+    asyncio.run(whole())
+
+
+def test_the_change_over_waits_for_the_end_of_the_turn() -> None:
+    async def whole() -> None:
+        first = [Heard("content"), handle("h"), "one", go_away(), Pause(0.02), "two", TURN_COMPLETE]
+        live = Live([*first, Heard("content", 9)], [Heard("content"), "three", TURN_COMPLETE])
+
+        def more(event: Event, queue: LiveRequestQueue) -> None:
+            if told(event) == "turn" and len(live.model.requests) == 1:
+                live.put("more")
+
+        events = await live.run("hi", turns=2, react=more)
+        assert [told(event) for event in events][1:] == ["root: one", "root: two", "turn", "root: three", "turn"]
+        assert texts(live.model.connections[1].of("content")) == ["more"]
+
+    asyncio.run(whole())
+
+
+def test_the_change_over_does_not_wait_longer_than_the_service() -> None:
+    async def whole() -> None:
+        live = Live(
+            [Heard("content"), handle("h"), "one", go_away("0.51s"), Heard("content", 9)], ["two", TURN_COMPLETE]
+        )
+        assert [told(event) for event in await live.run("hi")] == ["handle h", "root: one", "root: two", "turn"]
+
+    asyncio.run(whole())
+
+
+def test_without_a_handle_going_away_changes_nothing() -> None:
+    async def whole() -> None:
+        live = Live([Heard("content"), go_away("0s"), "one", TURN_COMPLETE, CLOSED])
+        assert [told(event) for event in await live.run("hi", turns=0)] == ["root: one", "turn"]
+
+    asyncio.run(whole())
+
+
+def test_a_sender_that_fails_ends_the_run_at_once() -> None:
+    async def whole() -> None:
+        live = Live([Heard("content"), "ok", TURN_COMPLETE, Heard("content", 9)])
+
+        async def refuse(blob: Any) -> None:
+            raise RuntimeError("no ears")
+
+        def speak(event: Event, queue: LiveRequestQueue) -> None:
+            if told(event) == "turn":
+                live.model.connections[0].send_realtime = refuse  # type: ignore[method-assign]
+                queue.send_realtime(audio())
+
+        with pytest.raises(RuntimeError, match="no ears"):
+            await live.run("hi", turns=0, react=speak)
+
+    asyncio.run(whole())
+
+
+def test_a_service_that_is_silent_while_an_answer_is_due_is_a_loss() -> None:
+    async def whole() -> None:
+        live = Live([Heard("content"), "x", Heard("content", 9)], settings={"silence_seconds": 0.05})
+        with pytest.raises(ConnectionError, match="has sent nothing for"):
+            await live.run("hi")
+        live = Live([Pause(0.2), "unasked", TURN_COMPLETE], settings={"silence_seconds": 0.05})
+        assert [told(event) for event in await live.run()] == ["root: unasked", "turn"]
+
+    asyncio.run(whole())
+
+
+def test_leaving_takes_two_seconds_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("newel.live.link.LEAVING", 0.05)
+
+    async def whole() -> None:
+        live = Live([Heard("content"), "ok", TURN_COMPLETE])
+        manager = type(live.model).connect
+
+        class Stalled:
+            def __init__(self, request: Any) -> None:
+                self.inner = manager(live.model, request)
+
+            async def __aenter__(self) -> Any:
+                return await self.inner.__aenter__()
+
+            async def __aexit__(self, *_: object) -> None:
+                await asyncio.sleep(30)
+
+        monkeypatch.setattr(type(live.model), "connect", lambda self, request: Stalled(request))
+        async with asyncio.timeout(5):
+            await live.run("hi")
+
+    asyncio.run(whole())
+
+
+# --- several agents ---------------------------------------------------------------------------------------------------
+
+
+def transfer(name: str, call_id: str) -> FunctionCall:
+    return FunctionCall(name="transfer_to_agent", args={"agent_name": name}, id=call_id)
+
+
+def test_a_transfer_there_and_back_is_one_connection_after_the_other() -> None:
+    async def whole() -> None:
+        there = ScriptedLiveModel(
+            [Heard("history"), "sub here", TURN_COMPLETE, Heard("content"), transfer("root", "c2"), Pause(30)]
+        )
+        back = [Heard("history"), "root again", TURN_COMPLETE]
+        root_model = ScriptedLiveModel([Heard("content"), transfer("sub", "c1"), Pause(30)], back)
+        sub = LlmAgent(name="sub", model=there, description="Sub.")
+        live = Live(agent=LlmAgent(name="root", model=root_model, sub_agents=[sub]))
+
+        def ask(event: Event, queue: LiveRequestQueue) -> None:
+            if event.turn_complete and event.author == "sub":
+                assert root_model.left == root_model.connections
+                live.put("back, please")
+
+        events = await live.run("to sub", turns=2, react=ask)
+        assert [(event.author, told(event)) for event in events if event.turn_complete or event.content][-2:] == [
+            ("root", "root: root again"), ("root", "turn"),
+        ]  # fmt: skip
+        assert [kind for kind, _ in root_model.connections[0].sent] == ["content", "results", "close"]
+        own = [content for content in root_model.connections[1].of("history")[0] if content.role == "model"]
+        assert [part.function_call.name for content in own for part in content.parts] == ["transfer_to_agent"]
+
+    asyncio.run(whole())
+
+
+def test_a_sequence_goes_on_when_a_task_is_completed_and_its_agents_stay_as_they_are() -> None:
+    async def whole() -> None:
+        done = FunctionCall(name="task_completed", args={}, id="c1")
+        agents = [
+            LlmAgent(name="one", model=ScriptedLiveModel([Heard("content"), "first", done, Pause(30)])),
+            LlmAgent(name="two", model=ScriptedLiveModel([Heard("history"), "second", done, Pause(30)])),
+        ]
+        live = Live(agent=SequentialAgent(name="steps", sub_agents=list(agents)))
+        events = await live.run("go", turns=0)
+        assert [told(event) for event in events if event.content and event.content.parts[0].text] == [
+            "one: first", "two: second",
+        ]  # fmt: skip
+        for agent in agents:
+            assert agent.tools == []
+            assert agent.instruction == ""
+            made = agent.model.requests[0]  # type: ignore[union-attr]
+            assert "task_completed" in str(made.config.system_instruction)
+            assert list(made.tools_dict) == ["task_completed"]
+
+    asyncio.run(whole())
+
+
+def test_the_next_run_goes_on_with_who_spoke_last() -> None:
+    async def whole() -> None:
+        there = ScriptedLiveModel([Heard("history"), "sub", TURN_COMPLETE], [Heard("content"), "still", TURN_COMPLETE])
+        sub = LlmAgent(name="sub", model=there)
+        model = ScriptedLiveModel([Heard("content"), transfer("sub", "c1"), Pause(30)])
+        live = Live(agent=LlmAgent(name="root", model=model, sub_agents=[sub]))
+        await live.run("to sub")
+        await live.run("more")
+        assert [told(event) for event in live.events][-2:] == ["sub: still", "turn"]
+
+    asyncio.run(whole())
+
+
+def test_a_turn_counts_as_a_call_of_the_model() -> None:
+    async def whole() -> None:
+        live = Live([Heard("content"), "one", TURN_COMPLETE, "two", TURN_COMPLETE, "three", TURN_COMPLETE])
+        with pytest.raises(LlmCallsLimitExceededError, match="llm calls limit of `2`"):
+            await live.run("hi", turns=0, config=RunConfig(max_llm_calls=2))
+        assert [told(event) for event in live.events] == ["root: one", "turn", "root: two", "turn"]
+
+    asyncio.run(whole())
+
+
+def test_an_order_that_nobody_declares_is_refused() -> None:
+    with pytest.raises(CompositionError, match="live_inn"):
+        compose(Distribution(name="mine", plugins=("live",), orders={"live_inn": ()}))

@@ -1,0 +1,267 @@
+"""The steps of both orders: screening, saved audio, transcriptions, interruptions, and those of others."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import wave
+from typing import Any
+
+import pytest
+from tests.plugins.live.live_runs import Live, audio, told
+
+from newel.agents import CallbackContext, LiveRequestQueue, LlmAgent, RunConfig
+from newel.live.kinds import LiveIn, LiveOut
+from newel.testing import CLOSED, TURN_COMPLETE, Heard, Pause
+from newel_compose import compose
+from newel_kernel import Event, LlmRequest, LlmResponse, hookimpl
+from newel_types import Blob, Content, FunctionCall, Part, Transcription
+
+INTERRUPTED = LlmResponse(interrupted=True)
+
+
+def heard(text: str, *, finished: bool = False) -> LlmResponse:
+    return LlmResponse(input_transcription=Transcription(text=text, finished=finished), partial=not finished)
+
+
+def spoken(text: str, *, finished: bool = False) -> LlmResponse:
+    return LlmResponse(output_transcription=Transcription(text=text, finished=finished), partial=not finished)
+
+
+def answer(text: str, **fields: Any) -> LlmResponse:
+    return LlmResponse(content=Content(role="model", parts=[Part(text=text)]), **fields)
+
+
+def guard(callback_context: CallbackContext, llm_request: LlmRequest) -> LlmResponse | None:
+    return answer("I cannot") if "bad" in (llm_request.contents[-1].parts[0].text or "") else None
+
+
+def test_typed_words_are_screened_stored_and_not_sent() -> None:
+    async def whole() -> None:
+        live = Live([Heard("content"), "ok", TURN_COMPLETE], before_model_callback=guard)
+        events = await live.run("bad word", "good word", turns=2)
+        blocked = next(event for event in events if told(event) == "root: I cannot")
+        assert blocked.turn_complete
+        assert [content.parts[0].text for content in live.model.connections[0].of("content")] == ["good word"]
+        stored = [told(event) for event in await live.stored()]
+        assert {"user: bad word", "root: I cannot", "user: good word"} <= set(stored)
+
+    asyncio.run(whole())
+
+
+def test_spoken_words_are_screened_and_the_session_begins_anew_without_its_handle() -> None:
+    async def whole() -> None:
+        script = [Heard("blob"), heard("bad"), heard("bad word", finished=True), "never", TURN_COMPLETE]
+        live = Live(script, [Heard("history"), "go on", TURN_COMPLETE], before_model_callback=guard)
+        events = await live.run(audio(), turns=2)
+        assert [told(event) for event in events] == [
+            "heard bad", "heard bad word", "root: I cannot", "root: go on", "turn",
+        ]  # fmt: skip
+        history = live.model.connections[1].of("history")[0]
+        assert [content.parts[0].text for content in history] == ["bad word", "I cannot"]
+
+    asyncio.run(whole())
+
+
+def test_what_the_model_says_is_seen_as_far_as_it_has_come_and_may_be_replaced() -> None:
+    seen: list[str] = []
+
+    def watch(callback_context: CallbackContext, llm_response: LlmResponse) -> LlmResponse | None:
+        said = llm_response.output_transcription
+        seen.append(said.text or "" if said else "")
+        return answer("[left out]", partial=True) if "secret" in seen[-1] else None
+
+    async def whole() -> None:
+        script = [Heard("content"), spoken("the "), spoken("secret"), spoken("is"), TURN_COMPLETE]
+        live = Live(script, [Heard("history"), "next", TURN_COMPLETE], after_model_callback=watch)
+        events = await live.run("hi", turns=2)
+        assert seen == ["the ", "the secret"]
+        assert [told(event) for event in events] == ["spoken the ", "root: [left out]", "root: next", "turn"]
+        assert "root: [left out]" in [told(event) for event in await live.stored()]  # though a piece was being said
+
+    asyncio.run(whole())
+
+
+def test_audio_of_both_sides_is_saved_at_the_end_of_a_turn() -> None:
+    async def whole() -> None:
+        script = [Heard("blob", 2), audio(b"\1\0", 24000), audio(b"\2\0", 24000), TURN_COMPLETE]
+        live = Live(script)
+        events = await live.run(audio(b"\5\0"), audio(b"\6\0"), config=RunConfig(save_live_blob=True))
+        assert [told(event) for event in events] == ["audio", "audio", "file user", "file root", "turn"]
+        where: Any = {"app_name": "app", "user_id": "u", "session_id": "s"}
+        saved = {}
+        for name in await live.artifacts.list_artifact_keys(**where):
+            part = await live.artifacts.load_artifact(filename=name, **where)
+            assert part is not None
+            assert part.inline_data is not None
+            saved[name.split("_")[4]] = (part.inline_data.data, part.inline_data.mime_type)
+        assert saved == {
+            "input": (b"\5\0\6\0", "audio/pcm;rate=16000"), "output": (b"\1\0\2\0", "audio/pcm;rate=24000"),
+        }  # fmt: skip
+        uri = events[2].content.parts[0].file_data.file_uri  # type: ignore[union-attr,index]
+        assert str(uri).startswith("artifact://app/u/s/_adk_live/adk_live_audio_storage_input_audio_")
+        assert [told(event) for event in await live.stored()] == ["file user", "file root", "turn"]
+
+    asyncio.run(whole())
+
+
+def test_saved_audio_is_bounded_by_files_and_may_be_wav() -> None:
+    async def whole() -> None:
+        script = [Heard("blob"), *[audio(b"\1\0" * 4, 24000)] * 5, INTERRUPTED, TURN_COMPLETE]
+        live = Live(script, settings={"saved_bytes": 16, "save_wav": True})
+        events = await live.run(audio(), config=RunConfig(save_live_blob=True))
+        files = [event for event in events if told(event) == "file root"]
+        assert len(files) == 3
+        where: Any = {"app_name": "app", "user_id": "u", "session_id": "s"}
+        frames = 0
+        for name in await live.artifacts.list_artifact_keys(**where):
+            versions = await live.artifacts.list_versions(filename=name, **where)
+            for version in versions if "output" in name else ():
+                part = await live.artifacts.load_artifact(filename=name, version=version, **where)
+                assert part is not None
+                assert part.inline_data is not None
+                with wave.open(io.BytesIO(part.inline_data.data or b"")) as file:
+                    assert file.getframerate() == 24000
+                    frames += file.getnframes()
+        assert frames == 20
+
+    asyncio.run(whole())
+
+
+def test_pieces_that_nobody_sums_up_are_in_standard() -> None:
+    async def whole(distribution: str) -> list[str]:
+        script = [Heard("blob"), heard("what "), heard("now"), spoken("no"), spoken("thing"), TURN_COMPLETE]
+        live = Live(script, distribution=distribution)
+        await live.run(audio())
+        return [told(event) for event in await live.stored()]
+
+    assert asyncio.run(whole("adk")) == ["turn"]
+    assert asyncio.run(whole("standard")) == ["heard what now", "spoken nothing", "turn"]
+
+
+def test_speech_that_waits_is_dropped_when_the_user_interrupts() -> None:
+    async def whole(distribution: str) -> int:
+        script = [Heard("blob"), *[audio(bytes(960), 24000)] * 100, INTERRUPTED, "and?", TURN_COMPLETE]
+        live = Live(script, distribution=distribution)
+
+        async def slowly(event: Event, queue: LiveRequestQueue) -> None:
+            if told(event) == "audio":
+                await asyncio.sleep(0.01)
+
+        events = await live.run(audio(), react=slowly)
+        assert [told(event) for event in events][-3:] == ["interrupted", "root: and?", "turn"]
+        return len(events)
+
+    assert asyncio.run(whole("adk")) == 103
+    assert asyncio.run(whole("standard")) < 10
+
+
+def test_a_slow_consumer_gets_everything_in_order_and_the_buffer_is_bounded() -> None:
+    async def whole() -> None:
+        pieces = [audio(n.to_bytes(2, "big") * 480, 24000) for n in range(300)]
+        live = Live([Heard("content"), *pieces, TURN_COMPLETE], settings={"read_ahead_bytes": 9600})
+        ahead: list[int] = []
+
+        async def slowly(event: Event, queue: LiveRequestQueue) -> None:
+            await asyncio.sleep(0)
+            left = [step for step in live.model.connections[0]._steps if isinstance(step, Blob)]
+            ahead.append(300 - len(left) - len(live.events))
+
+        events = await live.run("go", react=slowly)
+        assert [event.content.parts[0].inline_data for event in events[:-1]] == pieces  # type: ignore[union-attr,index]
+        assert max(ahead) <= 12
+
+    asyncio.run(whole())
+
+
+def test_audio_that_nobody_takes_is_dropped_oldest_first_and_words_never() -> None:
+    queue = LiveRequestQueue()
+    queue.claim(queue, limit=32)
+    for n in range(5):
+        queue.send_realtime(audio(bytes([n, 0]) * 8))
+    queue.send_content(Content(role="user", parts=[Part(text="x" * 999)]))
+
+    async def whole() -> list[Any]:
+        return [await queue.take() for _ in range(3)]
+
+    first, second, third = asyncio.run(whole())
+    assert (first, second) == (audio(b"\3\0" * 8), audio(b"\4\0" * 8))
+    assert third.content is not None
+    assert queue.dropped == 3
+
+
+def test_a_plugin_adds_steps_of_its_own() -> None:
+    class Shout:
+        name = "shout"
+
+        @hookimpl
+        def register_live_out(self) -> list[LiveOut]:
+            return [LiveOut(name="shout", make=lambda live: self.louder, after=("checks",), blobs=False)]
+
+        @hookimpl
+        def register_live_in(self) -> list[LiveIn]:
+            return [LiveIn(name="hush", make=lambda live: self.softer, before=("saved_audio",))]
+
+        def louder(self, request: Any) -> Any:
+            if request.content is None:
+                return request
+            words = Content(role="user", parts=[Part(text=request.content.parts[0].text.upper())])
+            return request.model_copy(update={"content": words})
+
+        def softer(self, response: LlmResponse) -> None:
+            for part in response.content.parts or () if response.content else ():
+                part.text = (part.text or "").lower()
+
+    async def whole() -> None:
+        live = Live([Heard("content"), "HELLO", TURN_COMPLETE], plugins=[Shout()])
+        events = await live.run("hi")
+        assert told(events[0]) == "root: hello"
+        assert [told(event) for event in await live.stored()] == ["user: HI", "root: hello", "turn"]
+
+    asyncio.run(whole())
+    names = [step.name for step in compose("standard").registry.all(LiveIn)]
+    assert names == [
+        "resumption", "go_away", "interruption", "revoked_calls", "screening", "transcriptions", "saved_audio",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("address", ["demo:", "echo:"])
+def test_the_offline_models_speak_in_tones_and_hear_how_long_one_speaks(address: str) -> None:
+
+    loud, quiet = audio(b"\0\x40" * 8000), audio(bytes(16000))
+
+    async def whole() -> None:
+        live = Live(agent=LlmAgent(name="root", model=address))
+        events = await live.run(loud, quiet, quiet)
+        kinds = [told(event) for event in events]
+        assert kinds[0] == "heard (0.5 s of speech)"
+        assert kinds.count("audio") > 3
+        assert kinds[-2].startswith("spoken ")
+        assert kinds[-1] == "turn"
+        rates = {event.content.parts[0].inline_data.mime_type for event in events if told(event) == "audio"}  # type: ignore[union-attr,index]
+        assert rates == {"audio/pcm;rate=24000"}
+
+    asyncio.run(whole())
+
+
+def test_two_hundred_turns_with_a_tool_leave_nothing_behind() -> None:
+    def look(x: int) -> dict[str, int]:
+        """Look."""
+        return {"x": x}
+
+    async def whole() -> None:
+
+        call = FunctionCall(name="look", args={"x": 1}, id=None)
+        turn = [Heard("content"), call, Heard("results"), "so", TURN_COMPLETE]
+        live = Live([*turn * 200, CLOSED, Pause(0)], tools=[look])
+        before = asyncio.all_tasks()
+
+        def again(event: Event, queue: LiveRequestQueue) -> None:
+            if event.turn_complete:
+                live.put("again")
+
+        await live.run("go", turns=200, react=again)
+        assert asyncio.all_tasks() == before
+        assert len(live.model.connections[0].of("results")) == 200
+
+    asyncio.run(whole())
