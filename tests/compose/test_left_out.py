@@ -80,7 +80,7 @@ UNFIT = {
     ),
     "hook that raises": (
         HOOK + "def register_settings():\n    raise KeyError('x')",
-        "it failed in register_settings: KeyError: 'x' (fake_odd.py:5)",
+        "it failed in register_settings: KeyError: 'x' (fake_odd.py:5 in register_settings)",
     ),
     "no list": (
         HOOK + "def register_tool_policies(): return None",

@@ -599,7 +599,7 @@ class TestCallbacks:
                 raise KeyError("kettle")
 
         with pytest.raises(
-            PluginHookError, match=r"plugin 'clumsy' \(.*\) failed in before_model_callback: 'kettle'"
+            PluginHookError, match=r"plugin 'clumsy' \(.*\) failed in before_model_callback: KeyError: 'kettle'"
         ) as e:
             talk(waiter("ok"), plugins=[Clumsy(name="clumsy")]).say("tea")
         assert isinstance(e.value.__cause__, KeyError)

@@ -12,8 +12,10 @@ from pydantic import BaseModel
 
 from newel_compose._internal import discovery
 from newel_compose._internal.composition import Composition, PluginRecord
+from newel_compose._internal.descriptors import Backend
 from newel_compose._internal.distribution import Distribution
 from newel_compose._internal.faults import Fault, describe_error
+from newel_compose._internal.guards import guarded
 from newel_compose._internal.hookspecs import HookPolicy
 from newel_compose._internal.left_out import LeftOut, clashing, guilty_of, refuse_strictly, tell
 from newel_compose._internal.manager import Manager
@@ -41,6 +43,8 @@ _CHAINS: dict[str, type[Stage]] = {
     "result_chain": ResultProcessor,
     "tool_chain": ToolPolicy,
 }
+#: The package whose plugins are not guarded.
+_OURS = "newel"
 #: Hook -> (plugins' implementations, fallbacks).
 Hooks = Mapping[str, tuple[Callbacks, Callbacks]]
 #: By choice: what is installed, and what it was composed to.
@@ -267,8 +271,14 @@ def _provide(
 ) -> tuple[PluginRegistry, dict[str, tuple[Placed, ...]]]:  # fmt: skip
     by_kind: dict[type[Descriptor], list[Owned]] = {}
     vain = dict(chosen.replace)
+    foreign = {
+        name for name, point in installed.items() if sources.get(name) == point.source and point.distribution != _OURS
+    }
     for hook, kind in manager.kinds.items():
-        items = [Owned(item, plugin, sources[plugin]) for plugin, item in manager.collect(hook, settings)]
+        items = [
+            Owned(guarded(item, hook, plugin, sources[plugin]) if plugin in foreign else item, plugin, sources[plugin])
+            for plugin, item in manager.collect(hook, settings)
+        ]
         # A replacement counts in the kinds in which its plugin provides that name; other kinds may have the name, too.
         replaced = {one.item.name for one in items if chosen.replace.get(one.item.name) == one.plugin}
         for one in items:
@@ -282,6 +292,7 @@ def _provide(
         f"{chosen.source or chosen.name}: `replace` takes {name!r} from {plugin!r}, a plugin that does not provide it"
         for name, plugin in vain.items()
     ]
+    problems += _strange_services(chosen, [kind.descriptor for kind in manager.kinds.values()])
     orders = {kind.order: cast("type[Stage]", kind.descriptor) for kind in manager.kinds.values() if kind.order}
     placed = _placed(chosen, orders, by_kind, disabled, problems)
     unique = {kind: _unique(kind, owned, problems) for kind, owned in by_kind.items()}
@@ -314,6 +325,16 @@ def _placed(
         except CompositionError as error:
             problems.extend(error.problems)
     return placed
+
+
+def _strange_services(chosen: Distribution, kinds: Iterable[type[Descriptor]]) -> list[str]:
+    """Keys under `services` that no kind of store has; one whose plugin is disabled may stand there."""
+    known = sorted({kind.service for kind in kinds if issubclass(kind, Backend) and kind.service})
+    return [
+        f"{chosen.source or chosen.name}: `services` has no {name!r}{hint} (there are: {', '.join(known) or 'none'})"
+        for name in chosen.services
+        if name not in known and ((hint := did_you_mean(name, known)) or not chosen.disable)
+    ]
 
 
 def _disabled_stages(chosen: Distribution, installed: dict[str, discovery.InstalledPoint]) -> dict[str, str]:

@@ -9,9 +9,9 @@ from typing import TypeVar
 from newel_compose._internal.descriptors import Backend
 from newel_compose._internal.distribution import Distribution
 from newel_compose._internal.ordering import Placed
-from newel_compose._internal.registry import PluginRegistry
+from newel_compose._internal.registry import PluginRegistry, words
 from newel_compose._internal.uris import without_password
-from newel_kernel import Chains, FeatureUnavailableError
+from newel_kernel import Chains, FeatureUnavailableError, NewelError, PluginError
 
 S = TypeVar("S")
 
@@ -53,8 +53,24 @@ class Composition(Chains):
             return None
         scheme = address.partition(":")[0]
         if scheme in self.registry.owned(kind):
-            return self.registry.find(kind, scheme).open(address)
+            return self._open(kind, scheme, address)
+        hint = "" if ":" in address else "; write it as a URI, such as sqlite:///sessions.db"
         raise FeatureUnavailableError(
             f"no plugin provides a {kind.service} store for {without_password(address)!r}"
-            f"{self.registry.instead(kind, scheme, lambda name: f'{name}:')}"
+            f"{self.registry.instead(kind, scheme, lambda name: f'{name}:')}{hint}"
         )
+
+    def _open(self, kind: type[Backend[S]], scheme: str, address: str) -> S:
+        """The store that a plugin opens; what the plugin does wrong is a PluginError that names it."""
+        owned = self.registry.owned(kind)[scheme]
+        who = f"the {words(kind)} {scheme!r} of the plugin {owned.plugin!r} ({owned.source})"
+        try:
+            store = self.registry.find(kind, scheme).open(address)
+        except (NewelError, OSError):
+            raise
+        except Exception as error:
+            error.add_note(f"raised in {who}")
+            raise
+        if store is None:
+            raise PluginError(f"{who}: open({without_password(address)!r}) returned None; it must return a store")
+        return store

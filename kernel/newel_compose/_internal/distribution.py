@@ -154,16 +154,32 @@ def _parse(path: Path) -> Distribution:
 def describe(error: ValidationError, text: str, source: str, known: Collection[str]) -> str:
     """The problems of a validation as one line each: ``file:line: key: what is wrong``."""
     lines = []
-    for problem in error.errors(include_url=False, include_context=False, include_input=False):
+    for problem in error.errors(include_url=False, include_context=False):
         key = next((str(step) for step in problem["loc"] if isinstance(step, str)), "")
         where = ".".join(str(step) for step in problem["loc"])
         if problem["type"] == "extra_forbidden":
             key = str(problem["loc"][-1])
             message = f"unknown key {key!r}{did_you_mean(key, known)}"
         else:
-            message = f"{where}: {problem['msg']}"
+            message = f"{where}: {_wanted(problem)}"
         lines.append(f"{source}:{line_of(text, key)}: {message}")
     return "\n".join(lines)
+
+
+#: By the type of a problem: what is wanted.
+_WANTED = {"tuple_type": "a list", "list_type": "a list", "dict_type": "a mapping", "string_type": "a text"}
+
+
+def _wanted(problem: Mapping[str, Any]) -> str:
+    """What is wrong with a value, in the words of YAML."""
+    wanted, value = _WANTED.get(problem["type"]), problem["input"]
+    if wanted is None:
+        return str(problem["msg"])
+    kinds = {"str": "a text", "list": "a list", "dict": "a mapping", "NoneType": "nothing"}
+    kind = kinds.get(type(value).__name__, type(value).__name__)
+    hint = f"; write [{value}]" if wanted == "a list" and isinstance(value, str) else ""
+    hint = hint or ("; remove the line, or say something there" if value is None else "")
+    return f"{wanted} is wanted, not {kind}{hint}"
 
 
 def _merge(base: Distribution, child: Distribution) -> Distribution:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import linecache
+import sys
+import sysconfig
 import traceback
+from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from newel_kernel import CompositionError, NewelError
+from pydantic import BaseModel, ValidationError
+
+from newel_kernel import CompositionError, NewelError, did_you_mean
 
 E = TypeVar("E", bound=NewelError)
-_HERE = str(Path(__file__).parent)
+_OURS = ("newel_types", "newel_kernel", "newel_compose", "newel")
 
 
 class Fault(str):
@@ -41,18 +46,82 @@ def faults_of(error: NewelError) -> list[Fault]:
 
 
 def describe_error(error: BaseException) -> str:
-    """``ValueError: boom (plugin.py:12)``: type, message and the line that raised it, on one line."""
-    said = error.msg if isinstance(error, SyntaxError) else str(error)
+    """``ValueError: boom (plugin.py:12 in run)``: type, message, and the line that raised it, on one line.
+
+    Notes on the error follow, such as the plugin that it comes from.
+    """
+    if isinstance(error, SyntaxError):
+        said = error.msg
+    elif isinstance(error, ValidationError):
+        names = _fields(error)
+        problems = error.errors(include_url=False, include_input=False)
+        said = f"{error.title}: {'; '.join(dict.fromkeys(_problem(problem, names) for problem in problems))}"
+    else:
+        said = _text(error)
+    notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
     text = " ".join(f"{type(error).__name__}: {said}".split()).removesuffix(":")
-    return text + place_of(error)
+    return text + place_of(error) + " ".join(notes.split())
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as problem:  # noqa: BLE001 - somebody else's __str__
+        return f"its text cannot be had ({type(problem).__name__})"
+
+
+def _problem(problem: Mapping[str, Any], names: Iterable[str]) -> str:
+    where = ".".join(map(str, problem["loc"]))
+    if problem["type"] == "extra_forbidden":
+        return f"there is no field {where!r}{did_you_mean(where, names)}"
+    return f"{where}: {problem['msg'].removeprefix('Value error, ')}"
+
+
+def _fields(error: ValidationError) -> Iterable[str]:
+    """The fields of the model that was to be made, as the frames of the error know it."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        made = type(frame.f_locals.get("self"))
+        if made.__name__ == error.title and issubclass(made, BaseModel):
+            return made.model_fields
+    return ()
 
 
 def place_of(error: BaseException) -> str:
-    """`` (plugin.py:12)``: the innermost line of a file that is neither ours nor an import's machinery, or empty."""
+    """`` (plugin.py:12 in run)``: the innermost line of somebody's own code, or empty where there is none.
+
+    Code of the project goes before installed code; of that, what newel called goes before what that called.
+    """
+    while error.__cause__ is not None:
+        error = error.__cause__
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         return f" ({Path(error.filename).name}:{error.lineno})"
-    for frame in reversed(traceback.extract_tb(error.__traceback__, limit=-20)):
-        file = frame.filename
-        if not file.startswith((_HERE, "<")) and "importlib" not in file and linecache.getline(file, 1):
-            return f" ({Path(file).name}:{frame.lineno})"
-    return ""
+    ours, standard = _places()
+    frames = [
+        (Path(frame.filename), frame)
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith("<") and not frame.filename.startswith(ours)
+    ]
+    projects = [one for one in frames if not _INSTALLED & set(one[0].parts) and not one[0].is_relative_to(standard)]
+    installed = [one for one in frames if _INSTALLED & set(one[0].parts)]
+    chosen = projects or [one for one in installed if _package(one[0]) == _package(installed[0][0])]
+    if not chosen:
+        return ""
+    path, frame = chosen[-1]
+    within = "" if frame.name == "<module>" else f" in {frame.name}"
+    return f" ({path.name}:{frame.lineno}{within})"
+
+
+_INSTALLED = {"site-packages", "dist-packages"}
+
+
+def _package(path: Path) -> str:
+    """The package of an installed file: what follows site-packages on its path."""
+    at = next(index for index, part in enumerate(path.parts) if part in _INSTALLED)
+    return path.parts[at + 1]
+
+
+@cache
+def _places() -> tuple[tuple[str, ...], str]:
+    """The folders of our own packages, and that of the standard library."""
+    ours = [str(Path(str(sys.modules[name].__file__)).parent) + "/" for name in _OURS if name in sys.modules]
+    return tuple(ours), sysconfig.get_path("stdlib")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from types import ModuleType
@@ -11,10 +12,9 @@ import pluggy
 from pydantic import BaseModel
 
 from newel_compose._internal.binding import bind
-from newel_compose._internal.descriptors import Describable
 from newel_compose._internal.faults import Fault, blamed, describe_error
 from newel_compose._internal.hookspecs import HookPolicy, register_hook_policies, register_kinds, register_settings
-from newel_compose._internal.results import listed
+from newel_compose._internal.results import described, listed
 from newel_kernel import (
     KERNEL_KINDS,
     LIFECYCLE,
@@ -107,6 +107,9 @@ class Manager:
 
     def add(self, name: str, plugin: object) -> None:
         """Register a plugin under its name."""
+        if inspect.isclass(plugin):
+            why = f"is the class {plugin.__name__}; name an object of it (plugin = {plugin.__name__}()), or a module"
+            raise blamed(CompositionError(f"the plugin {name!r} {why}"), name, f"it {why}")
         self._rank.setdefault(name, len(self._rank))
         try:
             self._pluggy.register(plugin, name=name)
@@ -202,7 +205,7 @@ class Manager:
         """The descriptors that plugins return from a registration hook, each with its plugin's name."""
         for name, result in self.call(hook, settings=settings):
             kind = self.kinds[hook].descriptor
-            for item in listed(name, hook, _described(result, kind), kind):
+            for item in listed(name, hook, described(result, kind), kind):
                 yield name, item
 
     def lifecycle(self, order: Sequence[str], sources: Mapping[str, str]) -> dict[str, tuple[Callbacks, Callbacks]]:
@@ -224,13 +227,6 @@ class Manager:
             for impl in ordered
         ]
         return tuple(b for b in bound if not b.last), tuple(b for b in bound if b.last)
-
-
-def _described(result: object, kind: type[Descriptor]) -> object:
-    """What a hook returned, with the descriptors of those objects that have one to give."""
-    if not isinstance(result, (list, tuple)) or all(isinstance(item, kind) for item in result):
-        return result
-    return [item.describe(kind) if isinstance(item, Describable) else item for item in result]
 
 
 def _callable(impl: pluggy.HookImpl, hook: str) -> Callable[..., Any]:

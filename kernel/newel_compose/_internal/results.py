@@ -6,8 +6,9 @@ import inspect
 from collections.abc import Sequence
 from typing import TypeVar
 
+from newel_compose._internal.descriptors import Describable
 from newel_compose._internal.faults import blamed
-from newel_kernel import HookSignatureError, Stage
+from newel_kernel import Descriptor, HookSignatureError, Stage
 
 T = TypeVar("T")
 
@@ -17,10 +18,10 @@ def listed(name: str, hook: str, result: object, kind: type[T]) -> Sequence[T]:
     if not isinstance(result, (list, tuple)):
         if inspect.iscoroutine(result):
             result.close()  # nobody will await it
-        raise _wrong(name, hook, f"returned {type(result).__name__}, not a list of {kind.__name__}")
+        raise wrong(name, hook, f"returned {type(result).__name__}, not a list of {kind.__name__}")
     for item in result:
         if not isinstance(item, kind):
-            raise _wrong(name, hook, f"returned {item!r}, not a {kind.__name__}")
+            raise wrong(name, hook, f"returned {item!r}, not a {kind.__name__}")
         if isinstance(item, Stage):
             _check_anchors(name, hook, item)
     return result
@@ -32,8 +33,16 @@ def _check_anchors(name: str, hook: str, stage: Stage) -> None:
         anchors = getattr(stage, side)
         if isinstance(anchors, str) or not all(isinstance(anchor, str) for anchor in anchors):
             wanted = f"({anchors!r},)" if isinstance(anchors, str) else "a tuple of names"
-            raise _wrong(name, hook, f"returned {stage.name!r} with {side}={anchors!r}; write {side}={wanted}")
+            raise wrong(name, hook, f"returned {stage.name!r} with {side}={anchors!r}; write {side}={wanted}")
 
 
-def _wrong(name: str, hook: str, what: str) -> HookSignatureError:
+def wrong(name: str, hook: str, what: str) -> HookSignatureError:
+    """The error about what a plugin's hook returned, which leaving out the plugin would mend."""
     return blamed(HookSignatureError(f"the plugin {name!r}: {hook} {what}"), name, f"its {hook} {what}")
+
+
+def described(result: object, kind: type[Descriptor]) -> object:
+    """What a hook returned, with the descriptors of those objects that have one to give."""
+    if not isinstance(result, (list, tuple)) or all(isinstance(item, kind) for item in result):
+        return result
+    return [item.describe(kind) if isinstance(item, Describable) else item for item in result]

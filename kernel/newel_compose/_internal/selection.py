@@ -7,7 +7,9 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, cast
+
+from pydantic import BaseModel, ValidationError
 
 from newel_compose._internal.composition import Composition
 from newel_compose._internal.discovery import Points, distribution_files
@@ -26,6 +28,13 @@ class Lock(TypedDict):
     plugins: dict[str, dict[str, str]]
 
 
+class _LockFile(BaseModel):
+    """A lock file as it is read."""
+
+    distribution: str
+    plugins: dict[str, dict[str, str]]
+
+
 def select_distribution(
     choice: str | Path | Distribution | None = None, points: Points | None = None
 ) -> tuple[Distribution, Path | None]:
@@ -41,12 +50,14 @@ def select_distribution(
     here = Path.cwd()
     lock = here / LOCK_FILE
     name = os.environ.get("NEWEL_DISTRIBUTION") or _from_files(here) or DEFAULT
-    return read_distribution(name, folders), lock if lock.is_file() else None
+    return read_distribution(name, folders), lock if lock.exists() else None
 
 
 def _from_files(here: Path) -> str | None:
-    if (here / "newel.yaml").is_file():
-        return str(here / "newel.yaml")
+    if (file := here / "newel.yaml").exists():
+        if not file.is_file():
+            raise ConfigurationError(f"{file} is no file; a distribution is one, so remove the folder or rename it")
+        return str(file)
     project = here / "pyproject.toml"
     if not project.is_file():
         return None
@@ -78,17 +89,18 @@ def write_lock(composition: Composition, path: Path) -> None:
     """Write the lock file of `composition`, whole or not at all."""
     text = json.dumps(lock_of(composition), indent=2, sort_keys=True) + "\n"
     part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}; remove what is there") from None
 
 
 def check_lock(composition: Composition, path: Path) -> None:
     """Raise a LockError that lists every difference between `composition` and the lock file."""
-    try:
-        locked = json.loads(path.read_text(encoding="utf-8"))
-        wanted = dict(locked["plugins"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise LockError(f"{path} is not a lock file ({error}); write it again with `newel lock`") from None
+    locked = _read_lock(path)
+    wanted = locked["plugins"]
     actual = lock_of(composition)
     problems = []
     if locked.get("distribution") != actual["distribution"]:
@@ -99,6 +111,18 @@ def check_lock(composition: Composition, path: Path) -> None:
             problems.append(f"plugin {name!r}: {_shown(is_now)}, locked is {_shown(was)}")
     if problems:
         raise LockError([*problems, f"install what {path} says, or run `newel lock` to accept the change"])
+
+
+def _read_lock(path: Path) -> Lock:
+    try:
+        return cast("Lock", _LockFile.model_validate_json(path.read_bytes()).model_dump())
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, problem["loc"]))
+        why = f"{where}: {problem['msg']}" if where else problem["msg"]
+    except OSError as error:
+        raise LockError(f"{path} cannot be read: {error.strerror or error}; remove what is there") from None
+    raise LockError(f"{path} is not a lock file ({why}); write it again with `newel lock`")
 
 
 def _shown(entry: Mapping[str, str] | None) -> str:

@@ -89,7 +89,7 @@ async def first_answer(bound: Callbacks, returns: type[Any] | None, keywords: Ma
         except (Exception, CancelledError) as raised:  # noqa: BLE001 - raised again below
             error = failure_of(raised, f"{one.owner}, in {one.hook},", PluginHookError)
             if one.plugin and not isinstance(error, PluginError):
-                raise PluginHookError(f"{one.owner} failed in {one.hook}: {error}") from error
+                raise PluginHookError(f"{one.owner} failed in {one.hook}: {type(error).__name__}: {error}") from error
             raise error from error.__cause__
         if cancellations() > count:  # swallowed
             raise CancelledError

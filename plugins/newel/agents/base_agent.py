@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 import newel_compose
 from newel import drawing
+from newel.agents.own_events import checked
 from newel.contexts.invocation_context import InvocationContext
 from newel_kernel import BaseAgent as KernelAgent
 from newel_kernel import Callbacks, ConfigurationError, Event, EventActions, Json
@@ -40,6 +41,12 @@ class BaseAgent(KernelAgent, defer_build=True):
     def run_live(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
         """Run the agent over a live connection; the context has the queue of what the user says."""
         return self.run_async(parent_context)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: object) -> None:
+        own = cls.__dict__.get("_run_async_impl")
+        if own is not None and not cls.__module__.startswith("newel."):
+            cls._run_async_impl = checked(own)  # type: ignore[method-assign]
 
     def clone(self, update: Mapping[str, object] | None = None) -> Self:
         """A copy of the agent and its subtree, without a parent; `update` sets fields."""

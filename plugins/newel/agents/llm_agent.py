@@ -30,6 +30,7 @@ from newel_kernel import (
     BaseToolset,
     Chains,
     Event,
+    PluginError,
     ReadonlyContext,
     reason_and_act,
 )
@@ -225,6 +226,8 @@ class LlmAgent(base_agent.BaseAgent):
         cached = self._adapted.get(id(entry))
         if cached is None or cached[0] is not entry:
             tool = newel.tools.adapt_tool(ctx.composition, entry)
+            if not isinstance(tool, BaseTool):
+                raise PluginError(f"a tool adapter made {type(tool).__name__} of {entry!r}; a BaseTool is wanted")
             cached = self._adapted[id(entry)] = (entry, [tool])
         return cached[1]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from newel.files import AppCode, load_file
-from newel_compose import Composition
+from newel_compose import Composition, describe_error
 from newel_kernel import BaseAgent, ConfigurationError, NewelError, did_you_mean
 
 _FILES = tuple(f"{name}{suffix}" for name in ("app", "root_agent", "agent") for suffix in (".yaml", ".yml"))
@@ -81,6 +81,13 @@ def _from_folder(folder: Path, composition: Composition) -> AgentSource:
             root = next((getattr(module, name) for name in _ATTRIBUTES if hasattr(module, name)), None)
             if root is not None:
                 return _as_source(root, f"{folder}: `root_agent`")
+            names = [name for name, value in vars(module).items() if isinstance(value, BaseAgent)]
+            if names:
+                hint = did_you_mean("root_agent", names)
+                raise ConfigurationError(
+                    f"{folder}: {module.__name__.rpartition('.')[2]} has no `root_agent`{hint} (its agents: "
+                    f"{', '.join(names)}); rename one, or give {folder.name}.agent:{names[0]}"
+                )
     raise ConfigurationError(
         f"the folder {folder} holds no agent; it needs root_agent.yaml, agent.yaml, or agent.py with `root_agent`"
     )
@@ -94,9 +101,9 @@ def _from_module(module: str, attribute: str) -> AgentSource:
         value: object = import_module(module)
     except NewelError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigurationError(
-            f"the module {module!r} cannot be imported: {type(error).__name__}: {error}; "
+            f"the module {module!r} cannot be imported: {describe_error(error)}; "
             f"run from the folder that holds it, or install it"
         ) from error
     for name in (attribute or "root_agent").split("."):

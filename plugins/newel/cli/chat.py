@@ -13,6 +13,7 @@ from typing import Protocol
 import click
 
 from newel.cli.conversation import Conversation, Options, conversation_options, converse, data_folder
+from newel.cli.debugging import show_traceback
 from newel.cli.leaving import run_loop
 from newel.cli.question_prompt import QuestionPrompt
 from newel.cli.terminal import ctrl_d_kept, say
@@ -126,8 +127,10 @@ async def _interruptible(
             raise
         say("(stopped)", dim=True)
     except RunFailedError as error:
+        show_traceback(error)
         say(f"error: {error}", err=True, fg="red")
     except NewelError as error:
+        show_traceback(error)
         say(f"error: {one_line(error)}", err=True, fg="red")
     finally:
         waiting.cancel()

@@ -8,11 +8,13 @@ from typing import Any
 
 import click
 
+from newel.cli.debugging import show_traceback
 from newel.cli.kinds import Command
 from newel.cli.plugin import COMMANDS
 from newel.cli.startup import Startup, startup_of
 from newel.cli.terminal import lines_of
 from newel.events.text import one_line
+from newel_compose import describe_error
 from newel_kernel import NewelError, did_you_mean
 
 
@@ -40,9 +42,7 @@ class PluginGroup(click.Group):
         try:
             loaded = command.load()
         except Exception as error:
-            raise Refusal(
-                one_line(f"the command {cmd_name!r} cannot be loaded: {type(error).__name__}: {error}")
-            ) from error
+            raise Refusal(one_line(f"the command {cmd_name!r} cannot be loaded: {describe_error(error)}")) from error
         if not isinstance(loaded, click.Command):
             raise Refusal(f"the command {cmd_name!r} is {type(loaded).__name__}, not a click command")
         return loaded
@@ -55,7 +55,7 @@ class PluginGroup(click.Group):
         names = self.list_commands(ctx)
         if not name.startswith("-") and name not in names:
             error = startup_of(ctx).error
-            hint = did_you_mean(name, names) or f" (there are: {', '.join(names)})"
+            hint = did_you_mean(name, names) or f" (there are: {', '.join(names)}){_without_commands(ctx)}"
             why = f"; the plugins do not compose: {'; '.join(lines_of(error))}" if error is not None else ""
             raise Refusal(one_line(f"unknown command {name!r}{hint}{why}"))
         return super().resolve_command(ctx, args)
@@ -65,6 +65,8 @@ class PluginGroup(click.Group):
         commands = _commands(startup_of(ctx))
         with formatter.section("Commands"):
             formatter.write_dl([(name, commands[name].help) for name in sorted(commands)])
+            if why := _without_commands(ctx):
+                formatter.write_text(why.removeprefix("; "))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """What keeps the plugins from composing, if anything does."""
@@ -84,14 +86,34 @@ class PluginGroup(click.Group):
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; what is wrong with it is one line and status 2."""
+        """Run the command; what is wrong with it is one line and status 2, what goes wrong in it one and status 1."""
         with _refusals():
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            except (NewelError, click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+                raise
+            except Exception as error:
+                what = f"the command {ctx.invoked_subcommand!r} failed: {describe_error(error)}"
+                raise Failure(one_line(f"{what}; --debug shows the traceback")) from error
+
+
+class Failure(click.ClickException):
+    """Something went wrong that nobody foresaw: one line on stderr, status 1."""
 
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Turn our errors, and click's page about a wrong usage, into a Refusal."""
+    """Turn our errors, and click's page about a wrong usage, into a Refusal; when debugging, show where it is from."""
+    try:
+        with _refused():
+            yield
+    except click.ClickException as error:
+        show_traceback(error)
+        raise
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
     try:
         yield
     except click.exceptions.NoArgsIsHelpError:
@@ -106,10 +128,22 @@ def _refusals() -> Iterator[None]:
 def _commands(startup: Startup) -> dict[str, Command]:
     if startup.composition is None:
         return {command.name: command for command in COMMANDS}
-    return {command.name: command for command in startup.composition.registry.all(Command)}
+    commands = {command.name: command for command in startup.composition.registry.all(Command)}
+    return commands or {command.name: command for command in COMMANDS if command.name == "plugins"}
+
+
+def _without_commands(ctx: click.Context) -> str:
+    """Why there are no commands but `plugins`, or empty."""
+    composition = startup_of(ctx).composition
+    if composition is None or composition.registry.all(Command):
+        return ""
+    chosen = composition.distribution
+    how = "take it out of `disable`" if "commands" in chosen.disable else "write `extends: standard`"
+    return f"; the distribution {chosen.name!r} has no commands, for the plugin 'commands' is not enabled: {how}"
 
 
 @click.command("newel", cls=PluginGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks. May stand anywhere.")
 @click.version_option(package_name="newel", message="%(prog)s %(version)s")
 def cli() -> None:
     """Run agents and look at what they are made of.

@@ -6,6 +6,7 @@ import gc
 import sys
 from importlib import import_module
 
+from newel.cli.debugging import take_option
 from newel.cli.key_file import path as key_file
 
 
@@ -21,6 +22,7 @@ def main() -> None:
 
 def _main() -> None:
     """Compose, then run the command."""
+    take_option(sys.argv)
     # Imports and composition make many objects and drop few: to collect in between is a third of the start-up time.
     gc.disable()
     if key_file().exists():

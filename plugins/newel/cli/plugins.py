@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import entry_points
+from typing import Any
 
 import click
 
@@ -80,8 +81,17 @@ def why(ctx: click.Context, name: str) -> None:
 def _with_those_off(records: Sequence[PluginRecord]) -> list[PluginRecord]:
     """The records, with the state `off` for plugins that take part and can do nothing: their `why_off()` says why."""
     loaded, _ = load([record.name for record in records if record.state == "enabled"])
-    reasons = {name: plugin.why_off() for name, plugin in loaded.items() if hasattr(plugin, "why_off")}
-    return [replace(r, state="off", why=reasons[r.name]) if reasons.get(r.name) else r for r in records]
+    reasons = {name: _why_off(plugin) for name, plugin in loaded.items()}
+    return [replace(r, state="off", why=reason) if (reason := reasons.get(r.name)) else r for r in records]
+
+
+def _why_off(plugin: Any) -> str | None:
+    if not hasattr(plugin, "why_off"):
+        return None
+    try:
+        return str(reason) if (reason := plugin.why_off()) else None
+    except Exception as error:  # noqa: BLE001 - a plugin boundary
+        return f"its why_off() failed: {describe_error(error)}"
 
 
 def _provided(composition: Composition, name: str) -> list[dict[str, str]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext, redirect_stdout
 
 import click
 
 from newel.cli.answers import answers_to, check_answers
 from newel.cli.conversation import Conversation, Options, conversation_options, converse
+from newel.cli.debugging import show_traceback
 from newel.cli.leaving import run_loop
 from newel.cli.open_questions import questions_of, waiting_line
 from newel.cli.terminal import say
@@ -42,8 +44,10 @@ def run(
     conversation = converse(ctx, agent, options)
     transcript: Transcript = JsonLines() if as_json else Answer(stream)
     try:
-        status = run_loop(_run(conversation, text if text is not None else texts, transcript, stream))
+        with redirect_stdout(sys.stderr) if as_json else nullcontext():  # what tools print is no line of JSON
+            status = run_loop(_run(conversation, text if text is not None else texts, transcript, stream))
     except RunFailedError as error:
+        show_traceback(error)
         say(f"Error: the run failed: {error}", err=True)
         status = 1
     if sys.stderr.isatty() and session is None:

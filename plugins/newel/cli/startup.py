@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import click
 
-from newel_compose import Composition, compose
+from newel_compose import Composition, compose, describe_error
 from newel_kernel import ConfigurationError, NewelError
 
 
@@ -24,8 +24,12 @@ def start() -> Startup:
         return Startup(composition=compose())
     except NewelError as error:
         return Startup(error=error)
-    except (OSError, ValueError) as error:  # a file that cannot be read
+    except OSError as error:  # a file that cannot be read
         return Startup(error=ConfigurationError(f"the distribution cannot be read: {error}"))
+    except Exception as error:  # noqa: BLE001 - a plugin boundary: composing runs their code
+        failure = ConfigurationError(f"the plugins cannot be composed: {describe_error(error)}")
+        failure.__cause__ = error
+        return Startup(error=failure)
 
 
 def startup_of(ctx: click.Context) -> Startup:

@@ -50,6 +50,7 @@ class JsonLines:
     """Each event as one line of JSON, as it goes over the wire."""
 
     def __init__(self) -> None:
+        self._out = sys.stdout
         self._failed = False
         self._demo = DemoNote()
 
@@ -57,7 +58,7 @@ class JsonLines:
         """Write the event."""
         self._demo.note(event)
         self._failed = self._failed or failure(event) is not None
-        click.echo(event.model_dump_json(by_alias=True, exclude_none=True))
+        click.echo(event.model_dump_json(by_alias=True, exclude_none=True), file=self._out)
 
     def cut(self) -> None:
         """Every line is finished."""

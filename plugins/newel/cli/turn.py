@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import traceback
 from contextlib import aclosing
-from pathlib import Path
 
 from newel.cli.conversation import Conversation
 from newel.cli.transcript import Transcript
 from newel.cli.waits import Waits
 from newel.events.text import one_line
+from newel_compose import describe_error, place_of
 from newel_kernel import ConfigurationError, Event, FeatureUnavailableError, NewelError, RunConfig, StreamingMode
 from newel_types import Content
-
-_PACKAGES = ("newel_kernel", "newel")
 
 
 class RunFailedError(Exception):
@@ -62,28 +59,13 @@ async def run_turn(conversation: Conversation, message: str | Content, transcrip
                 transcript.show(event)
     except (ConfigurationError, FeatureUnavailableError):
         raise
+    except BrokenPipeError:  # whoever read the output has had enough
+        raise
     except NewelError as error:
-        raise RunFailedError(one_line(error)) from error
+        place = place_of(error) if error.__cause__ is not None else ""
+        raise RunFailedError(one_line(error) + place) from error
     except Exception as error:
-        raise RunFailedError(described(error)) from error
+        raise RunFailedError(one_line(describe_error(error))) from error
     finally:
         transcript.cut()
     return transcript.end()
-
-
-def described(error: Exception) -> str:
-    """The error's class, message and origin on one line."""
-    where = _origin(error)
-    return one_line(f"{type(error).__name__}: {error}") + (f" ({where})" if where else "")
-
-
-def _origin(error: BaseException) -> str:
-    """Where somebody's own code raised it: the innermost frame outside newel and what is installed."""
-    root = error
-    while root.__cause__ is not None:
-        root = root.__cause__
-    for frame in reversed(traceback.extract_tb(root.__traceback__)):
-        path = Path(frame.filename)
-        if path.is_file() and not {"site-packages", *_PACKAGES} & set(path.parts) and "lib" not in path.parts:
-            return f"{path.name}:{frame.lineno} in {frame.name}"
-    return ""

@@ -16,6 +16,7 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
+from newel_compose import describe_error
 from newel_kernel import ConfigurationError, did_you_mean
 
 _DOTTED = re.compile(r"\.?[^\W\d_]\w*(\.[^\W\d_]\w*)+")
@@ -63,14 +64,14 @@ class AppCode:
             return importlib.import_module(".".join((root, *parts)))
         except ConfigurationError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             name = ".".join(parts) or self.folder.name
             raise ConfigurationError(
                 f"the module {name!r} ({file or self.folder}) cannot be imported: "
-                f"{type(error).__name__}: {error}{self._sibling_hint(error)}"
+                f"{describe_error(error)}{self._sibling_hint(error)}"
             ) from error
 
-    def _sibling_hint(self, error: Exception) -> str:
+    def _sibling_hint(self, error: BaseException) -> str:
         """For ``import helpers`` or ``import weather.helpers``, which would need the folder on sys.path."""
         name = (error.name if isinstance(error, ModuleNotFoundError) else None) or ""
         absolute = name.partition(".")[0] == self.folder.name

@@ -14,6 +14,7 @@ from newel.files.compilation import SUFFIXES, Factory, Place, Plan, Reader, Sour
 from newel.files.document import problems
 from newel.files.references import AgentRefConfig, CodeConfig
 from newel.files.syntax import MAX_DEPTH, AgentFileMissingError
+from newel_compose import place_of
 from newel_kernel import AgentConfigError, BaseAgent, ConfigurationError, Descriptor, NewelError
 
 T = TypeVar("T")
@@ -74,7 +75,7 @@ def reason(error: Exception) -> str:
         return str(error)
     if isinstance(error, ValidationError):  # its text would show the values, cut short
         return "; ".join(message for _, message in problems(error, (), ()))
-    return f"{type(error).__name__}: {error}"
+    return f"{type(error).__name__}: {error}{place_of(error)}"
 
 
 def instance(place: Place, config: CodeConfig, find: Factory) -> Factory:

@@ -12,7 +12,7 @@ from newel.contexts.readonly_context import ReadonlyContext
 from newel.flows.llm_agents import LlmContext, request_processor
 from newel.flows.templates import fill
 from newel.models.references import append_content
-from newel_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
+from newel_kernel import HookSignatureError, InvocationContext, LlmRequest, RequestProcessor, hookimpl
 from newel_types import Content, UserContent, as_plain
 
 if TYPE_CHECKING:
@@ -42,7 +42,13 @@ async def _resolved(instruction: object, ctx: InvocationContext) -> str:
         settings = ctx.composition.settings_of("instructions", Settings)
         return await fill(instruction, ctx, literal_doubles=settings.literal_double_braces)
     text = cast("Provider", instruction)(ReadonlyContext(ctx))
-    return str(await text if inspect.isawaitable(text) else text)
+    text = await text if inspect.isawaitable(text) else text
+    if not isinstance(text, str):
+        name = getattr(instruction, "__qualname__", type(instruction).__qualname__)
+        raise HookSignatureError(
+            f"agent {ctx.agent.name!r}, instruction {name}: it returned {type(text).__name__}; it must return a text"
+        )
+    return text
 
 
 async def run(ctx: LlmContext, request: LlmRequest) -> None:

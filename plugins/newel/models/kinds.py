@@ -16,6 +16,7 @@ from newel_kernel import (
     LlmRequest,
     LlmResponse,
     ModelError,
+    NewelError,
     Stage,
     did_you_mean,
 )
@@ -58,8 +59,26 @@ def model_of(chains: Chains, address: str) -> BaseLlm:
     if address not in models:
         resolved = address or default_model(chains)
         registered = LLMRegistry.find(resolved)
-        models[address] = registered(model=resolved) if registered else _provider(chains, resolved).create(resolved)
+        models[address] = registered(model=resolved) if registered else _made(chains, resolved)
     return models[address]
+
+
+def _made(chains: Chains, address: str) -> BaseLlm:
+    """The model that a provider makes; what the provider does wrong is a ModelError that names its plugin."""
+    provider = _provider(chains, address)
+    try:
+        model = provider.create(address)
+    except (NewelError, OSError):
+        raise
+    except Exception as error:
+        said = newel_compose.describe_error(error)
+        raise ModelError(f"{_plugin(chains, provider)} cannot make the model {address!r}: {said}") from error
+    if not isinstance(model, BaseLlm):
+        raise ModelError(
+            f"{_plugin(chains, provider)} made {type(model).__name__} of the address {address!r}; `create` must return "
+            f"a BaseLlm"
+        )
+    return model
 
 
 def _provider(chains: Chains, address: str) -> ModelProvider:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 
 MOST_DEPTH = 64
@@ -22,22 +22,30 @@ class Unplain(ValueError):
     """A value has no plain form."""
 
 
-def plain(value: object) -> object:
+def plain(value: object, as_text: Callable[[set[str]], None] | None = None) -> object:
     """`value` as JSON data: models and dataclasses as dicts, sets as lists, bytes as base64, other objects as text.
+
+    `as_text` is told the types of objects that have neither such a form nor a text of their own.
 
     Raises Unplain for what is nested too deeply, holds itself or holds too much; what the value's own methods
     raise goes through.
     """
-    return _Maker().make(value, MOST_DEPTH)
+    maker = _Maker()
+    made = maker.make(value, MOST_DEPTH)
+    if maker.as_text and as_text is not None:
+        as_text(maker.as_text)
+    return made
 
 
 class _Maker:
     """One value on its way to plain data, with what is left of the allowance."""
 
-    __slots__ = ("_allowance",)
+    __slots__ = ("_allowance", "as_text")
 
     def __init__(self) -> None:
         self._allowance = MOST_VALUES
+        #: The types of values that JSON has no form for, and that became text.
+        self.as_text: set[str] = set()
 
     def make(self, value: object, depth: int) -> object:
         if type(value) is str:  # most values are
@@ -75,6 +83,8 @@ class _Maker:
         fields = getattr(type(value), "__dataclass_fields__", None)
         if fields is not None:
             return {name: self.make(getattr(value, name), depth) for name in fields}
+        if type(value).__str__ is object.__str__:  # a date or a path has a text of its own
+            self.as_text.add(type(value).__name__)
         return text_of(value)
 
     def _pay(self, count: int) -> None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from newel.policies.plain_data import text_of
+import logging
+import os
+
+from newel.contexts.stash_keys import SECRETS
+from newel.policies.plain_data import clean_text, text_of
+from newel_compose import describe_error, place_of
 from newel_kernel import BaseTool, Context, Json, UnknownTool, hookimpl
 
 MOST_CHARACTERS = 2_000
+_log = logging.getLogger("newel.tools")
 
 
 @hookimpl(trylast=True)
@@ -15,7 +21,21 @@ def on_tool_error_callback(
     """The error as a result, where nobody else has dealt with it (an unknown tool is `unknown_tools`' matter)."""
     if isinstance(tool, UnknownTool):
         return None
+    _tell(tool, tool_context, error)
     return {"error": f"{type(error).__name__}: {message_of(error)}"}
+
+
+def _tell(tool: BaseTool, context: Context, error: Exception) -> None:
+    """Tell the developer what the model is told, with the place; on stderr, where the program logs nowhere else."""
+    ctx = context.get_invocation_context()
+    secrets = ctx.stash.get(SECRETS, None)
+    shown = error if secrets is None else secrets.mask_error(error)
+    what = describe_error(shown) if shown is error else f"{type(shown).__name__}: {message_of(shown)}{place_of(error)}"
+    wanted = os.environ.get("NEWEL_DEBUG", "") not in ("", "0") and shown is error
+    _log.warning(
+        "newel: the tool %r of the agent %r failed, and the model is told: %s", tool.name, ctx.agent.name,
+        clean_text(what)[:MOST_CHARACTERS], exc_info=error if wanted else None,
+    )  # fmt: skip
 
 
 def message_of(error: Exception) -> str:

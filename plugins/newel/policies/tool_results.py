@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
+from functools import partial
 
 from pydantic import BaseModel, Field
 
@@ -13,6 +15,9 @@ from newel_kernel import BaseTool, Context, Json, ToolCall, ToolPolicy, hookimpl
 
 #: No value of a dict is cut to less.
 _LEAST = 200
+_log = logging.getLogger("newel.tools")
+#: The tools of which it was told that their results are no JSON.
+_told: set[str] = set()
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -68,6 +73,16 @@ def _cut(text: str, most: int) -> str:
         room = max(room * most // size - 1, 0)  # escapes took the room
 
 
+def _tell(tool: str, types: set[str]) -> None:
+    """Tell the developer that a result has no form in JSON; once for each tool."""
+    if tool not in _told:
+        _told.add(tool)
+        _log.warning(
+            "newel: the tool %r returned %s, which JSON has no form for: the model gets its text; return a dict, "
+            "a list, a model or a dataclass", tool, ", ".join(sorted(types)),
+        )  # fmt: skip
+
+
 def _secrets_of(context: Context) -> Mask | None:
     """What knows the secrets that tools of this invocation got, or None; a call that got one has touched actions."""
     if context.touched_actions is None:
@@ -100,10 +115,11 @@ def register_tool_policies(settings: Mapping[str, Settings]) -> list[ToolPolicy]
             if result is None:
                 return None
             try:
-                data = plain(result)
+                data = plain(result, partial(_tell, tool.name))
                 secrets = _secrets_of(context)
                 return bounded(data if secrets is None else secrets.mask(data), most)
             except Exception as error:  # noqa: BLE001 - a plugin boundary: somebody else's objects
+                _log.warning("newel: the result of the tool %r cannot be used: %s", tool.name, text_of(error))
                 return {"error": f"the result of {tool.name} cannot be used: {text_of(error)}"}
 
         return plainly

@@ -54,7 +54,8 @@ def test_a_plugin_brings_commands(project: Any) -> None:
     project.install("newel-greet", {"greeting": "greeting_plugin"}, {"greeting_plugin": GREETING})
     assert re.search(r"greet +Say hello\.", project.newel("--help").stdout)
     assert project.newel("greet").stdout == "hello\n"
-    assert project.refused("broken") == "the command 'broken' cannot be loaded: ImportError: no such library"
+    message = "the command 'broken' cannot be loaded: ImportError: no such library (greeting_plugin.py:11 in fail)"
+    assert project.refused("broken") == message
     assert project.refused("odd") == "the command 'odd' is int, not a click command"
     assert project.refused("gret") == "unknown command 'gret'; did you mean 'greet'?"
 

@@ -188,4 +188,5 @@ def test_contents_schemas_and_graphs(app: Any) -> None:
 
 def test_what_a_class_raises_is_a_fault_of_its_file(app: Any) -> None:
     message = app.refused("agent_class: kinds.Splitting\nname: x\nwords: 3\n")
-    assert message == "root_agent.yaml:1: AttributeError: 'int' object has no attribute 'split'"
+    reason = "AttributeError: 'int' object has no attribute 'split' (kinds.py:34 in __init__)"
+    assert message == f"root_agent.yaml:1: {reason}"

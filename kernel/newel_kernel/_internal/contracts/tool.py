@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from newel_kernel._internal.contracts.request import LlmRequest
+from newel_kernel._internal.errors import HookSignatureError
 from newel_kernel._internal.values import Json
 from newel_types import FunctionDeclaration
 
@@ -104,8 +105,9 @@ class BaseToolset:
     async def get_tools_with_prefix(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """The tools, each named ``{tool_name_prefix}_{name}`` where a prefix is set."""
         tools = await self.get_tools(readonly_context)
-        prefix = self.tool_name_prefix
-        return [_prefixed(tool, prefix) for tool in tools] if prefix else tools
+        if not isinstance(tools, (list, tuple)) or not all(isinstance(tool, BaseTool) for tool in tools):
+            raise HookSignatureError(f"the toolset {self.origin}: get_tools must return a list of tools, not {tools!r}")
+        return [_prefixed(tool, prefix) for tool in tools] if (prefix := self.tool_name_prefix) else tools
 
     async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:
         """Prepare a model request before the tools do."""
@@ -118,11 +120,9 @@ class BaseToolset:
         """Release what the toolset holds."""
 
     def _is_tool_selected(self, tool: BaseTool, readonly_context: ReadonlyContext | None) -> bool:
-        if not self.tool_filter:
-            return True
         if callable(self.tool_filter):
             return self.tool_filter(tool, readonly_context)
-        return tool.name in self.tool_filter
+        return not self.tool_filter or tool.name in self.tool_filter
 
 
 def _prefixed(tool: BaseTool, prefix: str) -> BaseTool:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from graphlib import TopologicalSorter
-from typing import Any
+from typing import Any, cast
 
-from pydantic import PrivateAttr
+from pydantic import BaseModel, PrivateAttr
 
 from newel.models.kinds import ModelCall, ModelPolicy
 from newel.models.wire.answer import MALFORMED_CALLS
 from newel.models.wire.limits import POLICED
-from newel_kernel import BaseLlm, Chains, Key, LlmRequest, LlmResponse, ModelCapabilities
+from newel_kernel import BaseLlm, Chains, HookSignatureError, Key, LlmRequest, LlmResponse, ModelCapabilities
 
 _CALLS = Key[dict[bool, ModelCall]]("policies around models", dict)
 _POLICED = Key[dict[int, tuple[BaseLlm, BaseLlm]]]("models within their policies", dict)
 _MOST = 256
+_OURS = "newel."
 
 
 def policed(chains: Chains, model: BaseLlm) -> BaseLlm:
@@ -59,7 +61,27 @@ def ordered(policies: Sequence[ModelPolicy]) -> list[ModelPolicy]:
 
 def _ask(model: BaseLlm, request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
     request.stash[POLICED] = True
-    return model.generate_content_async(request, stream=stream)
+    answers = model.generate_content_async(request, stream=stream)
+    return answers if type(model).__module__.startswith(_OURS) else _checked(model, answers)
+
+
+async def _checked(model: BaseLlm, answers: object) -> AsyncGenerator[LlmResponse, None]:
+    """The responses of a model that newel does not bring along, which must be responses."""
+    who = f"the model {type(model).__qualname__}"
+    if not isinstance(answers, AsyncGenerator):
+        if inspect.iscoroutine(answers):
+            answers.close()  # nobody will await it
+        raise HookSignatureError(
+            f"{who}: generate_content_async returned {type(answers).__name__}; it must be an async generator, which "
+            f"yields responses"
+        )
+    async with aclosing(answers) as responses:
+        async for response in responses:
+            if not isinstance(response, (LlmResponse, BaseModel)):  # another library's class of that name is read
+                raise HookSignatureError(
+                    f"{who}: generate_content_async yielded {type(response).__name__}; it must yield LlmResponse"
+                )
+            yield cast("LlmResponse", response)
 
 
 async def _ask_strictly(model: BaseLlm, request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:

@@ -1,0 +1,146 @@
+"""Guards: the functions of descriptors name their plugin in what they raise, and return only what they should.
+
+Only installed plugins of other packages are guarded, for a guard is a call more for each step of a turn. Objects that
+a program hands in are its own code, which the traceback shows.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from newel_compose._internal.registry import words
+from newel_compose._internal.results import wrong
+from newel_kernel import (
+    Descriptor,
+    Epilogue,
+    Event,
+    HookSignatureError,
+    Prologue,
+    RequestProcessor,
+    ResponseProcessor,
+    ResultProcessor,
+    ToolPolicy,
+)
+
+D = TypeVar("D", bound=Descriptor)
+Function = Callable[..., Any]
+#: The arguments of `run`.
+_RUNS: dict[type[Descriptor], tuple[str, ...]] = {
+    RequestProcessor: ("ctx", "request"),
+    ResponseProcessor: ("ctx", "request", "response"),
+    ResultProcessor: ("ctx", "call_event", "result_event"),
+    Prologue: ("ctx",),
+    Epilogue: ("ctx", "error"),
+}
+
+
+def guarded(item: D, hook: str, plugin: str, source: str) -> D:
+    """The descriptor of a plugin, guarded; a HookSignatureError where one of its functions cannot be called."""
+    who = f"the {words(type(item))} {item.name!r} of the plugin {plugin!r} ({source})"
+    changed: dict[str, Function] = {}
+    for kind, arguments in _RUNS.items():
+        if isinstance(item, kind):
+            run: Function = getattr(item, "run")  # noqa: B009 - each of these kinds has it
+            _check(run, arguments, f"{item.name!r} with run=", hook, plugin)
+            changed["run"] = _step(run, who)
+    if isinstance(item, RequestProcessor) and item.for_agent is not None:
+        for_agent = _named(item.for_agent, who)
+        changed["for_agent"] = lambda agent: _step(for_agent(agent), who)
+    if (applies_to := getattr(item, "applies_to", None)) is not None:
+        _check(applies_to, ("it",), f"{item.name!r} with applies_to=", hook, plugin)
+        changed["applies_to"] = _named(applies_to, who)
+    if isinstance(item, ToolPolicy):
+        _check(item.wrap, ("call_tool",), f"{item.name!r} with wrap=", hook, plugin)
+        changed["wrap"] = _wrapper(item.wrap, who)
+    return replace(item, **changed) if changed else item  # type: ignore[arg-type]
+
+
+def _check(function: object, arguments: tuple[str, ...], what: str, hook: str, plugin: str) -> None:
+    if not callable(function):
+        raise wrong(plugin, hook, f"returned {what}{function!r}, which cannot be called")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return  # one that C defines
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        name = getattr(function, "__qualname__", type(function).__qualname__)
+        raise wrong(
+            plugin, hook, f"returned {what}{name}{signature}, which must take ({', '.join(arguments)})"
+        ) from None
+
+
+def _note(error: BaseException, who: str) -> None:
+    """Say in `error` where it comes from, once: what raised it is the innermost of those that it passes."""
+    if not getattr(error, "__notes__", None):
+        error.add_note(f"raised in {who}")
+
+
+def _named(function: Function, who: str) -> Function:
+    @functools.wraps(function)
+    def named(*args: object) -> Any:
+        try:
+            return function(*args)
+        except Exception as error:
+            _note(error, who)
+            raise
+
+    return named
+
+
+def _step(run: Function, who: str) -> Function:
+    """`run`, whose result is None or a list of events."""
+
+    async def rest(awaited: Awaitable[object]) -> object:
+        try:
+            events = await awaited
+        except Exception as error:
+            _note(error, who)
+            raise
+        if events is None or (isinstance(events, (list, tuple)) and all(isinstance(one, Event) for one in events)):
+            return events
+        raise HookSignatureError(f"{who} returned {_shape(events)}; it must return a list of events or None")
+
+    @functools.wraps(run)
+    def step(*args: object) -> Awaitable[object] | None:
+        try:
+            result = run(*args)
+        except Exception as error:
+            _note(error, who)
+            raise
+        if result is None:
+            return None
+        if not inspect.isawaitable(result):
+            raise HookSignatureError(
+                f"{who} returned {_shape(result)}; a plain function must return None, one that has events is "
+                f"written with `async def`"
+            )
+        return rest(result)
+
+    return step
+
+
+def _shape(value: object) -> str:
+    """The type of a value; of a list, also those of its items."""
+    if isinstance(value, (list, tuple)) and value:
+        kinds = sorted({type(one).__name__ for one in value})
+        return f"a {type(value).__name__} of {', '.join(kinds)}"
+    return type(value).__name__
+
+
+def _wrapper(wrap: Function, who: str) -> Function:
+    named = _named(wrap, who)
+
+    @functools.wraps(wrap)
+    def wrapper(call: object) -> Any:
+        made = named(call)
+        if not callable(made):
+            raise HookSignatureError(f"{who}: wrap returned {type(made).__name__}; it must return a function")
+        return made
+
+    return wrapper
