@@ -97,7 +97,7 @@ def chat(
 
 async def _chat(conversation: Conversation, prompt: Prompt, questions: QuestionPrompt, taken_up: bool) -> None:
     tracked = TrackingTranscript(Dialogue(conversation.agent.name))
-    _on_interrupt(prompt.between_turns)
+    on_interrupt(prompt.between_turns)
     try:
         message: str | Content | None = await questions.ask_all() if taken_up else None
         while True:
@@ -119,7 +119,7 @@ async def _interruptible(
     """One turn, which Ctrl-C cancels and nothing else ends the conversation for."""
     waiting = seam.spawn(transcript.waits.show(), name="waits")
     turn = seam.spawn(run_turn(conversation, message, transcript, stream=True), name="turn")
-    _on_interrupt(turn.cancel)
+    on_interrupt(turn.cancel)
     try:
         await turn
     except asyncio.CancelledError:
@@ -135,10 +135,10 @@ async def _interruptible(
     finally:
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-        _on_interrupt(afterwards)
+        on_interrupt(afterwards)
 
 
-def _on_interrupt(action: Interrupt | None) -> None:
+def on_interrupt(action: Interrupt | None) -> None:
     """What Ctrl-C does from now on; None: it ends the program.
 
     A second one, while the loop has not come to do it, is for what keeps the loop (a tool that blocks it, say).

@@ -27,6 +27,7 @@ COMMANDS = [
     Command(name="plugins", load=_from("plugins", "plugins"), help="List the plugins, and why each is in or out."),
     Command(name="run", load=_from("run", "run"), help="Send an agent one message and print its answer."),
     Command(name="schema", load=_from("schema", "schema"), help="Print the JSON schema of agent and app files."),
+    Command(name="talk", load=_from("talk", "talk"), help="Talk to an agent over a live connection."),
 ]
 
 
@@ -38,5 +39,5 @@ def register_kinds() -> list[Kind[Descriptor]]:
 
 @hookimpl
 def register_commands() -> list[Command]:
-    """run, chat, models, keys, doctor, plugins, chain, eval, eval_set, graph, lock, schema."""
+    """run, chat, talk, models, keys, doctor, plugins, chain, eval, eval_set, graph, lock, schema."""
     return COMMANDS
