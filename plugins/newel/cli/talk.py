@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Coroutine
-from contextlib import aclosing
 from pathlib import Path
 
 import click
@@ -13,21 +12,19 @@ import click
 from newel.agents import LiveRequestQueue, RunConfig
 from newel.cli.chat import Interrupt, Prompt, TerminalPrompt, on_interrupt
 from newel.cli.conversation import Conversation, Options, conversation_options, converse
+from newel.cli.debugging import show_traceback
 from newel.cli.leaving import run_loop
 from newel.cli.question_prompt import QuestionPrompt
 from newel.cli.terminal import ctrl_d_kept, say
 from newel.cli.transcript import Dialogue
-from newel.cli.turn import RunFailedError, described
+from newel.cli.turn import RunFailedError, show_events
 from newel.cli.wave_files import Loudspeaker, Microphone
-from newel.events.text import one_line
 from newel.models.kinds import model_of
 from newel_kernel import (
     ConfigurationError,
     Event,
-    FeatureUnavailableError,
     LiveCapabilities,
     ModelCapabilities,
-    NewelError,
     seam,
 )
 from newel_types import Content, Part
@@ -89,7 +86,8 @@ def _run(work: Coroutine[object, object, None]) -> None:
     try:
         run_loop(work)
     except RunFailedError as error:
-        say(f"Error: {error}", err=True)
+        show_traceback(error)
+        say(f"Error: the run failed: {error}", err=True)
         sys.exit(1)
 
 
@@ -180,15 +178,7 @@ class Talk:
             user_id=where.user, session_id=where.session, live_request_queue=self._queue, run_config=self._config
         )
         try:
-            async with aclosing(events):
-                async for event in events:
-                    self._show(event)
-        except (ConfigurationError, FeatureUnavailableError):
-            raise
-        except NewelError as error:
-            raise RunFailedError(one_line(error)) from error
-        except Exception as error:
-            raise RunFailedError(described(error)) from error
+            await show_events(events, self._show)
         finally:
             self._over = True
             self._transcript.cut()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from newel.cli.conversation import Conversation
@@ -49,14 +50,22 @@ class TrackingTranscript:
 async def run_turn(conversation: Conversation, message: str | Content, transcript: Transcript, *, stream: bool) -> int:
     """Run one turn; its exit status. A wrong setting is raised as it is, any other failure as RunFailedError."""
     config = RunConfig(streaming_mode=StreamingMode.SSE if stream else StreamingMode.NONE)
+    events = conversation.runner.run_async(
+        user_id=conversation.user, session_id=conversation.session, new_message=message, run_config=config
+    )
     try:
-        async with aclosing(
-            conversation.runner.run_async(
-                user_id=conversation.user, session_id=conversation.session, new_message=message, run_config=config
-            )
-        ) as events:
+        await show_events(events, transcript.show)
+    finally:
+        transcript.cut()
+    return transcript.end()
+
+
+async def show_events(events: AsyncGenerator[Event, None], show: Callable[[Event], None]) -> None:
+    """Show the events of a run. A wrong setting is raised as it is, any other failure as RunFailedError."""
+    try:
+        async with aclosing(events):
             async for event in events:
-                transcript.show(event)
+                show(event)
     except (ConfigurationError, FeatureUnavailableError):
         raise
     except BrokenPipeError:  # whoever read the output has had enough
@@ -66,6 +75,3 @@ async def run_turn(conversation: Conversation, message: str | Content, transcrip
         raise RunFailedError(one_line(error) + place) from error
     except Exception as error:
         raise RunFailedError(one_line(describe_error(error))) from error
-    finally:
-        transcript.cut()
-    return transcript.end()
