@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from newel.files import AppCode, load_file
+from newel.files.projects import importable
 from newel_compose import Composition, describe_error
 from newel_kernel import BaseAgent, ConfigurationError, NewelError, did_you_mean
 
@@ -35,10 +36,10 @@ def load_source(reference: str, composition: Composition) -> AgentSource:
     """The agent of a YAML file, a folder or ``module:attribute``; a ConfigurationError says what is wrong."""
     path = Path(reference)
     if path.is_dir():
-        _make_importable(path)
+        importable(path)
         return _from_folder(path, composition)
     if path.suffix in _SUFFIXES and path.is_file():
-        _make_importable(path.parent)
+        importable(path.parent)
         return _from_file(path, composition)
     module, colon, attribute = reference.partition(":")
     if colon and path.suffix not in _SUFFIXES:
@@ -49,13 +50,6 @@ def load_source(reference: str, composition: Composition) -> AgentSource:
         f"there is no agent {reference!r}{did_you_mean(reference, _nearby(path))}; "
         f"give a YAML file, a folder with root_agent.yaml or agent.py, or module:attribute"
     )
-
-
-def _make_importable(folder: Path) -> None:
-    """Let the folder's modules import each other by its name; this process runs one app."""
-    parent = str(folder.resolve().parent)
-    if parent not in sys.path:  # at the end, where it hides nothing
-        sys.path.append(parent)
 
 
 def _nearby(path: Path) -> list[str]:

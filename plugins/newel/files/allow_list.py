@@ -1,6 +1,7 @@
 """The allow-list of code: what a dotted name in an app's files may reach.
 
-Only what is defined in a module of the app's own folder. A name outside is refused before anything is imported.
+Only what is defined in a module of the app's own folder, or of the project that the folder is in. A name outside is
+refused before anything is imported.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
+from newel.files.projects import import_name, is_own, is_top_level, names_in, project_of, top_folder
 from newel_compose import describe_error
 from newel_kernel import ConfigurationError, did_you_mean
 
@@ -26,33 +28,49 @@ _INIT = "__init__.py"
 class AppCode:
     """The Python modules of an app's folder.
 
-    sys.path stays as it is. The folder is a package under its own name where Python finds it there anyway, else
-    under one that no other folder has: two apps of one name never see each other's modules.
+    sys.path stays as it is. The folder is a package under the name by which Python finds it, else under one that no
+    other folder has: two apps of one name never see each other's modules.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, project: Path | None = None) -> None:
         self.folder = folder.resolve()
+        self.project = project or project_of(self.folder)
         self._package: str | None = None
 
     def find(self, name: str) -> object:
         """What ``module.attribute`` means in this app; a ConfigurationError says why it may not be used."""
-        module, attributes = self.check(name)
-        return self._attribute(self.module(*module), attributes, name)
+        owner, module, attributes = self.check(name)
+        return owner._attribute(owner.module(*module), attributes, name)
 
-    def check(self, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The module of the folder that a name is in, and what is named there; nothing is imported.
+    def check(self, name: str) -> tuple[AppCode, tuple[str, ...], tuple[str, ...]]:
+        """The folder that has the module of a name, the module, and what is named there; nothing is imported.
 
         A leading dot is allowed, for the app's own folder.
         """
         if not _DOTTED.fullmatch(name):
             raise ConfigurationError(f"{name!r} is no name of the form module.function (without leading underscores)")
-        path = self._locate(tuple(name.removeprefix(".").split(".")))
-        if path is None:
-            raise ConfigurationError(
-                f"{name!r} is not allowed here: it is no module of the app's folder {self.folder.name!r}; "
-                f"define it in a file there (a function `f` in tools.py is tools.f), or install a plugin that has it"
-            )
-        return path
+        parts = tuple(name.removeprefix(".").split("."))
+        for owner, inner in self._owners(parts, name.startswith(".")):
+            path = owner._locate(inner)
+            if path is not None:
+                return (owner, *path)
+        known = [*names_in(self.folder), *names_in(self.project)]
+        close = did_you_mean(parts[0], known)
+        raise ConfigurationError(
+            f"{name!r} is not allowed here: it is no module of the app's folder {self.folder.name!r}, nor of its "
+            f"project{close}; define it in a file there (a function `f` in tools.py is tools.f), or install a plugin "
+            f"that has it"
+        )
+
+    def _owners(self, parts: tuple[str, ...], relative: bool) -> Iterator[tuple[AppCode, tuple[str, ...]]]:
+        """The folders in which a name may be, each with the name as it is there."""
+        yield self, parts
+        if relative or self.project == self.folder:
+            return
+        top = top_folder(parts[0], self.project)
+        if top is not None and len(parts) > 1:
+            yield AppCode(top, self.project), parts[1:]
+        yield AppCode(self.project, self.project), parts
 
     def module(self, *parts: str) -> ModuleType:
         """A module of the folder, imported; without parts the folder's own package."""
@@ -60,8 +78,7 @@ class AppCode:
         for depth in range(len(parts) + 1):
             self._check_inside(self.folder.joinpath(*parts[:depth], _INIT))
         try:
-            root = self._root()
-            return importlib.import_module(".".join((root, *parts)))
+            return importlib.import_module(".".join(parts if self._is_top(parts) else (self._root(), *parts)))
         except ConfigurationError:
             raise
         except (Exception, SystemExit) as error:
@@ -70,6 +87,15 @@ class AppCode:
                 f"the module {name!r} ({file or self.folder}) cannot be imported: "
                 f"{describe_error(error)}{self._sibling_hint(error)}"
             ) from error
+
+    def _is_top(self, parts: tuple[str, ...]) -> bool:
+        """Whether Python knows a module by its bare name: the program has imported it so, or the project has it on top.
+
+        Else the modules of a folder are a package's, so that they can import each other with ``from . import``.
+        """
+        if not parts or (file := self._file(parts[:1])) is None:
+            return False
+        return is_top_level(parts[0], file, imported=self.folder != self.project)
 
     def _sibling_hint(self, error: BaseException) -> str:
         """For ``import helpers`` or ``import weather.helpers``, which would need the folder on sys.path."""
@@ -109,25 +135,17 @@ class AppCode:
         """The name of the folder's package, which is made on first use."""
         if self._package is None:
             importlib.invalidate_caches()  # a file written a moment ago must be seen
-            self._package = self._own_name()
-            if self._package not in sys.modules:
-                _make_package(self._package, self.folder)
+            self._package = import_name(self.folder, self.project) or self._own_name()
         return self._package
 
     def _own_name(self) -> str:
+        """A name that no other folder has, under which the folder is a package from now on."""
         plain = self.folder.name
-        if plain.isidentifier() and self._is_ours(plain):
-            return plain
         digest = hashlib.sha256(str(self.folder).encode()).hexdigest()[:10]
-        return f"{re.sub(r'[^0-9A-Za-z]', '_', plain) or 'app'}_{digest}"
-
-    def _is_ours(self, name: str) -> bool:
-        """Whether Python finds this very folder under the top-level name."""
-        module = sys.modules.get(name)
-        if module is not None:
-            return _is_folder(getattr(module, "__path__", None), self.folder)
-        spec = find_spec(name)
-        return spec is not None and _is_folder(spec.submodule_search_locations, self.folder)
+        name = f"{re.sub(r'[^0-9A-Za-z]', '_', plain) or 'app'}_{digest}"
+        if name not in sys.modules:
+            _make_package(name, self.folder)
+        return name
 
     def _attribute(self, module: ModuleType, attributes: tuple[str, ...], name: str) -> object:
         value: object = module
@@ -141,6 +159,14 @@ class AppCode:
             self._check_own(value, attribute, module, name)
         return value
 
+    def _is_own(self, home: str) -> bool:
+        """Whether a module is of the folder, or of the project."""
+        root = self._root()
+        if home == root or home.startswith(f"{root}."):
+            return True
+        file = _file_of(sys.modules.get(home))
+        return file is not None and is_own(file, self.project)
+
     def _check_own(self, value: object, attribute: str, module: ModuleType, name: str) -> None:
         """Refuse what a module merely imports, unless it exports it: ``from os import system`` is no tool."""
         if inspect.ismodule(value):
@@ -148,16 +174,16 @@ class AppCode:
         if not (inspect.isclass(value) or inspect.isroutine(value)):
             return
         home = getattr(value, "__module__", None) or ""
-        root = self._root()
-        if home != root and not home.startswith(f"{root}.") and attribute not in getattr(module, "__all__", ()):
+        if not self._is_own(home) and attribute not in getattr(module, "__all__", ()):
             raise ConfigurationError(
                 f"{name!r} is not allowed: {attribute!r} comes from {home or 'elsewhere'!r}, not from the app; "
                 f"wrap it in a function of your own, or list it in the module's __all__"
             )
 
 
-def _is_folder(locations: Iterable[str] | None, folder: Path) -> bool:
-    return locations is not None and [Path(p).resolve() for p in locations] == [folder]
+def _file_of(module: ModuleType | None) -> Path | None:
+    file = getattr(module, "__file__", None)
+    return Path(file) if file else None
 
 
 def _make_package(name: str, folder: Path) -> None:
