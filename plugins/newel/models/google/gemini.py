@@ -45,6 +45,9 @@ class Gemini(RemoteLlm):
     vertexai: bool | None = None
     #: The voice of live connections.
     speech_config: SpeechConfig | None = None
+    #: Where a live session can be resumed, follow each input with a ping: its answer says what need not be sent again.
+    #: On Vertex AI the service says so itself.
+    confirm_input: bool = True
     #: Use the Interactions API, which keeps the conversation at the service: only what is new is sent.
     use_interactions_api: bool = False
 
@@ -131,7 +134,7 @@ class Gemini(RemoteLlm):
         dialect = Dialect.of(self.capabilities_for(llm_request), vertex=self.on_vertex)
         live = import_module("newel.models.google.live.connection")
         target = live.Target(
-            replace(client.service, model=name), dialect, self.speech_config, self.frame_bytes,
+            replace(client.service, model=name), dialect, self.speech_config, self.frame_bytes, self.confirm_input,
             lambda setting, text: self.say_once(named, setting, text),
         )  # fmt: skip
         async with live.opened(client.sdk.aio.live, target, llm_request) as connection:

@@ -23,6 +23,8 @@ class Settings(BaseModel, extra="forbid"):
     vertexai: bool | None = None
     #: How many bytes a message of a live connection may have.
     frame_bytes: int = Field(default=FRAME_BYTES, gt=0)
+    #: Where a live session can be resumed, find out by pings which input has arrived.
+    confirm_input: bool = True
 
 
 @hookimpl
@@ -39,8 +41,9 @@ def register_model_providers(settings: Mapping[str, Settings]) -> list[ModelProv
     def create(address: str) -> BaseLlm:
         name = address.removeprefix("gemini:") or chosen.default_model
         model = google.Gemini(
-            model=name, base_url=chosen.base_url, vertexai=chosen.vertexai, frame_bytes=chosen.frame_bytes
-        )
+            model=name, base_url=chosen.base_url, vertexai=chosen.vertexai, frame_bytes=chosen.frame_bytes,
+            confirm_input=chosen.confirm_input,
+        )  # fmt: skip
         model.check()
         return model
 

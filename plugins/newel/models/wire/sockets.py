@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -30,12 +30,20 @@ class WebSocket(Protocol):
     """A ``ClientConnection`` of websockets."""
 
     transport: asyncio.Transport
+    #: What is sent waits for what follows.
+    held: bool
 
     async def recv(self, decode: bool | None = None) -> bytes:
         """The next message."""
 
     async def send(self, message: str) -> None:
         """Send a message; waits while what was sent before is on its way."""
+
+    async def ping(self, data: bytes) -> asyncio.Future[float]:
+        """Send a ping; what becomes its latency in seconds."""
+
+    async def wait_closed(self) -> None:
+        """Wait until it is closed."""
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
         """Close with a handshake, for which the socket has a time-out."""
@@ -74,6 +82,7 @@ class LiveSocket:
 
     def __init__(self, socket: WebSocket, service: Service, number: int, frame_bytes: int) -> None:
         self._socket = socket
+        self._transport = socket.transport
         self._service = service
         self._number = number
         self._frame_bytes = frame_bytes
@@ -101,8 +110,23 @@ class LiveSocket:
 
     async def send(self, frame: str) -> None:
         """Send a frame; a ConnectionLostError where the connection is not there any more."""
+        if self._transport.is_closing():  # the library learns of it later, and would drop the frame without a word
+            await self._socket.wait_closed()
         try:
             await self._socket.send(frame)
+        except self._closed as error:
+            raise self._lost(error) from None
+
+    async def send_pinged(self, frames: Sequence[str], data: bytes) -> asyncio.Future[float]:
+        """Send frames and a ping, which go out together; what becomes its latency in seconds. See `send`."""
+        try:
+            self._socket.held = True
+            for frame in frames:
+                await self.send(frame)
+        finally:
+            self._socket.held = False
+        try:
+            return await self._socket.ping(data)
         except self._closed as error:
             raise self._lost(error) from None
 
@@ -115,7 +139,7 @@ class LiveSocket:
     async def closing(self) -> AsyncIterator[None]:
         """Cut the connection where it is not closed in time: the library's own time-out begins once all is written."""
         self.over = True
-        cut = asyncio.get_running_loop().call_later(CLOSE_TIMEOUT, self._socket.transport.abort)
+        cut = asyncio.get_running_loop().call_later(CLOSE_TIMEOUT, self._transport.abort)
         try:
             yield
         finally:
@@ -148,11 +172,21 @@ def _connection_class() -> type:
     exceptions: Any = import_module("websockets.exceptions")
 
     class Connection(websockets.ClientConnection):  # type: ignore[misc]
+        held = False
+
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)
             opened = _opened.get()
             if opened is not None:
                 opened.append(self)
+
+        def send_data(self) -> None:
+            if self.held and not self.protocol.close_expected():
+                return
+            writes = self.protocol.writes
+            if len(writes) > 1 and all(writes):  # one write, so that they are read as one as well
+                writes[:] = [b"".join(writes)]
+            super().send_data()
 
         async def handshake(self, *arguments: Any, **options: Any) -> None:
             try:

@@ -308,6 +308,64 @@ def test_history_that_is_empty_is_an_input_all_the_same(server: GeminiLiveServer
     assert asyncio.run(run()) == 2
 
 
+def test_what_has_arrived_is_known_where_a_session_can_be_resumed(server: GeminiLiveServer) -> None:
+    """By the answers to pings; so few inputs are on their way that a cut costs none."""
+    server.keep = 10_000
+    resumable = request(session_resumption=types.SessionResumptionConfig(), response_modalities=["AUDIO"])
+    server.connection(Wait("realtimeInput", 300), Drop())
+
+    async def run() -> tuple[int | None, int]:
+        sent: list[int] = []
+        async with connected(resumable) as connection:
+            assert connection.inputs_taken == 0
+            with pytest.raises(ConnectionError):
+                await _many(connection, sent)
+            return connection.inputs_taken, len(sent)
+
+    known, sent = asyncio.run(run())
+    assert known is not None
+    taken = server.connections[0].counts["realtimeInput"]
+    assert known <= sent <= known + 64
+    assert taken <= sent
+    assert taken - 64 <= known <= taken + 1
+
+
+def test_pings_can_be_turned_off(server: GeminiLiveServer) -> None:
+    server.connection(Wait("realtimeInput", 2), says.turn_complete())
+    resumable = request(session_resumption=types.SessionResumptionConfig())
+
+    async def run() -> int | None:
+        async with connected(resumable, confirm_input=False) as connection:
+            await connection.send_realtime(SOUND)
+            await connection.send_realtime(SOUND)
+            await received(connection)
+            return connection.inputs_taken
+
+    assert asyncio.run(run()) is None
+
+
+def test_waiting_for_room_can_be_cancelled(server: GeminiLiveServer) -> None:
+    """What was not sent then was not sent at all."""
+    server.connection(Stall())
+    resumable = request(session_resumption=types.SessionResumptionConfig())
+
+    async def run() -> None:
+        async with connected(resumable) as connection:
+            await connection.send_realtime(SOUND)
+            for _ in range(2):
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(_many(connection, []), 0.1)
+            assert connection.inputs_taken == 0
+
+    asyncio.run(run())
+
+
+async def _many(connection: BaseLlmConnection, sent: list[int]) -> None:
+    for number in range(1_000):
+        await connection.send_realtime(SOUND)
+        sent.append(number)
+
+
 # --- what the user says -------------------------------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ from newel.models.google.live.sending import Frames
 from newel.models.google.live.setup import Say, setup
 from newel.models.google.sdk import Json, Live
 from newel.models.live import CONNECTION_NUMBER
+from newel.models.wire.arrivals import Arrivals
 from newel.models.wire.ends import connecting
 from newel.models.wire.service import Service
 from newel.models.wire.sockets import LiveSocket, noting
@@ -37,7 +38,9 @@ class GeminiLiveConnection(BaseLlmConnection):
     The SDK makes an object of each message, which costs more than all the rest of it.
     """
 
-    def __init__(self, socket: LiveSocket, frames: Frames, reader: Reader, *, initial_history: bool) -> None:
+    def __init__(
+        self, socket: LiveSocket, frames: Frames, reader: Reader, *, initial_history: bool, confirmed: bool
+    ) -> None:
         self._socket = socket
         self._frames = frames
         self._reader = reader
@@ -45,24 +48,27 @@ class GeminiLiveConnection(BaseLlmConnection):
         self._unknown: set[str] = set()
         #: How many frames the history took; None: none was sent. Every later input is one frame.
         self._history_frames: int | None = None
+        #: The service does not say which input it has taken, and the session may go on elsewhere.
+        self._arrivals = Arrivals(socket, self._arrived) if confirmed else None
+        if confirmed:
+            self.inputs_taken = 0
 
     async def send_history(self, history: list[Content]) -> None:
         """See `BaseLlmConnection`."""
         frames = self._frames.history(history, initial=self._initial_history)
         self._history_frames = len(frames)
-        for frame in frames:
-            await self._socket.send(frame)
+        await self._send(*frames)
 
     async def send_content(self, content: Content) -> None:
         """See `BaseLlmConnection`."""
         await self._send_content(content)
 
     async def _send_content(self, content: Content, *, partial: bool = False) -> None:
-        await self._socket.send(self._frames.content(content, partial=partial))
+        await self._send(self._frames.content(content, partial=partial))
 
     async def send_realtime(self, blob: object) -> None:
         """See `BaseLlmConnection`."""
-        await self._socket.send(self._frames.realtime(blob))
+        await self._send(self._frames.realtime(blob))
 
     async def receive(self) -> AsyncGenerator[LlmResponse, None]:
         """See `BaseLlmConnection`."""
@@ -119,6 +125,17 @@ class GeminiLiveConnection(BaseLlmConnection):
         what = f"sent a message of a kind that is not known here ({kind})"
         return [self._socket.failure("UNKNOWN_MESSAGE", what, "it was left out; a newer release may know it")]
 
+    async def _send(self, *frames: str) -> None:
+        """The frames of one input."""
+        if self._arrivals is not None:
+            await self._arrivals.send(frames)
+            return
+        for frame in frames:
+            await self._socket.send(frame)
+
+    def _arrived(self, inputs: int) -> None:
+        self.inputs_taken = inputs
+
     def _take(self, index: int) -> None:
         """Note that the service has taken the messages up to `index`; the setup is number 0."""
         history = self._history_frames
@@ -138,6 +155,8 @@ class Target:
     #: The model's own voice, which wins over that of the request.
     speech: SpeechConfig | None
     frame_bytes: int
+    #: Find out what has arrived where the service does not say so.
+    confirms: bool
     say: Say
 
 
@@ -154,8 +173,10 @@ async def opened(live: Live, target: Target, request: LlmRequest) -> AsyncIterat
     frames = Frames(service.model, target.dialect)
     reader = Reader(service.model, entered.session_id, newer=frames.newer)
     history = bool((config.get("history_config") or {}).get("initial_history_in_client_content"))
+    resumption = config.get("session_resumption")
+    confirmed = target.confirms and resumption is not None and not resumption.get("transparent")
     try:
-        yield GeminiLiveConnection(socket, frames, reader, initial_history=history)
+        yield GeminiLiveConnection(socket, frames, reader, initial_history=history, confirmed=confirmed)
     finally:
         async with socket.closing():
             await session.__aexit__(None, None, None)

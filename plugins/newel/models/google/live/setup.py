@@ -24,7 +24,7 @@ _APART = {"http_options", "system_instruction", "tools", "speech_config", "sessi
 def setup(request: LlmRequest, speech: SpeechConfig | None, say: Say, *, vertex: bool) -> Json:
     """The configuration for the SDK. `speech`: the model's own voice, which wins."""
     config = request.stash[LIVE_CONFIG]
-    fields: Json = config.model_dump(exclude_none=True, exclude=_APART)
+    fields: Json = config.model_dump(exclude_none=True, exclude=_APART, warnings=False)
     for name in _SHARED:
         value = getattr(request.config, name, None)
         if value is not None:
