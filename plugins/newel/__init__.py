@@ -1,11 +1,13 @@
 """newel: an agent runtime whose every part is a plugin.
 
-The names everybody uses; they load when first used. The rest is in the sub-packages.
+The names everybody uses; they load when first used. An agent is an `Agent` with a `model`, an `instruction` and
+`tools`; `run(agent, "...")` gives its answer, a `Runner` its events. A plugin is a `BasePlugin`, or anything with
+`@hookimpl` functions. The rest is in the sub-packages, under the names of `google.adk`: `newel.agents`, `newel.tools`,
+`newel.models`, `newel.sessions`, `newel.plugins`, `newel.testing`.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from newel_types import lazy_exports
@@ -13,31 +15,42 @@ from newel_types import lazy_exports
 if TYPE_CHECKING:
     from newel import types as types
     from newel.agents import Agent as Agent
-    from newel.agents import Context as Context
+    from newel.agents import BaseAgent as BaseAgent
     from newel.apps import App as App
-    from newel.events import Event as Event
+    from newel.contexts.context import Context as Context
+    from newel.plugins import BasePlugin as BasePlugin
+    from newel.runners import InMemoryRunner as InMemoryRunner
     from newel.runners import Runner as Runner
+    from newel.runs.answer import Waiting as Waiting
     from newel.runs.answer import run as run
     from newel.tools.decorator import tool as tool
     from newel.workflow import Workflow as Workflow
+    from newel_kernel import Event as Event
+    from newel_kernel import hookimpl as hookimpl
+
+    __version__: str
+
+__all__ = [
+    "Agent", "App", "BaseAgent", "BasePlugin", "Context", "Event", "InMemoryRunner", "Runner", "Waiting", "Workflow",
+    "__version__", "hookimpl", "run", "tool", "types",
+]  # fmt: skip
 
 _WHERE = {
     "Agent": "newel.agents.llm_agent",
     "App": "newel.apps.app",
+    "BaseAgent": "newel.agents.base_agent",
+    "BasePlugin": "newel.plugins.base_plugin",
     "Context": "newel.contexts.context",
     "Event": "newel_kernel",
+    "InMemoryRunner": "newel.runners",
     "Runner": "newel.runners",
+    "Waiting": "newel.runs.answer",
     "Workflow": "newel.workflow",
+    "__version__": "newel.version:VERSION",
+    "hookimpl": "newel_kernel",
     "run": "newel.runs.answer",
     "tool": "newel.tools.decorator",
+    "types": "newel.types:",
 }
 
-_name, _names = lazy_exports(__name__, _WHERE)
-
-
-def __getattr__(name: str) -> object:
-    return import_module("newel.types") if name == "types" else _name(name)
-
-
-def __dir__() -> list[str]:
-    return [*_names(), "types"]
+__getattr__, __dir__ = lazy_exports(__name__, _WHERE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -15,7 +15,7 @@ from newel.models.offline.declarations import instruction_text
 from newel.models.offline.llm import OfflineLlm
 from newel.models.script_steps import Expectation, Step, StepError, as_step
 from newel_kernel import LlmRequest, LlmResponse, ModelError, did_you_mean
-from newel_types import Content, Part
+from newel_types import Content, Part, Record
 
 
 class ScriptError(ModelError, AssertionError):
@@ -34,6 +34,10 @@ class ScriptLeftoverError(ScriptError):
     """Steps remain that no request asked for."""
 
 
+#: What is one step, although it can be iterated over.
+_ONE = (str, Mapping, Record)
+
+
 class ScriptedModel(OfflineLlm):
     """Plays `steps`, one per model call, and keeps a deep copy of each request in `requests`.
 
@@ -43,6 +47,8 @@ class ScriptedModel(OfflineLlm):
     request that returns (or awaits) any of these. A mapping has `text`, `call` with `args`, `calls`, `parts`,
     `chunks`, `response` or `error` with `message`; `delay`; `expect` (`user`, `system`, `tools`, `contents`);
     and may end in `raise`, `hang` or `malformed`, with chunks also `after` the first so many.
+
+    One step may stand alone: ``ScriptedModel("Hello.")`` answers once.
 
     Used as a context manager it checks at the end that every step was played.
     """
@@ -54,8 +60,10 @@ class ScriptedModel(OfflineLlm):
     _problems: list[ScriptError] = PrivateAttr(default_factory=list)
     _requests: list[LlmRequest] = PrivateAttr(default_factory=list)
 
-    def __init__(self, steps: Iterable[Any] = (), **fields: Any) -> None:
+    def __init__(self, steps: Iterable[Any] | object = (), **fields: Any) -> None:
         super().__init__(**fields)
+        if isinstance(steps, _ONE) or callable(steps) or not isinstance(steps, Iterable):
+            steps = (steps,)
         for number, step in enumerate(steps, 1):
             try:
                 self._steps.append(as_step(step))

@@ -8,8 +8,12 @@ from contextlib import aclosing
 from typing import TypedDict, Unpack
 
 from newel.events.text import text_of
+from newel.questions.question import Kind, Question, open_questions
 from newel.runners import InMemoryRunner
-from newel_kernel import BaseAgent, ConfigurationError
+from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Log, NewelError
+from newel_types import Content, Part
+
+_USER, _SESSION = "user", "run"
 
 
 class RunnerOptions(TypedDict, total=False):
@@ -20,25 +24,90 @@ class RunnerOptions(TypedDict, total=False):
     distribution: str | None
 
 
+class Waiting(NewelError):
+    """The run waits for an answer, such as an approval. `answer` gives it, and goes on.
+
+    `questions` are what it waits for, the oldest first, each with its `kind`, `name`, `args` and `hint`.
+    """
+
+    def __init__(
+        self, questions: Sequence[Question], agent: BaseAgent, options: RunnerOptions, sessions: BaseSessionService
+    ) -> None:
+        self.questions = tuple(questions)
+        self._agent, self._options, self._sessions = agent, options, sessions
+        asked = " ".join(map(_described, questions))
+        hint = "True or False" if questions[0].kind is Kind.APPROVAL else "the answer"
+        super().__init__(
+            f"the agent {agent.name!r} waits: {asked} Answer with `except newel.Waiting as waiting: "
+            f"waiting.answer({hint})`, which goes on and returns the text; or run it in a session of a Runner"
+        )
+
+    def answer(self, *answers: object) -> str:
+        """Answer the questions, in their order, and go on; the text of the agent's final answer.
+
+        An approval takes True or False, or a mapping such as ``{"confirmed": True, "editedArgs": {...}}``; any other
+        question a text or a mapping. What is not answered stays open, and is raised again.
+        """
+        if not 1 <= len(answers) <= len(self.questions):
+            raise ConfigurationError(f"{len(answers)} answers, and the run waits for {len(self.questions)}")
+        pairs = zip(self.questions, answers, strict=False)
+        parts = [Part(function_response=question.response(_response(question, given))) for question, given in pairs]
+        return _run(self._agent, Content(role="user", parts=parts), self._options, self._sessions)
+
+
 def run(agent: BaseAgent, message: object, **options: Unpack[RunnerOptions]) -> str:
     """The text of the agent's final answer to `message`, in a session of its own that is not kept.
 
-    `options` go to `InMemoryRunner`. Not for use inside a running event loop: there, iterate over
-    ``Runner.run_async``.
+    `options` go to `InMemoryRunner`. Raises Waiting where the agent asks for an approval, input or a credential. Not
+    for use inside a running event loop: there, iterate over ``Runner.run_async``.
     """
+    return _run(agent, message, options, None)
+
+
+def _run(agent: BaseAgent, message: object, options: RunnerOptions, sessions: BaseSessionService | None) -> str:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(_answer(agent, message, options))
+        return asyncio.run(_answer(agent, message, options, sessions))
     raise ConfigurationError("run() cannot be used inside a running event loop; iterate over Runner.run_async there")
 
 
-async def _answer(agent: BaseAgent, message: object, options: RunnerOptions) -> str:
+async def _answer(
+    agent: BaseAgent, message: object, options: RunnerOptions, sessions: BaseSessionService | None
+) -> str:
     texts: list[str] = []
     async with InMemoryRunner(agent, **options) as runner:
-        events = runner.run_async(user_id="user", session_id="run", new_message=message)
-        async with aclosing(events):
+        if sessions is not None:
+            runner.session_service = sessions
+        run_events = runner.run_async(user_id=_USER, session_id=_SESSION, new_message=message)
+        async with aclosing(run_events) as events:
             async for event in events:
                 if event.is_final_response():
                     texts.append(text_of(event.content))
-    return "\n".join(text for text in texts if text)
+        session = await runner.session_service.get_session(
+            app_name=runner.app_name, user_id=_USER, session_id=_SESSION
+        )
+    text = "\n".join(text for text in texts if text)
+    questions = open_questions(Log(session.events)) if session is not None else []
+    if any(question.kind is not Kind.RESULT or not text for question in questions):
+        raise Waiting(questions, agent, options, runner.session_service)
+    return text
+
+
+def _described(question: Question) -> str:
+    if question.kind is Kind.CREDENTIAL:  # its arguments may hold secrets
+        return "a credential is asked for."
+    original = question.original if question.kind is Kind.APPROVAL else {}
+    args = ", ".join(f"{name}={value!r}" for name, value in (original.get("args") or question.args).items())
+    call = f"{original.get('name') or question.name}({args})"
+    return f"approve {call}?" if question.kind is Kind.APPROVAL else f"{question.hint or call}."
+
+
+def _response(question: Question, answer: object) -> dict[str, object]:
+    if isinstance(answer, dict):
+        return dict(answer)
+    if question.kind is Kind.APPROVAL:
+        if not isinstance(answer, bool):
+            raise ConfigurationError(f"an approval is answered with True, False or a mapping, not {answer!r}")
+        return {"confirmed": answer}
+    return {"result": answer}
