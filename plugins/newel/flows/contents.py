@@ -8,6 +8,7 @@ from functools import cache
 from pydantic import BaseModel
 
 from newel.agents.opening import Opening
+from newel.flows import live_history
 from newel.flows.history import History, assemble, outgoing
 from newel.flows.llm_agents import LlmContext, request_processor
 from newel.flows.visibility import is_from_other_agent, is_visible
@@ -34,6 +35,10 @@ def processor(fence: bool) -> Callable[[LlmContext, LlmRequest], None]:
         added = list.copy(request.contents)
         if ctx.opening is not None:
             contents = _opened(ctx, ctx.opening, fence)
+        elif ctx.live_request_queue is not None and agent.include_contents == "default":
+            events = live_history.quoted(ctx.session.events, agent.name, fence=fence)
+            told = assemble(events, agent.name, ctx.branch, ctx.isolation_scope, fence=fence)
+            contents = SharedContents([outgoing(event.content) for event in told if event.content is not None])
         elif agent.include_contents == "default":
             contents = SharedContents(_history(ctx, agent.name, fence).update(ctx.session.events))
         else:

@@ -40,6 +40,11 @@ def configure(ctx: InvocationContext, request: LlmRequest) -> None:
     for name in FROM_AGENT:
         if (value := getattr(request.config, name)) is not None:
             setattr(config, name, deep_copy(value))
+    if getattr(ctx.agent, "output_schema", None) is not None:
+        _log.warning(
+            "the output_schema of the agent %r has no effect in a live session: give it a tool that takes the data",
+            ctx.agent.name,
+        )
     if ctx.agent.root_agent.sub_agents and config.input_audio_transcription is None:
         _log.warning(
             "transcription is off in a live session of several agents: after a transfer the next one does not know "

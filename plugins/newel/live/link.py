@@ -16,7 +16,7 @@ from newel.live.losses import closed_normally, is_loss
 from newel.live.sending import Sender
 from newel.live.waiting import cancelled
 from newel.models.live import CONNECTION_NUMBER, LIVE_CONFIG, ConnectionLostError
-from newel_kernel import BaseLlm, BaseLlmConnection, LlmRequest, LlmResponse, seam
+from newel_kernel import BaseLlm, BaseLlmConnection, LlmRequest, LlmResponse, current_operation, seam
 from newel_types import Content, HistoryConfig, SessionResumptionConfig
 
 if TYPE_CHECKING:
@@ -86,6 +86,14 @@ class Link:
         session = self.session
         self.number += 1
         resumes = self._configure()
+        if (parent := current_operation.get()) is not None:
+            name = session.request.model or session.model.model
+            observed = parent.child("connection", name, session.ctx, session.model)
+            return await observed.call(self._connected, resumes)
+        return await self._connected(resumes)
+
+    async def _connected(self, resumes: bool) -> bool:
+        session = self.session
         try:
             async with opened(session.model, session.request) as connection:
                 self.attempts = 0

@@ -1,10 +1,15 @@
-"""Losses: what an error of a live connection means."""
+"""Losses: what an error of a live session means for it."""
 
 from __future__ import annotations
 
 import sys
 
 from newel.models.live import ConnectionLostError
+from newel_kernel import ConfigurationError
+
+
+class InvalidContentError(ConfigurationError):
+    """A content of the user's that ends the run; any other ValueError only refuses what was sent."""
 
 
 def is_loss(error: BaseException) -> bool:

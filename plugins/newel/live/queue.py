@@ -149,7 +149,7 @@ class LiveRequestQueue:
             return
         kept = _Items()
         for item in self._queue:
-            if self._audio > self._limit and _size(item):
+            if self._audio > self._limit and 0 < _size(item) <= self._limit:  # a larger one its reader refuses
                 self._audio -= _size(item)
                 self.dropped += 1
             else:

@@ -10,7 +10,7 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from newel.live.kinds import LiveOut
-from newel.live.losses import is_loss
+from newel.live.losses import InvalidContentError, is_loss
 from newel.live.queue import LiveRequest
 from newel_kernel import BaseLlmConnection, seam
 from newel_types import ActivityEnd, ActivityStart, Blob, Content, LiveClientRealtimeInput
@@ -117,6 +117,8 @@ class Sender:
                         return self._waiting(result, steps[index + 1 :])
                     if (item := result) is None:
                         return None
+        except InvalidContentError:
+            raise
         except ValueError as error:
             return self._refuse(str(error))
         return item
@@ -129,6 +131,8 @@ class Sender:
                     return None
                 result = step(item)
                 item = await result if isawaitable(result) else result
+        except InvalidContentError:
+            raise
         except ValueError as error:
             await self._refuse(str(error))
             return None

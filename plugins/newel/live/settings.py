@@ -19,6 +19,8 @@ class Settings(BaseModel, extra="forbid"):
     queue_bytes: int = Field(default=0, ge=0)
     #: The largest single piece of audio, or image, in bytes.
     blob_bytes: int = Field(default=16 * MIB, ge=1)
+    #: A content with function calls ends the run; else it is refused, and the session goes on.
+    strict_content: bool = True
     #: How long a service may be silent while an answer is due, in seconds; 0: for ever.
     silence_seconds: float = Field(default=30.0, ge=0)
     #: How often a lost connection is opened again, and the pause before the first attempt, in seconds; it doubles.

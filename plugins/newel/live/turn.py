@@ -14,18 +14,23 @@ if TYPE_CHECKING:
 class Turn:
     """Begins with the first thing that the model says, and ends when it says that its turn is complete."""
 
-    __slots__ = ("_operation", "_session", "running")
+    __slots__ = ("_operation", "_outcome", "_session", "running")
 
     def __init__(self, session: LiveSession) -> None:
         self._session = session
         self._operation = ExitStack()
+        self._outcome: list[Event] | None = None
         self.running = False
 
     def note(self, event: Event) -> None:
         """Take note of an event of the model."""
         if not self.running and event.author != "user" and (event.content is not None or event.output_transcription):
             self._begin()
-        if self.running and event.turn_complete:
+        if not self.running:
+            return
+        if event.usage_metadata is not None and self._outcome is not None:
+            self._outcome[:] = [event]
+        if event.turn_complete:
             self.end()
 
     def _begin(self) -> None:
@@ -35,7 +40,7 @@ class Turn:
         if (parent := current_operation.get()) is not None:
             name = session.request.model or session.model.model
             call = parent.child("model", name, session.ctx, session.model, session.request)
-            self._operation.enter_context(call.running())
+            self._outcome = self._operation.enter_context(call.running())
 
     def end(self) -> None:
         """The turn is over, where one is running."""

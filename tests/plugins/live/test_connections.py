@@ -12,7 +12,15 @@ from newel.agents import LiveRequestQueue, LlmAgent, RunConfig, SequentialAgent
 from newel.models.live import CONNECTION_NUMBER, ConnectionLostError
 from newel.testing import CLOSED, TURN_COMPLETE, Heard, Pause, ScriptedLiveModel
 from newel_compose import Distribution, compose
-from newel_kernel import CompositionError, Event, LlmCallsLimitExceededError, LlmResponse
+from newel_kernel import (
+    CompositionError,
+    Event,
+    LlmCallsLimitExceededError,
+    LlmResponse,
+    Observer,
+    Signal,
+    hookimpl,
+)
 from newel_types import Content, FunctionCall, LiveServerGoAway, LiveServerSessionResumptionUpdate, Part
 
 LOST = ConnectionLostError("the connection was cut")
@@ -235,6 +243,27 @@ def test_a_transfer_there_and_back_is_one_connection_after_the_other() -> None:
     asyncio.run(whole())
 
 
+def test_own_words_are_quoted_only_before_a_transfer() -> None:
+    async def whole() -> None:
+        def said(words: str) -> LlmResponse:
+            content = Content(role="model", parts=[Part(text=words)])
+            return LlmResponse(content=content, live_session_id="live-1")
+
+        there = ScriptedLiveModel([Heard("history"), said("sub here"), transfer("root", "c2"), Pause(30)])
+        first = [Heard("content"), said("one moment"), transfer("sub", "c1"), Pause(30)]
+        model = ScriptedLiveModel(first, [said("again"), TURN_COMPLETE], [Heard("content"), "so", TURN_COMPLETE])
+        sub = LlmAgent(name="sub", model=there)
+        live = Live(agent=LlmAgent(name="root", model=model, sub_agents=[sub]))
+        await live.run("go")
+        await live.run("on")
+        back, later = (connection.of("history")[0] for connection in model.connections[1:])
+        own = {"[root] said: one moment": "user", "again": "model"}
+        told_ = [{p.text: c.role for c in history for p in c.parts if p.text in own} for history in (back, later)]
+        assert told_ == [{"[root] said: one moment": "user"}, own]
+
+    asyncio.run(whole())
+
+
 def test_a_sequence_goes_on_when_a_task_is_completed_and_its_agents_stay_as_they_are() -> None:
     async def whole() -> None:
         done = FunctionCall(name="task_completed", args={}, id="c1")
@@ -283,3 +312,29 @@ def test_a_turn_counts_as_a_call_of_the_model() -> None:
 def test_an_order_that_nobody_declares_is_refused() -> None:
     with pytest.raises(CompositionError, match="live_inn"):
         compose(Distribution(name="mine", plugins=("live",), orders={"live_inn": ()}))
+
+
+def test_connections_and_turns_are_operations() -> None:
+    ended: list[tuple[str, str]] = []
+
+    class Watch:
+        name = "watch"
+
+        @hookimpl
+        def register_observers(self) -> list[Observer]:
+            return [Observer(name="watch", notify=self.note)]
+
+        def note(self, signal: Signal) -> None:
+            if signal.phase != "start":
+                parent = signal.operation.parent
+                ended.append((signal.operation.kind, parent.kind if parent else ""))
+
+    async def whole() -> None:
+        first = [Heard("content"), handle("h"), "one", TURN_COMPLETE, LOST]
+        live = Live(first, ["two", TURN_COMPLETE], plugins=[Watch()])
+        await live.run("hi", turns=2)
+
+    asyncio.run(whole())
+    assert ended.count(("model", "agent")) == 2
+    assert ended.count(("connection", "agent")) == 2
+    assert ended[-2:] == [("agent", "invocation"), ("invocation", "")]

@@ -120,13 +120,33 @@ REFUSED: list[tuple[Any, str]] = [
 @pytest.mark.parametrize(("item", "why"), REFUSED, ids=[why for _, why in REFUSED])
 def test_what_no_service_takes_is_refused_and_the_session_goes_on(item: Any, why: str) -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), "ok", TURN_COMPLETE])
+        live = Live([Heard("content"), "ok", TURN_COMPLETE], distribution="standard")
         events = await live.run(item, "hi")
         refused = [event for event in events if event.error_code == "INVALID_INPUT"]
         assert len(refused) == 1
         assert why in (refused[0].error_message or "")
         assert [kind for kind, _ in live.model.connections[0].sent] == ["content"]
         assert "root: ok" in [told(event) for event in events]
+
+    asyncio.run(whole())
+
+
+def test_function_calls_of_the_user_end_the_run_in_adk() -> None:
+    async def whole() -> None:
+        live = Live([Heard("content"), "ok", TURN_COMPLETE])
+        with pytest.raises(ValueError, match="cannot contain function calls"):
+            await live.run(Content(parts=[Part(function_call=FunctionCall(name="f", args={}))]))
+        assert await live.stored() == []
+
+    asyncio.run(whole())
+
+
+def test_an_answer_to_what_was_not_asked_is_refused() -> None:
+    async def whole() -> None:
+        live = Live([Heard("content"), "ok", TURN_COMPLETE])
+        events = await live.run(result("adk_request_confirmation", {"confirmed": True}, "nobody"), "hi")
+        assert [event.error_code for event in events if event.error_code] == ["INVALID_INPUT"]
+        assert {told(event) for event in await live.stored()} == {"INVALID_INPUT", "user: hi", "root: ok", "turn"}
 
     asyncio.run(whole())
 

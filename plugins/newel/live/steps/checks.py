@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from newel.live.losses import InvalidContentError
 from newel.live.queue import LiveRequest
 from newel_types import Blob, Content
 
@@ -21,6 +22,7 @@ def make(session: LiveSession) -> OutStep:
     """The step; what it found of a MIME type it keeps for the next piece of that type."""
     known: set[str | None] = set()
     most, live = session.settings.blob_bytes, session.model.capabilities.live
+    strict = session.settings.strict_content
 
     def check_blob(blob: Blob) -> None:
         size = len(blob.data or b"")
@@ -40,7 +42,7 @@ def make(session: LiveSession) -> OutStep:
             if request.close:
                 return request
             if request.content is not None:
-                _check_content(request.content)
+                _check_content(request.content, InvalidContentError if strict else ValueError)
             if request.blob is None:
                 return request
             check_blob(request.blob)
@@ -69,8 +71,8 @@ def _check_type(mime_type: str | None, live: LiveCapabilities | None) -> None:
         raise ValueError(f"the model takes audio of {rates} Hz, and {found[1]} Hz was sent")
 
 
-def _check_content(content: Content) -> None:
+def _check_content(content: Content, error: type[ValueError]) -> None:
     if any(part.function_call is not None for part in content.parts or ()):
-        raise ValueError("a user message cannot contain function calls: send text, or function responses")
+        raise error("a user message cannot contain function calls: send text, or function responses")
     if not content.parts:
         raise ValueError("the content has no parts: send text or at least one part")
