@@ -36,7 +36,7 @@ class EventLog(list[Event]):
     under the same id has another one. `cache` is what views share (see Session.cache).
     """
 
-    __slots__ = ("__weakref__", "_ids", "_seen", "cache", "foreign", "holder", "number")
+    __slots__ = ("__weakref__", "_greatest", "_ids", "_seen", "cache", "foreign", "holder", "number")
 
     def __init__(self, events: Sequence[Event] = (), number: int = 0) -> None:
         list.__init__(self, events)
@@ -46,15 +46,24 @@ class EventLog(list[Event]):
         self.foreign = 0
         #: Who had the lease of the session when it was last opened.
         self.holder: str | None = None
-        #: The ids of the first `_seen` events.
-        self._ids: set[str] = set()
+        #: The greatest id of the first `_seen` events, and their ids once they had to be looked through.
+        self._greatest = ""
+        self._ids: set[str] | None = None
         self._seen = 0
 
     def knows(self, event_id: str) -> bool:
         """Whether an event of that id is in the log."""
-        if self._seen < (count := len(self)):
-            self._ids.update([event.id for event in self[self._seen : count]])
-            self._seen = count
+        for index in range(self._seen, len(self)):
+            past = self[index].id
+            if past > self._greatest:
+                self._greatest = past
+            if self._ids is not None:
+                self._ids.add(past)
+            self._seen = index + 1
+        if event_id > self._greatest:  # ids are counted, so this one is new, and most logs need no set
+            return False
+        if self._ids is None:
+            self._ids = {self[index].id for index in range(self._seen)}
         return event_id in self._ids
 
     def grow(self, first: int, events: Sequence[Event]) -> None:
@@ -73,7 +82,7 @@ class EventLog(list[Event]):
         if not isinstance(index, slice) or index.step is not None or index.indices(len(self))[1] < len(self):
             self._refuse()
         list.__delitem__(self, index)
-        self._ids, self._seen = set(), 0
+        self._greatest, self._ids, self._seen = "", None, 0
 
     def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise FrozenError(
