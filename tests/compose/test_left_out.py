@@ -100,8 +100,8 @@ UNFIT = {
         "its settings have to be given: url: Field required",
     ),
     "kind": (
-        "from newel_kernel import Kind\nfrom newel.tools import hookspecs, kinds\n" + HOOK
-        + "def register_kinds(): return [Kind(kinds.ToolAdapter, hookspecs.register_tool_factories)]",
+        "from newel_kernel import Kind\nfrom newel.tools import kinds\n" + HOOK
+        + "def register_kinds(): return [Kind(kinds.ToolAdapter, kinds.register_tool_factories)]",
         "it declares the kind of 'register_tool_factories', which 'tools' declares too",
     ),
 }  # fmt: skip

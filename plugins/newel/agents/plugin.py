@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from importlib import import_module
 
-from newel.agents import hookspecs, kinds
+from newel.agents import kinds
 from newel.agents.kinds import AgentType
 from newel_kernel import Descriptor, Kind, hookimpl
 
@@ -27,7 +27,7 @@ def _load(name: str) -> object:
 @hookimpl
 def register_kinds() -> list[Kind[Descriptor]]:
     """The types of agents."""
-    return [Kind(kinds.AgentType, hookspecs.register_agent_types)]
+    return [Kind(kinds.AgentType, kinds.register_agent_types)]
 
 
 @hookimpl

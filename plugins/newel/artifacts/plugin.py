@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newel.artifacts import hookspecs, kinds
+from newel.artifacts import kinds
 from newel.artifacts.input_blobs import save_input_blobs
 from newel_kernel import Descriptor, Kind, Prologue, hookimpl
 
@@ -10,7 +10,7 @@ from newel_kernel import Descriptor, Kind, Prologue, hookimpl
 @hookimpl
 def register_kinds() -> list[Kind[Descriptor]]:
     """The stores of artifacts."""
-    return [Kind(kinds.ArtifactBackend, hookspecs.register_artifact_backends)]
+    return [Kind(kinds.ArtifactBackend, kinds.register_artifact_backends)]
 
 
 @hookimpl

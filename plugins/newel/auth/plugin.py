@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newel.auth import hookspecs, kinds
+from newel.auth import kinds
 from newel_kernel import Descriptor, Kind, hookimpl
 
 
@@ -10,8 +10,8 @@ from newel_kernel import Descriptor, Kind, hookimpl
 def register_kinds() -> list[Kind[Descriptor]]:
     """The stores, the providers, the exchangers and the refreshers of credentials."""
     return [
-        Kind(kinds.CredentialBackend, hookspecs.register_credential_backends),
-        Kind(kinds.AuthProvider, hookspecs.register_auth_providers),
-        Kind(kinds.CredentialExchanger, hookspecs.register_credential_exchangers),
-        Kind(kinds.CredentialRefresher, hookspecs.register_credential_refreshers),
+        Kind(kinds.CredentialBackend, kinds.register_credential_backends),
+        Kind(kinds.AuthProvider, kinds.register_auth_providers),
+        Kind(kinds.CredentialExchanger, kinds.register_credential_exchangers),
+        Kind(kinds.CredentialRefresher, kinds.register_credential_refreshers),
     ]

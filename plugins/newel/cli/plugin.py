@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from newel.cli import hookspecs, kinds
+from newel.cli import kinds
 from newel.cli.kinds import Command
 from newel_kernel import Descriptor, Kind, hookimpl
 
@@ -34,7 +34,7 @@ COMMANDS = [
 @hookimpl
 def register_kinds() -> list[Kind[Descriptor]]:
     """The commands."""
-    return [Kind(kinds.Command, hookspecs.register_commands)]
+    return [Kind(kinds.Command, kinds.register_commands)]
 
 
 @hookimpl

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from newel import code_executors
-from newel.code_executors import hookspecs, kinds
+from newel.code_executors import kinds
 from newel.code_executors.kinds import CodeExecutor
 from newel_kernel import Descriptor, Kind, hookimpl
 
@@ -17,7 +17,7 @@ def _create(class_name: str) -> Callable[..., object]:
 @hookimpl
 def register_kinds() -> list[Kind[Descriptor]]:
     """The executors of code."""
-    return [Kind(kinds.CodeExecutor, hookspecs.register_code_executors)]
+    return [Kind(kinds.CodeExecutor, kinds.register_code_executors)]
 
 
 @hookimpl

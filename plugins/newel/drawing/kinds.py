@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from newel_compose import Factory
+from newel_kernel import Settings, hookspec
 
 
 class Display(Factory):
@@ -10,3 +13,20 @@ class Display(Factory):
 
     Its keywords `include` and `exclude` are the types to show, or to leave out; None or empty: as it likes.
     """
+
+
+@hookspec
+def register_displays(settings: Settings) -> Sequence[Display]:
+    """How a notebook shows an agent: what it may show, by MIME type.
+
+    >>> def in_bold(agent, **options):
+    ...     return {"text/markdown": f"**{agent.name}**"}
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_displays(self):
+    ...         return [Display(name="bold", create=in_bold)]
+    >>> composed = compose("adk", plugins=[Plugin()])
+    >>> composed.registry.find(Display, "bold").create(BaseAgent(name="weather"), include=None, exclude=None)
+    {'text/markdown': '**weather**'}
+    """
+    return ()

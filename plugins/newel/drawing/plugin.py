@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from newel.drawing import hookspecs, kinds
+from newel.drawing import kinds
 from newel.drawing.kinds import Display
 from newel_kernel import BaseAgent, Descriptor, Kind, hookimpl
 
@@ -16,7 +16,7 @@ def _show(agent: BaseAgent, **options: object) -> object:
 @hookimpl
 def register_kinds() -> list[Kind[Descriptor]]:
     """How notebooks show agents."""
-    return [Kind(kinds.Display, hookspecs.register_displays)]
+    return [Kind(kinds.Display, kinds.register_displays)]
 
 
 @hookimpl

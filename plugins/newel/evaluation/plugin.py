@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from newel.evaluation import hookspecs, kinds
+from newel.evaluation import kinds
 from newel_kernel import Kind, hookimpl
 
 
@@ -12,10 +12,10 @@ from newel_kernel import Kind, hookimpl
 def register_kinds() -> list[Kind[Any]]:
     """Metrics and what stands beside them."""
     return [
-        Kind(kinds.Metric, hookspecs.register_metrics),
-        Kind(kinds.ArgumentMatcher, hookspecs.register_argument_matchers),
-        Kind(kinds.SimulatedUser, hookspecs.register_user_simulators),
-        Kind(kinds.ReportFormat, hookspecs.register_report_formats),
-        Kind(kinds.PriceTable, hookspecs.register_price_tables),
-        Kind(kinds.CaseSource, hookspecs.register_case_sources),
+        Kind(kinds.Metric, kinds.register_metrics),
+        Kind(kinds.ArgumentMatcher, kinds.register_argument_matchers),
+        Kind(kinds.SimulatedUser, kinds.register_user_simulators),
+        Kind(kinds.ReportFormat, kinds.register_report_formats),
+        Kind(kinds.PriceTable, kinds.register_price_tables),
+        Kind(kinds.CaseSource, kinds.register_case_sources),
     ]

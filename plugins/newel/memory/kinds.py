@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from newel_compose import Backend
+from newel_kernel import Settings, hookspec
 
 if TYPE_CHECKING:
     from newel.memory.base_memory_service import BaseMemoryService  # noqa: F401 - the class below names it
@@ -14,3 +16,20 @@ class MemoryBackend(Backend["BaseMemoryService"]):
     """Opens a memory service from a URI of the scheme `name`."""
 
     service: ClassVar[str] = "memory"
+
+
+@hookspec
+def register_memory_backends(settings: Settings) -> Sequence[MemoryBackend]:
+    """Memory services. Opens a memory service from a URI of its scheme.
+
+    >>> def open_memory(uri):
+    ...     raise NotImplementedError(uri)
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_memory_backends(self):
+    ...         return [MemoryBackend(name="elephant", open=open_memory)]
+    >>> composed = compose("adk", plugins=[Plugin()])
+    >>> composed.registry.find(MemoryBackend, "elephant").name
+    'elephant'
+    """
+    return ()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from newel.memory import hookspecs, kinds
+from newel.memory import kinds
 from newel_kernel import Descriptor, Kind, hookimpl
 
 
 @hookimpl
 def register_kinds() -> list[Kind[Descriptor]]:
     """The stores of memories."""
-    return [Kind(kinds.MemoryBackend, hookspecs.register_memory_backends)]
+    return [Kind(kinds.MemoryBackend, kinds.register_memory_backends)]

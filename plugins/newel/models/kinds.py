@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 
 import newel_compose
@@ -17,8 +17,10 @@ from newel_kernel import (
     LlmResponse,
     ModelError,
     NewelError,
+    Settings,
     Stage,
     did_you_mean,
+    hookspec,
 )
 
 _MODELS = Key[dict[str, BaseLlm]]("models by address")
@@ -118,3 +120,42 @@ def default_model(chains: Chains) -> str:
         if provider.default is not None and (address := provider.default()):
             return address
     raise ModelError(f"no model is set and no provider offers a default{chains.registry.why_missing(ModelProvider)}")
+
+
+@hookspec
+def register_model_providers(settings: Settings) -> Sequence[ModelProvider]:
+    """Providers of models. Makes a model from an address such as ``parrot:loud``.
+
+    The SDK is imported in `create`, never in the plugin.
+
+    >>> def parrot(address):
+    ...     return ScriptedModel([address])
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_model_providers(self):
+    ...         return [ModelProvider(name="parrot", create=parrot, patterns=("parrot-.*",))]
+    >>> composed = compose("adk", plugins=[Plugin()])
+    >>> composed.registry.find(ModelProvider, "parrot").name
+    'parrot'
+    """
+    return ()
+
+
+@hookspec
+def register_model_call_policies(settings: Settings) -> Sequence[ModelPolicy]:
+    """Policies around each call of a networked model. May bound it, repeat it, answer for it, change its answer.
+
+    >>> def logged(call, chains):
+    ...     def ask(model, request, stream):
+    ...         print(request.model)
+    ...         return call(model, request, stream)
+    ...     return ask
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_model_call_policies(self):
+    ...         return [ModelPolicy(name="logged", wrap=logged, after=("model_retries",))]
+    >>> composed = compose("adk", plugins=[Plugin()])
+    >>> composed.registry.find(ModelPolicy, "logged").name
+    'logged'
+    """
+    return ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from newel.models import hookspecs, kinds
+from newel.models import kinds
 from newel_kernel import Kind, hookimpl
 
 
@@ -12,6 +12,6 @@ from newel_kernel import Kind, hookimpl
 def register_kinds() -> list[Kind[Any]]:
     """The providers of models, and the policies around them."""
     return [
-        Kind(kinds.ModelProvider, hookspecs.register_model_providers),
-        Kind(kinds.ModelPolicy, hookspecs.register_model_call_policies),
+        Kind(kinds.ModelProvider, kinds.register_model_providers),
+        Kind(kinds.ModelPolicy, kinds.register_model_call_policies),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from importlib import import_module
 
-from newel.planners import hookspecs, kinds
+from newel.planners import kinds
 from newel.planners.kinds import Planner
 from newel_kernel import Descriptor, Kind, hookimpl
 
@@ -22,7 +22,7 @@ def _create(name: str, /, **settings: object) -> object:
 @hookimpl
 def register_kinds() -> list[Kind[Descriptor]]:
     """The planners."""
-    return [Kind(kinds.Planner, hookspecs.register_planners)]
+    return [Kind(kinds.Planner, kinds.register_planners)]
 
 
 @hookimpl

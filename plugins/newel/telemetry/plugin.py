@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from newel.telemetry.recorder import Recorder, note_failure
 from newel.telemetry.settings import Settings
+from newel.telemetry.watch import Watch, note_failure
 from newel_kernel import Observer, hookimpl
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ class TelemetryPlugin:
         name: str = "open_telemetry", **settings: object,
     ) -> None:  # fmt: skip
         self.name = name
-        self._recorder = Recorder(Settings(**settings), tracer_provider, meter_provider)
+        self._watch = Watch(Settings(**settings), tracer_provider, meter_provider)
 
     @hookimpl
     def register_observers(self) -> list[Observer]:
         """The observer that records."""
-        return [self._recorder.as_observer(self.name)]
+        return [self._watch.as_observer(self.name)]
 
     @hookimpl(tryfirst=True)
     def on_tool_error_callback(self, error: Exception) -> None:
@@ -51,7 +51,7 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_observers(settings: Mapping[str, Settings]) -> list[Observer]:
     """The observer that records to the application's providers; none where OpenTelemetry is not installed."""
-    return [] if why_off() else [Recorder(settings["telemetry"]).as_observer("telemetry")]
+    return [] if why_off() else [Watch(settings["telemetry"]).as_observer("telemetry")]
 
 
 @hookimpl(tryfirst=True)

@@ -7,7 +7,6 @@ runs, and detached before anything is yielded.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -18,14 +17,11 @@ from newel.telemetry.metrics import Metrics
 from newel.telemetry.settings import Settings
 from newel.telemetry.source import Source
 from newel.telemetry.spans import OpenOperation, Spans
-from newel_kernel import Observer, Operation, Signal, current_operation
+from newel_kernel import Operation, Signal, current_operation
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import Span, TracerProvider
-
-_TRACE, _METRICS = "opentelemetry.trace", "opentelemetry.metrics"
-_loaded = sys.modules
 
 
 class Recorder:
@@ -39,20 +35,13 @@ class Recorder:
         self._tracers: Source[TracerProvider] = Source("trace", "tracer", tracer_provider)
         self._meters: Source[MeterProvider] = Source("metrics", "meter", meter_provider)
         self._providers: tuple[TracerProvider | None, MeterProvider | None] = (None, None)
-        self._waiting = self._tracers.waits and self._meters.waits
         self._spans: Spans | None = None
         self._metrics: Metrics | None = None
         self._open: dict[str, OpenOperation] = {}
         _recorders.add(self)
 
-    def as_observer(self, name: str) -> Observer:
-        """The recorder as an observer."""
-        return Observer(name=name, notify=self.notify, within=self.within, wanted=self.wanted)
-
     def wanted(self) -> bool:
         """Whether anybody records; asked at every invocation."""
-        if self._waiting and _TRACE not in _loaded and _METRICS not in _loaded:
-            return False  # a module that was never imported is not configured
         providers = (self._tracers.find(), self._meters.find())
         if providers != self._providers:
             tracers, meters = self._providers = providers

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from newel_compose import Factory
-from newel_kernel import BaseTool, Chains, ConfigurationError, Descriptor
+from newel_kernel import BaseTool, Chains, ConfigurationError, Descriptor, Settings, hookspec
 
 
 class ToolFactory(Factory):
@@ -46,3 +46,37 @@ def adapt_tool(chains: Chains, entry: object) -> BaseTool:
     raise ConfigurationError(
         f"{entry!r} is no tool: no adapter accepts it (adapters: {names}){chains.registry.why_missing(ToolAdapter)}"
     )
+
+
+@hookspec
+def register_tool_factories(settings: Settings) -> Sequence[ToolFactory]:
+    """Tools that an agent file can name. Makes a tool from the arguments in the file.
+
+    >>> def dice(sides=6):
+    ...     return lambda: sides
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_tool_factories(self):
+    ...         return [ToolFactory(name="dice", create=dice)]
+    >>> composed = compose("adk", plugins=[Plugin()])
+    >>> composed.registry.find(ToolFactory, "dice").name
+    'dice'
+    """
+    return ()
+
+
+@hookspec
+def register_tool_adapters(settings: Settings) -> Sequence[ToolAdapter]:
+    """Adapters of foreign tools. Turns objects in an agent's `tools` that are no tools into tools.
+
+    >>> def is_magic(entry):
+    ...     return isinstance(entry, range)
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_tool_adapters(self):
+    ...         return [ToolAdapter(name="ranges", accepts=is_magic, adapt=list)]
+    >>> composed = compose("adk", plugins=[Plugin()])
+    >>> composed.registry.find(ToolAdapter, "ranges").name
+    'ranges'
+    """
+    return ()

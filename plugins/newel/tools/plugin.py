@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newel.tools import hookspecs, kinds
+from newel.tools import kinds
 from newel_kernel import Descriptor, Kind, hookimpl
 
 
@@ -10,6 +10,6 @@ from newel_kernel import Descriptor, Kind, hookimpl
 def register_kinds() -> list[Kind[Descriptor]]:
     """The tools that files can name, and the adapters."""
     return [
-        Kind(kinds.ToolFactory, hookspecs.register_tool_factories),
-        Kind(kinds.ToolAdapter, hookspecs.register_tool_adapters),
+        Kind(kinds.ToolFactory, kinds.register_tool_factories),
+        Kind(kinds.ToolAdapter, kinds.register_tool_adapters),
     ]

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from newel.evaluation import hookspecs, kinds, plugin
+from newel.evaluation import kinds, plugin
 from newel_compose import compose
 from newel_kernel import hookimpl
 
-HOOKS = [one for name, one in vars(hookspecs).items() if name.startswith("register_")]
+HOOKS = [one for name, one in vars(kinds).items() if name.startswith("register_")]
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: str(hook.__name__))
 def test_the_example_of_a_hook_runs(hook: Callable[..., Any]) -> None:
-    names = {**vars(hookspecs), **vars(kinds), "compose": compose, "hookimpl": hookimpl}
+    names = {**vars(kinds), "compose": compose, "hookimpl": hookimpl}
     text = inspect.getdoc(hook) or ""
     example = doctest.DocTestParser().get_doctest(text, names, hook.__name__, None, 0)
     assert example.examples

@@ -1,0 +1,64 @@
+"""The watch: asks at every invocation whether anybody records, and loads what records once somebody does."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import AbstractContextManager
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from newel_kernel import Observer, Operation, Signal
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import MeterProvider
+    from opentelemetry.trace import TracerProvider
+
+    from newel.telemetry.recorder import Recorder
+    from newel.telemetry.settings import Settings
+
+#: Where an application configures a provider, and what names one for the API to make.
+_MODULES = ("opentelemetry.trace", "opentelemetry.metrics")
+_VARIABLES = ("OTEL_PYTHON_TRACER_PROVIDER", "OTEL_PYTHON_METER_PROVIDER")
+_loaded = sys.modules
+
+
+class Watch:
+    """Watches out for providers: those that it is made with, else the application's, if any."""
+
+    def __init__(
+        self, settings: Settings, tracer_provider: TracerProvider | None = None,
+        meter_provider: MeterProvider | None = None,
+    ) -> None:  # fmt: skip
+        self._settings = settings
+        self._providers = (tracer_provider, meter_provider)
+        #: Only the application can bring a provider: none is given here, and the environment names none.
+        self._waits = self._providers == (None, None) and not any(map(os.environ.get, _VARIABLES))
+        self._recorder: Recorder | None = None
+
+    def as_observer(self, name: str) -> Observer:
+        """What notes operations for the providers."""
+        return Observer(name=name, notify=self._notify, within=self._within, wanted=self.wanted)
+
+    def wanted(self) -> bool:
+        """Whether anybody records."""
+        if self._waits and _MODULES[0] not in _loaded and _MODULES[1] not in _loaded:
+            return False  # a module that was never imported is not configured
+        return self._records().wanted()
+
+    def _records(self) -> Recorder:
+        if self._recorder is None:
+            self._recorder = import_module("newel.telemetry.recorder").Recorder(self._settings, *self._providers)
+        return self._recorder
+
+    def _notify(self, signal: Signal) -> None:
+        self._records().notify(signal)
+
+    def _within(self, operation: Operation) -> AbstractContextManager[None]:
+        return self._records().within(operation)
+
+
+def note_failure(error: BaseException) -> None:
+    """Tell what records that the tool call that is running has failed: it may end well, because a hook answers."""
+    if (recorder := _loaded.get("newel.telemetry.recorder")) is not None:
+        recorder.note_failure(error)
