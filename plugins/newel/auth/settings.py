@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from newel_kernel import Chains, ReadonlyContext
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of credentials."""
 
     #: Do as the recorded releases do: the events of requests and answers hold what is secret in them.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from newel.agents.llm_agent import LlmAgent
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of code execution."""
 
     #: Seconds after which an executor that has no time-out of its own is given up; None: never.

@@ -19,7 +19,7 @@ from newel_types import Content, SharedContents
 _HISTORIES = Key[dict[tuple[str, str | None, str | None, bool], History]]("histories", dict)
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of the conversation."""
 
     #: Fence what other agents said and did as quotations, so that it does not read as the user's words.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Provider: TypeAlias = Callable[[ReadonlyContext], str | Awaitable[str]]
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of instructions."""
 
     #: ``{{x}}`` is the text ``{x}``; else it is a placeholder like ``{x}``, as the specification has it.

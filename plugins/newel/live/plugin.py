@@ -7,7 +7,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from newel.live import hookspecs, kinds
+from newel.live import kinds
 from newel.live.kinds import LiveIn, LiveOut
 from newel.live.settings import Settings
 from newel_kernel import Descriptor, Kind, hookimpl
@@ -42,8 +42,8 @@ def register_settings() -> type[Settings]:
 def register_kinds() -> list[Kind[Descriptor]]:
     """The steps on the way out and on the way in."""
     return [
-        Kind(kinds.LiveOut, hookspecs.register_live_out, order="live_out"),
-        Kind(kinds.LiveIn, hookspecs.register_live_in, order="live_in"),
+        Kind(kinds.LiveOut, kinds.register_live_out, order="live_out"),
+        Kind(kinds.LiveIn, kinds.register_live_in, order="live_in"),
     ]
 
 

@@ -16,7 +16,7 @@ from newel_kernel import LIFECYCLE, Bound, PluginHookError, did_you_mean, hookim
 Seconds = Annotated[float, Field(ge=0)]
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of the time-out. It ends what a hook awaits; a hook that blocks its thread cannot be ended."""
 
     #: Seconds that one call of a hook may take; 0: no limit, for a hook may ask a person.

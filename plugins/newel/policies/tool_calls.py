@@ -17,7 +17,7 @@ MOST_NAME = 200
 LEFT_OUT = "calls_left_out"
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of the bound."""
 
     #: The most calls of one response. Later ones are left out: the model sees in its history which ones ran.

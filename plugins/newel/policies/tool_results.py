@@ -21,7 +21,7 @@ _told: set[str] = set()
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of the bound."""
 
     #: The most characters of a result, as JSON.

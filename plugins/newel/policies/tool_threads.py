@@ -21,7 +21,7 @@ from newel.policies.daemon_threads import DaemonThreads
 from newel_kernel import BaseTool, Context, Json, ToolCall, ToolPolicy, hookimpl
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of the pool."""
 
     #: The most threads.

@@ -14,7 +14,7 @@ _SETTING = "settings: tool_timeout.seconds"
 Seconds = Annotated[float, Field(ge=0)]
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of the time-out."""
 
     #: Seconds that a call may take; 0: no limit. A tool's own `timeout`, in seconds, replaces it.

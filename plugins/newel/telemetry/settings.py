@@ -10,7 +10,7 @@ _VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _IN_SPANS = {"1", "true", "span_only", "span_and_event"}
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of telemetry."""
 
     #: Whether spans hold messages, arguments, results and error texts; None: as the variable

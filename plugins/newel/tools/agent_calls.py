@@ -20,7 +20,7 @@ ENDED: Key[list[tuple[str, str]]] = Key("ended agent calls", list)
 DEPTH: Key[int] = Key("depth of agent calls")
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of agents as tools."""
 
     #: How deep: an agent that the invocation's agent has as a tool is at depth 1, one that this one has at 2.

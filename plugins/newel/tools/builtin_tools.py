@@ -21,7 +21,7 @@ _READY = (
 )  # fmt: skip
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of the built-in tools."""
 
     #: What load_web_page may fetch besides public hosts: host names, host:port, addresses, networks.

@@ -11,7 +11,7 @@ from newel.tools.kinds import ToolAdapter
 from newel_kernel import BaseTool, hookimpl
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of function tools."""
 
     #: Put the docstring's parameter descriptions into the schema, rather than only into the tool's description.

@@ -8,6 +8,9 @@ from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel.turns.interruption import finish_calls as finish_calls
+    from newel.turns.late_answers import Refusal as Refusal
 
-# Running tools again comes with the first invocation that was interrupted.
-__getattr__, __dir__ = lazy_exports(__name__, {"finish_calls": "newel.turns.interruption"})
+# Running tools again comes with the first invocation that was interrupted, a refusal with the first late answer.
+_WHERE = {"Refusal": "newel.turns.late_answers", "finish_calls": "newel.turns.interruption"}
+
+__getattr__, __dir__ = lazy_exports(__name__, _WHERE)

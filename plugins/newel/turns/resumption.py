@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from newel import turns
 from newel.contexts.invocation_context import InvocationContext, full_invocation
 from newel.questions.answerable import check_answers
 from newel.questions.precedence import MESSAGES, Work, answered_again, answers_more, note_work, told_late
 from newel.turns.conversations import conversing_node
 from newel.turns.delegates import is_delegate
-from newel.turns.late_answers import Refusal
 from newel.turns.routing import choose_agent
 from newel_kernel import BaseAgent, ConfigurationError, Event, Log, Turn, brief
 from newel_kernel import InvocationContext as KernelInvocationContext
@@ -60,12 +60,12 @@ def answering(context: KernelInvocationContext) -> BaseAgent | None:
     late, again = told_late(ctx), answered_again(ctx)
     note_work(ctx, Work.GOES_ON)
     if late and not answers_more(ctx, late):
-        return Refusal(name=ctx.agent.name, agent=ctx.agent, late=late, again=[], goes_on=False)
+        return turns.Refusal(name=ctx.agent.name, agent=ctx.agent, late=late, again=[], goes_on=False)
     chosen = _agent(ctx)
     if not late and not again:
         return chosen
     agent = chosen or ctx.agent
-    return Refusal(name=agent.name, agent=agent, late=late, again=again, goes_on=chosen is not None)
+    return turns.Refusal(name=agent.name, agent=agent, late=late, again=again, goes_on=chosen is not None)
 
 
 def _agent(ctx: InvocationContext) -> BaseAgent | None:

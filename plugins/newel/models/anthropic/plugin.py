@@ -14,7 +14,7 @@ from newel_kernel import BaseLlm, hookimpl
 PATTERNS = (r"claude-.*", r"projects/.+/publishers/anthropic/models/.+")
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of Claude. The key is none of them: it comes from the environment."""
 
     base_url: str | None = None

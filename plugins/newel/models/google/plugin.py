@@ -13,7 +13,7 @@ from newel.models.wire.limits import FRAME_BYTES
 from newel_kernel import BaseLlm, hookimpl
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of Gemini. The key is none of them: it comes from the environment."""
 
     #: The model of agents that name none.

@@ -23,7 +23,7 @@ _BUILT_IN = {
 }
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """The endpoints by name: fields of `Profile`, and ``like: NAME`` for what is the same as at another one.
 
     A name that is known (``ollama``) is changed by its fields; another one is added, and needs a ``base_url``.

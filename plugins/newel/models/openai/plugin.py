@@ -18,7 +18,7 @@ _PATTERNS = (r"gpt-.*", r"o\d.*", r"chatgpt-.*", r"codex-.*")
 _CHAT, _RESPONSES = "openai", "openai-responses"
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of OpenAI. The key is none of them: it comes from OPENAI_API_KEY."""
 
     #: The model of agents that name none, and of an address without a name.

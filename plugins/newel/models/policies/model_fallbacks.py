@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 _OWN_FAULT = frozenset((400, 413, 422, "UNSUPPORTED"))
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of fallbacks."""
 
     #: A model's address or name -> the addresses of those that answer in its place, in turn.

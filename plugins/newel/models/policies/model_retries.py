@@ -18,7 +18,7 @@ from newel_types import HttpRetryOptions
 logger = logging.getLogger(__name__)
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of retries; a model's own `retry_options`, and those of a request, go before them."""
 
     #: Requests in all; 1: none is repeated.

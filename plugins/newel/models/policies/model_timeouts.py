@@ -17,7 +17,7 @@ _DEFAULT = Limits()
 _LEAST = 16
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings in seconds and bytes. ``http_options.timeout`` of a request wins over all times."""
 
     connect: float = Field(default=_DEFAULT.connect, gt=0)

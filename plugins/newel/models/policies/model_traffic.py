@@ -23,7 +23,7 @@ class Bounds(BaseModel, extra="forbid"):
     per_minute: int | None = Field(default=None, ge=1)
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of traffic."""
 
     #: By provider, as in addresses; the others are not bounded.

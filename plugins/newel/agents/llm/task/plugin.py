@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from newel_kernel import hookimpl
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of delegation."""
 
     #: Tell the caller's model why an agent that answers once, or one that is a tool, failed; else the result is
