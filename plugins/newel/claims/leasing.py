@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Protocol, TypeGuard
 
 from newel_kernel import Session
@@ -17,17 +18,26 @@ class LeasingStore(Protocol):
     def holder(self, session: Session) -> str | None:
         """Who else had the lease when this view was opened."""
 
+    def held_for(self, session: Session) -> float:
+        """For how many seconds it was taken then, unless it is prolonged."""
+
     def hold(self, session: Session, seconds: float) -> None:
         """Take the lease with the next append through this view (SessionBusyError), and prolong it until `let_go`."""
 
     async def take(self, session: Session) -> None:
         """Take now what `hold` has asked for."""
 
+    def confirm(self, session: Session) -> Awaitable[None] | None:
+        """What to await before an effect, which raises FencedError where the lease is somebody else's now.
+
+        None where the view holds none, or it is known without asking the store.
+        """
+
     def let_go(self, session: Session) -> None:
         """Give the lease back, without waiting for the store; nothing where none was taken."""
 
 
-_METHODS = ("holder", "hold", "take", "let_go")
+_METHODS = ("holder", "held_for", "hold", "take", "confirm", "let_go")
 _leasing: dict[type, bool] = {}
 
 

@@ -1,14 +1,46 @@
-"""The plugin of claims: its settings. `newel.contexts.base_runner` takes a claim for each run."""
+"""The plugin of claims: its settings, and the policy that confirms a lease before an effect.
+
+`newel.contexts.base_runner` takes a claim for each run.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+from typing import Any
+
 from pydantic import BaseModel
 
+from newel.claims.leasing import is_leasing
 from newel.claims.settings import Settings
-from newel_kernel import hookimpl
+from newel_kernel import BaseTool, Context, Effect, Json, ToolCall, ToolPolicy, hookimpl
+
+
+def confirming(call_tool: ToolCall) -> ToolCall:
+    """A call that has an effect runs only while its run still has the session: a worker may have slept meanwhile."""
+
+    def confirmed(tool: BaseTool, args: Json, context: Context) -> Awaitable[Any]:
+        ctx = context.get_invocation_context()
+        if tool.effect is not Effect.PURE and is_leasing(store := ctx.session_service):
+            asked = store.confirm(ctx.session)
+            if asked is not None:
+                return _after(asked, call_tool, tool, args, context)
+        return call_tool(tool, args, context)
+
+    return confirmed
+
+
+async def _after(asked: Awaitable[None], call_tool: ToolCall, tool: BaseTool, args: Json, context: Context) -> object:
+    await asked
+    return await call_tool(tool, args, context)
 
 
 @hookimpl
 def register_settings() -> type[BaseModel]:
     """The settings."""
     return Settings
+
+
+@hookimpl
+def register_tool_policies() -> list[ToolPolicy]:
+    """The policy `claims`, innermost in the distributions: what comes before it may take long."""
+    return [ToolPolicy(name="claims", wrap=confirming)]

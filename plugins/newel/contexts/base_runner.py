@@ -121,7 +121,7 @@ class BaseRunner(KernelRunner):
         try:
             session = await KernelRunner._open(self, user_id, session_id, config, resumes)
             if (leases := store.leases) is not None:
-                session = await self._leased(leases, self.claims, session, config)
+                session = await self._leased(leases, self.claims, session, config, resumes)
                 leases.hold(session, self.claims.lease_seconds)
                 if resumes:  # its first append may come behind an effect
                     await leases.take(session)
@@ -137,14 +137,21 @@ class BaseRunner(KernelRunner):
         claim.end()
 
     async def _leased(
-        self, store: LeasingStore, settings: Settings, session: Session, config: KernelRunConfig
+        self, store: LeasingStore, settings: Settings, session: Session, config: KernelRunConfig, resumes: bool
     ) -> Session:
-        """The session once no other process has its lease, as it is then."""
-        end = seam.monotonic() + (settings.wait_seconds if settings.busy == "queue" else _HANDOVER)
+        """The session once no other process has its lease, as it is then.
+
+        A run that resumes waits for a process that gives no sign of life: its lease runs out and was not prolonged.
+        """
+        now = seam.monotonic()
+        end = now + (settings.wait_seconds if settings.busy == "queue" else _HANDOVER)
+        left = store.held_for(session)
+        silent = now + left + _LOOK if resumes else now
         while (holder := store.holder(session)) is not None:
-            if seam.monotonic() > end:
+            now, before, left = seam.monotonic(), left, store.held_for(session)
+            if now > end and (now > silent or left > before):
                 raise SessionBusyError.of(session.id, holder)
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(_LOOK if now < end else _LOOK * 5)
             session = await super()._open(session.user_id, session.id, config, resumes=False)
         return session
 

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 from newel_types import lazy_exports
 
 if TYPE_CHECKING:
+    from newel.sessions.contract import Capabilities as Capabilities
+    from newel.sessions.contract import SessionPage as SessionPage
+    from newel.sessions.contract import SessionStore as SessionStore
+    from newel.sessions.contract import SharedSessionStore as SharedSessionStore
     from newel.sessions.database.service import DatabaseSessionService as DatabaseSessionService
     from newel.sessions.errors import StoreUnavailableError as StoreUnavailableError
     from newel.sessions.in_memory_session_service import InMemorySessionService as InMemorySessionService
@@ -18,11 +22,15 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "BaseSessionService": "newel_kernel",
+    "Capabilities": "newel.sessions.contract",
     "DatabaseSessionService": "newel.sessions.database.service",
     "StoreUnavailableError": "newel.sessions.errors",
     "GetSessionConfig": "newel_kernel",
     "InMemorySessionService": "newel.sessions.in_memory_session_service",
     "Session": "newel_kernel",
+    "SessionPage": "newel.sessions.contract",
+    "SessionStore": "newel.sessions.contract",
+    "SharedSessionStore": "newel.sessions.contract",
     "SqliteSessionService": "newel.sessions.sqlite.service",
     "State": "newel_kernel",
 }

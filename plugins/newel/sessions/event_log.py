@@ -36,7 +36,7 @@ class EventLog(list[Event]):
     under the same id has another one. `cache` is what views share (see Session.cache).
     """
 
-    __slots__ = ("__weakref__", "_greatest", "_ids", "_seen", "cache", "foreign", "holder", "number")
+    __slots__ = ("__weakref__", "_greatest", "_ids", "_seen", "cache", "foreign", "held_for", "holder", "number")
 
     def __init__(self, events: Sequence[Event] = (), number: int = 0) -> None:
         list.__init__(self, events)
@@ -46,6 +46,8 @@ class EventLog(list[Event]):
         self.foreign = 0
         #: Who had the lease of the session when it was last opened.
         self.holder: str | None = None
+        #: For how many seconds from then.
+        self.held_for = 0.0
         #: The greatest id of the first `_seen` events, and their ids once they had to be looked through.
         self._greatest = ""
         self._ids: set[str] | None = None

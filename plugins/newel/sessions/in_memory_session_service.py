@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import count
+
+from newel.sessions.contract import Capabilities, SessionPage, SessionStore
 from newel.sessions.event_log import EventLog
+from newel.sessions.forks import place_of, read_place, state_at, taken_along
 from newel.sessions.pairing import check_pairing
 from newel.sessions.scopes import merge_scopes, split_by_scope
 from newel.sessions.views import apply_commit, check_append, check_delta, check_keys, check_names, check_new, fenced
 from newel_kernel import (
     AlreadyExistsError,
-    BaseSessionService,
     Event,
     FencedError,
     GetSessionConfig,
@@ -26,14 +29,17 @@ from newel_types import deep_copy
 Scope = Json
 
 
-class InMemorySessionService(BaseSessionService):
+class InMemorySessionService(SessionStore):
     """Sessions by app, user and id. `open` gives a view that shares the stored log of frozen events."""
+
+    capabilities = Capabilities(durable=False, shared=False)
 
     def __init__(self) -> None:
         #: app -> user -> session id -> the stored session; its `state` is the session scope alone.
         self.sessions: dict[str, dict[str, dict[str, Session]]] = {}
         self.app_state: dict[str, Scope] = {}
         self.user_state: dict[str, dict[str, Scope]] = {}
+        self._numbers = count(1)
 
     async def create_session(
         self, *, app_name: str, user_id: str, state: Json | None = None, session_id: str | None = None
@@ -46,7 +52,13 @@ class InMemorySessionService(BaseSessionService):
         users = self.sessions.setdefault(app_name, {}).setdefault(user_id, {})
         if key in users:
             raise AlreadyExistsError(f"Session with id {brief(key)} already exists.")
-        stored = Session(id=key, app_name=app_name, user_id=user_id, events=EventLog(), last_update_time=seam.clock())
+        stored = Session(
+            id=key,
+            app_name=app_name,
+            user_id=user_id,
+            events=EventLog((), next(self._numbers)),
+            last_update_time=seam.clock(),
+        )
         if state:
             self._apply(stored, deep_copy(state))
             # Only a delta removes: an initial None is a value.
@@ -84,6 +96,48 @@ class InMemorySessionService(BaseSessionService):
         chosen = sorted(users) if user_id is None else [user_id]
         sessions = [self._copy(stored, []) for user in chosen for stored in users.get(user, {}).values()]
         return ListSessionsResponse(sessions=sessions)
+
+    async def list_page(
+        self, *, app_name: str, user_id: str | None = None, size: int = 100, after: str | None = None
+    ) -> SessionPage:
+        """At most `size` sessions, by user and in the order of their creation, behind the page that gave `after`."""
+        place = read_place(after, size) or ("", 0)
+        users = self.sessions.get(app_name, {})
+        chosen = sorted(users) if user_id is None else [user_id]
+        found = [
+            stored for user in chosen for stored in users.get(user, {}).values() if (user, _number(stored)) > place
+        ]
+        rest = place_of(found[size - 1].user_id, _number(found[size - 1])) if found[size:] else None
+        return SessionPage([self._copy(stored, []) for stored in found[:size]], rest)
+
+    async def fork(
+        self, *, app_name: str, user_id: str, session_id: str, new_session_id: str | None = None,
+        events: int | None = None,
+    ) -> Session:  # fmt: skip
+        """A new session with the first `events` events of this one: see `SessionStore`."""
+        source = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
+        if source is None:
+            raise SessionNotFoundError(f"the session {brief(session_id)!r} does not exist")
+        count = taken_along(source, events)
+        new = await self.create_session(
+            app_name=app_name, user_id=user_id, session_id=new_session_id, state=state_at(source, count)
+        )
+        stored = self.sessions[app_name][user_id][new.id]
+        stored.events.grow(0, source.events[:count])  # type: ignore[attr-defined]  # an EventLog
+        stored.version = count
+        return self._copy(stored, list(stored.events))
+
+    async def tail(self, *, app_name: str, user_id: str, session_id: str, after: int) -> list[Event]:
+        """The committed events behind the first `after`, in order."""
+        stored = self._stored(app_name, user_id, session_id)
+        return list(stored.events[after:]) if stored is not None else []
+
+    async def append_out_of_band(self, *, app_name: str, user_id: str, session_id: str, event: Event) -> Event:
+        """Append beside whoever runs the session: every view of this process follows."""
+        view = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
+        if view is None:
+            raise SessionNotFoundError(f"the session {brief(session_id)!r} does not exist; the event is not stored")
+        return await self.append_event(view, event)
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Forget the session."""
@@ -153,3 +207,8 @@ class InMemorySessionService(BaseSessionService):
         )  # fmt: skip
         copy.version = len(stored.events)
         return copy
+
+
+def _number(stored: Session) -> int:
+    """The store's number of a session."""
+    return stored.events.number  # type: ignore[attr-defined,no-any-return]  # an EventLog

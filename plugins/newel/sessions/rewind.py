@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from newel.artifacts.base_artifact_service import BaseArtifactService
+from newel.sessions.forks import undoing
 from newel_kernel import ConfigurationError, Event, EventActions, Json, Log, Session, brief, new_invocation_id
-from newel_types import Blob, Part, deep_copy
+from newel_types import Blob, Part
 
 State: TypeAlias = Json
-
-_SHARED = ("app:", "user:", "temp:")
-
 
 async def rewind_event(session: Session, invocation_id: str, artifacts: BaseArtifactService | None) -> Event:
     """The event that takes `session` back to before `invocation_id`, with the state and the artifacts of that time.
@@ -28,25 +26,10 @@ async def rewind_event(session: Session, invocation_id: str, artifacts: BaseArti
         author="user",
         actions=EventActions(
             rewind_before_invocation_id=invocation_id,
-            state_delta=_state_delta(session.state, events[:first], events[first:]),
+            state_delta=undoing(session.state, events[:first], events[first:]),
             artifact_delta=await _restore(session, events[:first], events[first:], artifacts),
         ),
     )
-
-
-def _state_delta(state: State, before: Sequence[Event], after: Sequence[Event]) -> State:
-    """The delta that undoes the writes of `after`. Other keys keep their values: they may be from the creation."""
-    then, since = _writes(before), _writes(after)
-    undo = {key: then.get(key) for key in since if not key.startswith(_SHARED)}
-    return deep_copy({key: value for key, value in undo.items() if state.get(key) != value})  # type: ignore[no-any-return]
-
-
-def _writes(events: Sequence[Event]) -> State:
-    writes: State = {}
-    for event in events:
-        if event.touched_actions is not None:
-            writes.update(event.touched_actions.state_delta)
-    return writes
 
 
 async def _restore(

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from newel.testing.live.scripted import Pause as Pause
     from newel.testing.live.scripted import ScriptedLiveModel as ScriptedLiveModel
     from newel.testing.oauth_server import OAuthServer as OAuthServer
+    from newel.testing.sessions.conformance import session_checks as session_checks
+    from newel.testing.sessions.conformance import session_conformance as session_conformance
 
 _WHERE = dict.fromkeys(
     ["ScriptError", "ScriptExhaustedError", "ScriptLeftoverError", "ScriptMismatchError", "ScriptedModel"],
@@ -36,6 +38,8 @@ _WHERE = dict.fromkeys(
     "OpenAIRealtimeServer": "newel.testing.live.openai",
     "Turn": "newel.testing.conversation",
     "live_conformance": "newel.testing.live.conformance",
+    "session_checks": "newel.testing.sessions.conformance",
+    "session_conformance": "newel.testing.sessions.conformance",
 }
 
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

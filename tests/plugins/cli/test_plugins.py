@@ -102,7 +102,7 @@ def test_the_chain_of_an_agent(project: Any) -> None:
     assert list(chains)[4:] == ["live_out", "live_in"]
     assert chains["response_chain"] == ["planning", "code_execution", "tool_calls"]
     assert chains["tool_chain"] == [
-        "malformed_calls", "tool_results", "unknown_agents", "tool_timeout", "tool_threads",
+        "malformed_calls", "tool_results", "unknown_agents", "tool_timeout", "tool_threads", "claims",
     ]  # fmt: skip
     assert {row["applies"] for row in report["chains"]["tool_chain"]} == {None}
     project.write("alone.yaml", "name: x\ndisallow_transfer_to_parent: true\ndisallow_transfer_to_peers: true\n")

@@ -33,6 +33,8 @@ class Dialect:
     #: A time of the programme as the column has it, and back.
     instant: str = "{seconds}"
     seconds: str = "{column}"
+    #: How many seconds there are until a time of the column.
+    until: str = "{column} - {now}"
     #: The times that the column can hold.
     times: tuple[float, float] = (-math.inf, math.inf)
     #: The column `key`, whose name some reserve.
@@ -83,6 +85,7 @@ POSTGRES = Dialect(
     later="{now} + make_interval(secs => {seconds})",
     instant="to_timestamp({seconds})",
     seconds="CAST(extract(epoch from {column}) AS double precision)",
+    until="CAST(extract(epoch from {column} - {now}) AS double precision)",
     times=(-62_000_000_000.0, 253_000_000_000.0),
     key='"key"',
     casts=True,

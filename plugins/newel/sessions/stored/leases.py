@@ -10,6 +10,7 @@ import os
 import socket
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -73,7 +74,7 @@ class Leases:
         """How often the lasting leases want to be prolonged, in seconds; None: there are none."""
         if not self._leases:
             return None
-        seconds = [lease.seconds for lease in self.lasting()]
+        seconds = [lease.seconds for lease in self.lasting() if lease.seconds > 0]  # else it is over on purpose
         return min(seconds) / 3 if seconds else None
 
     def lasting(self) -> list[Lease]:
@@ -87,14 +88,23 @@ class Leases:
 
 
 def _new_owner() -> str:
-    return f"{socket.gethostname()}/{os.getpid()}/{_started(os.getpid())}/{uuid4().hex[:8]}"
+    return f"{_machine()}/{os.getpid()}/{_started(os.getpid())}/{uuid4().hex[:8]}"
+
+
+def _machine() -> str:
+    """What has these process numbers: a host's name alone may be that of several machines, or containers."""
+    parts = [socket.gethostname()]
+    with suppress(OSError):
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
+        parts.append(os.readlink("/proc/self/ns/pid").strip("pid:[]"))
+    return ":".join(parts)
 
 
 def is_dead(owner: str) -> bool:
     """Whether `owner` is a service of a process of this machine that is gone: its lease need not run out."""
-    host, _, rest = owner.partition("/")
+    machine, _, rest = owner.partition("/")
     number, _, rest = rest.partition("/")
-    if host != socket.gethostname() or not number.isdigit():
+    if machine != _machine() or not number.isdigit():
         return False
     pid = int(number)
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from newel.claims.errors import SessionBusyError
 from newel.sessions.stored.database import Database
 from newel.sessions.stored.leases import Lease, Leases, elapsed, is_dead
@@ -24,6 +26,11 @@ class Leasing:
         owner = log.holder if log is not None else None
         return None if owner is None or owner == self._leases.owner or is_dead(owner) else owner
 
+    def held_for(self, session: Session) -> float:
+        """For how many seconds the lease was taken when the session was last opened, unless it is prolonged."""
+        log = self._reader.logs.get(_key(session))
+        return log.held_for if log is not None else 0.0
+
     def hold(self, session: Session, seconds: float) -> None:
         """Take the lease with the next append through this view, and prolong it until `let_go`."""
         log = self._reader.logs.get(_key(session))
@@ -43,18 +50,15 @@ class Leasing:
         session.lease, lease.taken = epoch, True
         lease.renewed(asked)
 
-    async def confirm(self, session: Session) -> None:
-        """Make sure that what this view holds is still its own, before an effect; FencedError where it is not.
+    def confirm(self, session: Session) -> Awaitable[None] | None:
+        """What to await before an effect, so that what this view holds is still its own: FencedError where it is not.
 
-        Asks the store only where too little is left of the lease to know it.
+        None where it is known without asking: enough of the lease is left by this process's own clock.
         """
         lease = self._leases.of(session)
         if lease is None or (lease.taken and elapsed() < lease.sure):
-            return
-        if lease.taken:
-            await self.renew(session, ttl=lease.seconds)
-        else:
-            await self.take(session)
+            return None
+        return self.renew(session, ttl=lease.seconds) if lease.taken else self.take(session)
 
     def let_go(self, session: Session) -> None:
         """Give the lease back, without waiting for the store."""

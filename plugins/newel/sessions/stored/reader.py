@@ -28,9 +28,11 @@ class SessionReader:
             return None
         row, state = found
         log = await self._grown(key, row)
-        log.holder = row.holder
+        log.holder, log.held_for = row.holder, row.left
         view = view_of(key, row, state, log)
         view.cache = log.cache
+        if row.version:  # to the last digit; the column may have microseconds only
+            view.last_update_time = log[row.version - 1].timestamp
         catch_up(view, log)  # what came in while the events were read
         return view
 

@@ -41,6 +41,8 @@ class Row(NamedTuple):
     update_time: float
     #: Who has the lease now.
     holder: str | None
+    #: For how many seconds, unless it is prolonged.
+    left: float
     #: The version after the latest event that was not appended out of band.
     in_band: int
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Self
 
+from newel.sessions.contract import Capabilities, SessionPage, SharedSessionStore
 from newel.sessions.event_log import EventLog
+from newel.sessions.forks import place_of, read_place, state_at, taken_along
 from newel.sessions.stored.database import Database
 from newel.sessions.stored.encoding import encode_event
 from newel.sessions.stored.leases import Leases, elapsed
@@ -19,7 +21,6 @@ from newel.sessions.stored.rows import Appended, Key, StateChange, view_of
 from newel.sessions.stored.writes import Append, Create, Delete
 from newel.sessions.views import apply_commit, behind, catch_up, check_append, check_delta, check_keys, check_names
 from newel_kernel import (
-    BaseSessionService,
     Event,
     GetSessionConfig,
     Json,
@@ -32,12 +33,14 @@ from newel_kernel import (
 )
 
 
-class StoredSessionService(Leasing, BaseSessionService):
+class StoredSessionService(Leasing, SharedSessionStore):
     """Sessions in a `database`; several processes may use one.
 
     The `live_sessions` used last keep their events in memory; opening one of them reads its row and state
     only, and the events that another process added.
     """
+
+    capabilities = Capabilities(durable=True, shared=True)
 
     def __init__(self, database: Database, leases: Leases, *, live_sessions: int = 256) -> None:
         self._database = database
@@ -51,13 +54,10 @@ class StoredSessionService(Leasing, BaseSessionService):
         key = _new_key(app_name, user_id, session_id)
         subject = f"the state of session {brief(key.id)!r}"
         check_keys(state or {}, subject)
-        return await self._created(Create(key, seam.clock(), StateChange.initial(state or {}, subject)))
-
-    async def _created(self, create: Create) -> Session:
-        row, state = await self._database.commit(create)
-        if not create.events:
-            self._reader.logs.keep(create.key, EventLog((), row.number))
-        return view_of(create.key, row, state, [])
+        create = Create(key, seam.clock(), StateChange.initial(state or {}, subject))
+        row, merged = await self._database.commit(create)
+        self._reader.logs.keep(key, EventLog((), row.number))
+        return view_of(key, row, merged, [])
 
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
@@ -84,6 +84,34 @@ class StoredSessionService(Leasing, BaseSessionService):
         """The sessions by user, each user's in the order of creation, without events."""
         found = await self._database.read(Listing(app_name, user_id))
         return ListSessionsResponse(sessions=[view_of(key, row, state, []) for key, row, state in found])
+
+    async def list_page(
+        self, *, app_name: str, user_id: str | None = None, size: int = 100, after: str | None = None
+    ) -> SessionPage:
+        """At most `size` sessions, by user and in the order of their creation, behind the page that gave `after`."""
+        behind_it = read_place(after, size)
+        found = await self._database.read(Listing(app_name, user_id, size + 1, behind_it))
+        sessions = [view_of(key, row, state, []) for key, row, state in found[:size]]
+        return SessionPage(
+            sessions, place_of(sessions[-1].user_id, found[size - 1][1].number) if found[size:] else None
+        )
+
+    async def fork(
+        self, *, app_name: str, user_id: str, session_id: str, new_session_id: str | None = None,
+        events: int | None = None,
+    ) -> Session:  # fmt: skip
+        """A new session with the first `events` events of this one: see `SessionStore`."""
+        source = await self._reader.view(Key(app_name, user_id, session_id))
+        if source is None:
+            raise SessionNotFoundError(f"the session {brief(session_id)!r} does not exist")
+        count = taken_along(source, events)
+        key = _new_key(app_name, user_id, new_session_id)
+        change = StateChange.initial(state_at(source, count), f"the state of session {brief(key.id)!r}")
+        log = await self._reader.loaded(Key(app_name, user_id, session_id))
+        await self._database.commit(Create(key, seam.clock(), change, log.number, count))
+        copy = await self.get_session(app_name=app_name, user_id=user_id, session_id=key.id)
+        assert copy is not None
+        return copy
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Delete the session, durably; its ``app:`` and ``user:`` state stays."""

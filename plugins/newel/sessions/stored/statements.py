@@ -45,7 +45,8 @@ class Statements:
         self._sessions, self._events = f"{self._at}sessions", f"{self._at}events"
         self._holder = f"CASE WHEN lease_until > {dialect.now} THEN owner END"
         updated = f"coalesce({dialect.seconds.format(column='update_time')}, 0)"
-        self._columns = f"number, version, lease, {updated}, {self._holder}, in_band, user_id, id"
+        left = f"coalesce({dialect.until.format(column='lease_until', now=dialect.now)}, 0)"
+        self._columns = f"number, version, lease, {updated}, {self._holder}, {left}, in_band, user_id, id"
         self._key = f"app_name = {self._p(1)} AND user_id = {self._p(2)} AND id = {self._p(3)}"
         self.count = cache(self._count)
         self.append = cache(self._append)
@@ -63,7 +64,7 @@ class Statements:
     @cached_property
     def view(self) -> str:
         """The same with its state: part 0 is the session, 1 to 3 are the scopes' keys and values."""
-        key, nothing = self.dialect.key, ", ".join(["NULL"] * 8)
+        key, nothing = self.dialect.key, ", ".join(["NULL"] * 9)
         app = f"app_name = {self._p(1)}"
         own = f"session = (SELECT number FROM {self._sessions} WHERE {self._key})"
         wheres = (app, f"{app} AND user_id = {self._p(2)}", own)

@@ -1,0 +1,56 @@
+"""What every store has to know for forks and for pages of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from newel_kernel import Event, Json, Session, SessionError, apply_delta
+from newel_types import deep_copy
+
+_SHARED = ("app:", "user:", "temp:")
+
+
+def taken_along(source: Session, events: int | None) -> int:
+    """How many events a fork has."""
+    if events is not None and events < 0:
+        raise SessionError(f"a fork has {events} events: give a number from 0 on, or none for all")
+    return len(source.events) if events is None else min(events, len(source.events))
+
+
+def state_at(source: Session, count: int) -> Json:
+    """The session's own state after its first `count` events."""
+    state: Json = deep_copy({key: value for key, value in source.state.items() if not key.startswith(_SHARED)})
+    apply_delta(state, undoing(state, source.events[:count], source.events[count:]))
+    return state
+
+
+def undoing(state: Json, before: Sequence[Event], after: Sequence[Event]) -> Json:
+    """The delta that undoes the writes of `after`. Other keys keep their values: they may be from the creation."""
+    then, since = _writes(before), _writes(after)
+    undo = {key: then.get(key) for key in since if not key.startswith(_SHARED)}
+    return deep_copy({key: value for key, value in undo.items() if state.get(key) != value})  # type: ignore[no-any-return]
+
+
+def _writes(events: Sequence[Event]) -> Json:
+    writes: Json = {}
+    for event in events:
+        if event.touched_actions is not None:
+            writes.update(event.touched_actions.state_delta)
+    return writes
+
+
+def place_of(user_id: str, number: int) -> str:
+    """What names the place behind a session in a list: opaque to who asks for the next page."""
+    return f"{number}:{user_id}"
+
+
+def read_place(after: str | None, size: int) -> tuple[str, int] | None:
+    """The user and the number of a place; raises SessionError where it is none, or a page has no size."""
+    if size < 1:
+        raise SessionError(f"a page of {size} sessions: its size is at least 1")
+    if after is None:
+        return None
+    number, colon, user_id = after.partition(":")
+    if not colon or not number.isdecimal():
+        raise SessionError(f"{after[:40]!r} begins no page: give the `next` of the page before")
+    return user_id, int(number)

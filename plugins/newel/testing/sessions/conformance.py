@@ -1,0 +1,70 @@
+"""session_conformance: checks that a session store does what newel needs of one, and what it says it can do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from importlib.util import find_spec
+from itertools import count
+from typing import TypeAlias
+
+from newel.sessions.contract import SharedSessionStore
+from newel.testing import sessions
+from newel.testing.sessions.place import MakeStore, Place
+from newel.testing.sessions.shared import SHARED_CHECKS
+from newel.testing.sessions.single import CHECKS
+from newel_kernel import ConfigurationError, seam
+
+Check: TypeAlias = Callable[[Place], Awaitable[None]]
+_places = count(1)
+
+
+def session_checks(make: MakeStore, *, examples: int = 20) -> Mapping[str, Callable[[], None]]:
+    """The checks of a store by name: each is called without arguments and raises AssertionError where it fails.
+
+    `make` makes a service over one place that the checks share: each has an app of its own there. Those that need two
+    services are left out where the store's `capabilities` say that it is not `shared`. The one named ``machine`` plays
+    random calls against a model of the contract, with hypothesis: so many `examples` of up to 20 calls.
+    """
+
+    async def asked() -> tuple[bool, bool]:
+        store = make()
+        try:
+            return store.capabilities.shared, isinstance(store, SharedSessionStore)
+        finally:
+            await store.close()
+
+    shared, leases = asyncio.run(asked())
+    if shared and not leases:
+        raise ConfigurationError("a store whose capabilities are `shared` is a newel.sessions.SharedSessionStore")
+    chosen = {**CHECKS, **(SHARED_CHECKS if shared else {})}
+    return {name: _runner(check, make) for name, check in chosen.items()} | {"machine": lambda: _play(make, examples)}
+
+
+def session_conformance(make: MakeStore, *, examples: int = 20) -> None:
+    """Run every check of `session_checks`; one AssertionError names all that fail."""
+    problems = []
+    for name, check in session_checks(make, examples=examples).items():
+        try:
+            check()
+        except Exception as error:  # noqa: BLE001 - a store's own errors; all are told together
+            problems.append(f"{name}: {type(error).__name__}: {error}")
+    if problems:
+        raise AssertionError("the session store fails {} check(s):\n{}".format(len(problems), "\n".join(problems)))
+
+
+def _runner(check: Check, make: MakeStore) -> Callable[[], None]:
+    async def run() -> None:
+        place = Place(make, f"conformance-{seam.new_id()}-{next(_places)}")
+        try:
+            await check(place)
+        finally:
+            await place.close()
+
+    return lambda: asyncio.run(run())
+
+
+def _play(make: MakeStore, examples: int) -> None:
+    if find_spec("hypothesis") is None:
+        raise ConfigurationError("the check `machine` needs hypothesis: pip install hypothesis")
+    sessions.play(make, examples)

@@ -1,0 +1,67 @@
+"""Place: where the services of a check have their sessions, and short ways to write checks."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+from newel.sessions.contract import SessionStore
+from newel_kernel import Event, EventActions, Session
+from newel_types import Content, Part
+
+MakeStore: TypeAlias = Callable[[], SessionStore]
+
+
+class Place:
+    """An app of its own in the place that all services of `make` share."""
+
+    def __init__(self, make: MakeStore, app: str) -> None:
+        self._make = make
+        self._open: list[SessionStore] = []
+        self.app = app
+
+    def service(self) -> SessionStore:
+        """A further service; it is closed at the end."""
+        self._open.append(self._make())
+        return self._open[-1]
+
+    def at(self, session_id: str = "s", user_id: str = "u") -> dict[str, Any]:
+        """The arguments that name a session."""
+        return {"app_name": self.app, "user_id": user_id, "session_id": session_id}
+
+    async def close(self) -> None:
+        """Close the services."""
+        while self._open:
+            await self._open.pop().close()
+
+
+def said(text: str, author: str = "agent", **fields: Any) -> Event:
+    """An event with a text."""
+    role = "user" if author == "user" else "model"
+    return Event(author=author, content=Content(role=role, parts=[Part(text=text)]), **fields)
+
+
+def wrote(**state: Any) -> Event:
+    """An event that changes the state."""
+    return Event(author="agent", actions=EventActions(state_delta=state))
+
+
+def texts(session: Session | None) -> list[str | None]:
+    """The texts of a session's events."""
+    assert session is not None, "there is no such session"
+    return [part.text for event in session.events if event.content for part in event.content.parts or ()]
+
+
+async def refused(call: Awaitable[object], *kinds: type[Exception]) -> Exception:
+    """The error of a call that has to be refused with one of `kinds`."""
+    try:
+        got = await call
+    except kinds as error:
+        return error
+    names = " or ".join(kind.__name__ for kind in kinds)
+    raise AssertionError(f"not refused with {names}, but answered {got!r:.200}")
+
+
+def same(got: object, wanted: object) -> None:
+    """Raise AssertionError where two values differ."""
+    assert got == wanted, f"{got!r:.300} instead of {wanted!r:.300}"

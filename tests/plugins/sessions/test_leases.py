@@ -1,0 +1,130 @@
+"""Leases across services of one place: what a run that slept, or that was cut off, may still do."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from newel import Agent, App, Runner
+from newel.apps import ResumabilityConfig
+from newel.claims import SessionBusyError
+from newel.plugins import BasePlugin
+from newel.sessions.stored import leasing
+from newel.testing import ScriptedModel
+from newel.tools import FunctionTool
+from newel_kernel import Event, FencedError
+from newel_types import FunctionCall
+
+AT: dict[str, Any] = {"user_id": "u", "session_id": "s"}
+WHERE: dict[str, Any] = {"app_name": "till", **AT}
+MakeStore = Callable[[], Any]
+
+
+async def events_of(run: Any) -> list[Event]:
+    async with aclosing(run) as events:
+        return [event async for event in events]
+
+
+class Sleep(BasePlugin):
+    """Another process has taken the session over while this one slept, just before a tool."""
+
+    def __init__(self, other: Any) -> None:
+        super().__init__(name="sleep")
+        self.other = other
+
+    async def before_tool_callback(self, *, tool: Any, tool_args: Any, tool_context: Any) -> None:
+        ctx = tool_context.get_invocation_context()
+        await ctx.session_service.renew(ctx.session, ttl=-1)  # its lease is over by now
+        assert await self.other.claim(**WHERE, owner="other", ttl=60) is not None
+
+
+@pytest.mark.parametrize("effect", ["at_most_once", "idempotent", "pure"])
+def test_a_run_that_was_taken_over_has_no_effect(
+    make_store: MakeStore, monkeypatch: pytest.MonkeyPatch, effect: str
+) -> None:
+    paid = []
+
+    def pay() -> str:
+        """Pay."""
+        paid.append(1)
+        return "paid"
+
+    async def main() -> None:
+        mine, other = make_store(), make_store()
+        agent = Agent(name="till", model=ScriptedModel([FunctionCall(name="pay", args={}), "done"]),
+                      tools=[FunctionTool(pay, effect=effect)])  # fmt: skip
+        runner = Runner(
+            agent=agent, app_name="till", session_service=mine, plugins=[Sleep(other)], auto_create_session=True
+        )
+        with pytest.raises(FencedError):
+            await events_of(runner.run_async(**AT, new_message="pay"))
+        assert len(paid) == (1 if effect == "pure" else 0)
+        assert len((await other.get_session(**WHERE)).events) == 2  # the message and the call
+        await mine.close()
+        await other.close()
+
+    # Much time has passed since the lease was taken, also for this process.
+    monkeypatch.setattr(leasing, "elapsed", lambda: math.inf)
+    asyncio.run(main())
+
+
+def test_a_lease_that_holds_is_not_asked_for(make_store: MakeStore) -> None:
+    async def main() -> None:
+        async with make_store() as store:
+            await store.create_session(**WHERE)
+            view = await store.open(**WHERE)
+            assert store.confirm(view) is None  # it holds nothing
+            store.hold(view, 60)
+            await store.append_event(view, Event(author="a", message="x"))
+            assert store.confirm(view) is None
+            await store.renew(view, ttl=0.5)
+            store.let_go(view)
+
+    asyncio.run(main())
+
+
+def resumable(store: Any, *steps: Any) -> Runner:
+    agent = Agent(name="till", model=ScriptedModel(list(steps)))
+    app = App(name="till", root_agent=agent, resumability_config=ResumabilityConfig(is_resumable=True))
+    return Runner(app=app, session_service=store)
+
+
+def test_a_run_resumes_once_a_silent_process_has_lost_its_lease(make_store: MakeStore) -> None:
+    async def main() -> None:
+        mine, other = make_store(), make_store()
+        session = await other.create_session(**WHERE)
+        event = Event(author="user", message="go", invocation_id="i")
+        await other.append_event(session, event)
+        held = await other.claim(**WHERE, owner="elsewhere", ttl=60)
+        with pytest.raises(SessionBusyError):  # a message is refused at once
+            await events_of(resumable(mine, "hello").run_async(**AT, new_message="hi"))
+        await other.renew(held, ttl=0.7)
+        events = await events_of(resumable(mine, "gone on").run_async(**AT, invocation_id="i"))
+        assert [event.content.parts[0].text for event in events if event.content] == ["gone on"]
+        await mine.close()
+        await other.close()
+
+    asyncio.run(main())
+
+
+def test_a_run_does_not_resume_beside_a_process_that_lives(make_store: MakeStore) -> None:
+    async def main() -> None:
+        mine, other = make_store(), make_store()
+        session = await other.create_session(**WHERE)
+        await other.append_event(session, Event(author="user", message="go", invocation_id="i"))
+        held = await other.claim(**WHERE, owner="elsewhere", ttl=60)
+        resuming = asyncio.create_task(events_of(resumable(mine, "no").run_async(**AT, invocation_id="i")))
+        while not resuming.done():
+            await other.renew(held, ttl=60)
+            await asyncio.sleep(0.02)
+        with pytest.raises(SessionBusyError, match="elsewhere"):
+            await resuming
+        await mine.close()
+        await other.close()
+
+    asyncio.run(main())
