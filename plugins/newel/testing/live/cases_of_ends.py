@@ -7,7 +7,7 @@ from functools import partial
 
 from newel.models.live import ConnectionLostError
 from newel.testing.live import gemini_messages
-from newel.testing.live.conformance import Bench, Run, sound, text_turn, turn, until_lost, user
+from newel.testing.live.bench import Bench, Run, sound, text_turn, turn, until_lost, user
 from newel.testing.live.shapes import shapes
 from newel.testing.live.steps import Close, Drop, Pause
 from newel_types import SessionResumptionConfig
@@ -19,7 +19,7 @@ LOSSES, REFUSALS = (1000, 1001, 1006, 1011), (1007, 1008)
 async def closing(bench: Bench) -> None:
     """`receive` returns, and nothing can be sent any more; closing again does nothing."""
     d = bench.dialect
-    async with bench.connected(d.asked(), d.text("x")[:-3], Pause(60)) as connection:
+    async with bench.connected(d.asked(), d.text("x", "y")[:-3], Pause(60)) as connection:
         await connection.send_content(user("hi"))
         receiving = asyncio.create_task(until_lost(connection))
         await asyncio.sleep(0.05)

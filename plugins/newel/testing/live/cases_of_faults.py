@@ -6,7 +6,7 @@ import asyncio
 import time
 
 from newel.models.live import ConnectionLostError
-from newel.testing.live.conformance import (
+from newel.testing.live.bench import (
     CHUNK_OUT,
     Bench,
     Run,

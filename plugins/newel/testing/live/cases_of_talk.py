@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from newel.testing.live.conformance import (
+from newel.testing.live.bench import (
     CHUNK_OUT,
     Bench,
     Run,

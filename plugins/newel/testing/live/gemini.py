@@ -28,6 +28,8 @@ class GeminiLiveServer(LiveServer):
         self.chunks = chunks
         #: The handles that can be resumed.
         self.handles: set[str] = set()
+        #: The calls of sessions that can be resumed.
+        self._calls: list[str] = []
 
     @property
     def url(self) -> str:
@@ -52,11 +54,14 @@ class GeminiLiveServer(LiveServer):
     def check(self, connection: Connection, message: Json) -> None:
         """See `LiveServer`."""
         check(connection, message, self.handles)
+        if "setup" in message and connection.state["resumed"]:
+            connection.state["calls"] += self._calls
 
     def prepare(self, connection: Connection, message: Json) -> Json:
         """See `LiveServer`."""
         for call in message.get("toolCall", {}).get("functionCalls", ()):
             connection.state["calls"].append(call["id"])
+            self._calls.append(call["id"])
         if "sessionResumptionUpdate" in message:
             self.handles.add(message["sessionResumptionUpdate"].get("newHandle", ""))
         return message

@@ -20,7 +20,7 @@ from newel.models.wire.names import Names
 from newel.models.wire.notices import Notice, listening
 from newel.testing.live import OpenAIRealtimeServer, Pause, Wait
 from newel.testing.live import openai_messages as says
-from newel.testing.live.conformance import Bench, sound, sound_turn, text_turn, turn, user
+from newel.testing.live.bench import Bench, sound, sound_turn, text_turn, turn, user
 from newel.testing.live.dialects import OpenAIDialect
 from newel.testing.live.shapes import shapes
 from newel_compose import compose
