@@ -48,24 +48,20 @@ class EventLog(list[Event]):
         self.holder: str | None = None
         #: For how many seconds from then.
         self.held_for = 0.0
-        #: The greatest id of the first `_seen` events, and their ids once they had to be looked through.
-        self._greatest = ""
-        self._ids: set[str] | None = None
+        #: No event has a greater id: ids are counted, so most that come are greater.
+        self._greatest = max((event.id for event in events), default="") if events else ""
+        #: The ids of the first `_seen` events, once one came that was not.
+        self._ids: set[str] = set()
         self._seen = 0
 
     def knows(self, event_id: str) -> bool:
         """Whether an event of that id is in the log."""
-        for index in range(self._seen, len(self)):
-            past = self[index].id
-            if past > self._greatest:
-                self._greatest = past
-            if self._ids is not None:
-                self._ids.add(past)
-            self._seen = index + 1
-        if event_id > self._greatest:  # ids are counted, so this one is new, and most logs need no set
+        if event_id > self._greatest:
+            self._greatest = event_id  # where it does not come after all, it is looked for the next time
             return False
-        if self._ids is None:
-            self._ids = {self[index].id for index in range(self._seen)}
+        if self._seen < (count := len(self)):
+            self._ids.update([event.id for event in self[self._seen : count]])
+            self._seen = count
         return event_id in self._ids
 
     def grow(self, first: int, events: Sequence[Event]) -> None:
@@ -74,7 +70,10 @@ class EventLog(list[Event]):
         A reader that loads a tail and the writer that committed it may both bring it.
         """
         with _lock:
-            list.extend(self, events[len(self) - first :] if first <= len(self) else ())
+            for event in events[len(self) - first :] if first <= len(self) else ():
+                list.append(self, event)
+                if event.id > self._greatest:
+                    self._greatest = event.id
 
     #: Adds the one event that comes next.
     take = list.append
@@ -84,7 +83,7 @@ class EventLog(list[Event]):
         if not isinstance(index, slice) or index.step is not None or index.indices(len(self))[1] < len(self):
             self._refuse()
         list.__delitem__(self, index)
-        self._greatest, self._ids, self._seen = "", None, 0
+        self._ids, self._seen = set(), 0
 
     def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise FrozenError(
