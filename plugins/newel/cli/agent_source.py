@@ -27,6 +27,11 @@ class AgentSource:
     app: Any = None
 
     @property
+    def name(self) -> str:
+        """The name under which its sessions are kept."""
+        return str(self.app.name) if self.app is not None else self.agent.name
+
+    @property
     def plugins(self) -> Sequence[object]:
         """The app's plugins."""
         return tuple(self.app.plugins) if self.app is not None else ()

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import click
 
-from newel.cli.conversation import Conversation, Options, conversation_options, converse, data_folder
+from newel.cli.conversation import Conversation, Options, continues, conversation_options, converse, data_folder
 from newel.cli.debugging import show_traceback
 from newel.cli.leaving import run_loop
 from newel.cli.question_prompt import QuestionPrompt
@@ -86,12 +86,13 @@ def chat(
     conversation = converse(ctx, agent, options)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     questions = QuestionPrompt(conversation, at_terminal)
+    taken_up = session is not None or continues(ctx)
     if not at_terminal:
-        run_loop(_chat(conversation, PipedPrompt(), questions, session is not None))
+        run_loop(_chat(conversation, PipedPrompt(), questions, taken_up))
         return
     say(f"{conversation.agent.name} - Ctrl-C stops an answer, Ctrl-D leaves", dim=True)
     with ctrl_d_kept():
-        run_loop(_chat(conversation, TerminalPrompt(), questions, session is not None))
+        run_loop(_chat(conversation, TerminalPrompt(), questions, taken_up))
     say(f"(to go on: --session {conversation.session})", dim=True)
 
 

@@ -9,6 +9,7 @@ import shlex
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Json
 
 FOLDER = Path(".newel")
 _USER = "user"
+_CONTINUE = f"{__name__}.continue"
 _BUILT_IN = Path(str(distributions.__file__)).parent
 
 Function = Callable[..., Any]
@@ -42,6 +44,15 @@ class Options:
     distribution: str | None
 
 
+def _note_continue(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    ctx.meta[_CONTINUE] = wanted
+
+
+def continues(ctx: click.Context) -> bool:
+    """Whether the command goes on with the session that was used last."""
+    return bool(ctx.meta.get(_CONTINUE))
+
+
 def conversation_options(command: Function) -> Function:
     """Declare the options of `Options`, and the AGENT argument before them."""
     decorators: tuple[Callable[[Function], Function], ...] = (
@@ -49,6 +60,10 @@ def conversation_options(command: Function) -> Function:
         click.option("--sessions", metavar="URI", help="Where sessions are kept; by default .newel/sessions.db."),
         click.option("--model", metavar="ADDRESS", help="Another model for the root agent, such as demo: or echo:."),
         click.option("--user", default=_USER, show_default=True, help="Whose session it is."),
+        click.option(
+            "--continue", is_flag=True, expose_value=False, callback=_note_continue,
+            help="Continue the session that was used last.",
+        ),
         click.option("--session", metavar="ID", help="The session to start or to continue; by default a new one."),
         click.argument("agent"),
     )
@@ -95,10 +110,25 @@ def converse(ctx: click.Context, reference: str, options: Options) -> Conversati
     check_tree(source.agent)
     _check_models(source.agent, composition, "")
     extend(composition, source.plugins)  # what does not fit must be said before a file is made
-    store = _store_of(source) if options.sessions is None else None
+    session = options.session
+    if continues(ctx):
+        session = _last_session(composition, source, options)
+    store = store_of(source) if options.sessions is None else None
     store = store or open_store(composition, options.sessions)
     runner = _runner(source, composition, store)
-    return Conversation(runner, options.user, options.session or seam.new_id(), _arguments(reference, options))
+    return Conversation(runner, options.user, session or seam.new_id(), _arguments(reference, options))
+
+
+def _last_session(composition: Composition, source: AgentSource, options: Options) -> str:
+    """The id of the user's session that was used last."""
+    if options.session is not None:
+        raise ConfigurationError("give either --session or --continue, not both")
+    listed = import_module("newel.cli.stored").in_store(
+        composition, source, options.user, options.sessions, lambda stored: stored.listed()
+    )
+    if not listed:
+        raise ConfigurationError(f"the user {options.user!r} has no session with {source.name!r}; leave out --continue")
+    return str(listed[0].id)
 
 
 def _arguments(reference: str, options: Options) -> tuple[str, ...]:
@@ -145,7 +175,7 @@ def _check_models(agent: BaseAgent, composition: Composition, inherited: object)
         _check_models(child, composition, inherited)
 
 
-def _store_of(source: AgentSource) -> BaseSessionService | None:
+def store_of(source: AgentSource) -> BaseSessionService | None:
     """The sessions that an app brings along."""
     return getattr(source.app, "session_service", None)
 

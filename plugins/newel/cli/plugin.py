@@ -24,9 +24,11 @@ COMMANDS = [
     Command(name="keys", load=_from("keys", "keys"), help="Keep API keys where only their user reads them."),
     Command(name="lock", load=_from("lock", "lock"), help="Hold the plugins to their present versions."),
     Command(name="models", load=_from("models", "models"), help="List the models' providers, or what a model can do."),
+    Command(name="new", load=_from("new", "new"), help="Begin an agent, a plugin or a distribution."),
     Command(name="plugins", load=_from("plugins", "plugins"), help="List the plugins, and why each is in or out."),
     Command(name="run", load=_from("run", "run"), help="Send an agent one message and print its answer."),
     Command(name="schema", load=_from("schema", "schema"), help="Print the JSON schema of agent and app files."),
+    Command(name="sessions", load=_from("sessions", "sessions"), help="Look at stored sessions, and tidy them."),
     Command(name="talk", load=_from("talk", "talk"), help="Talk to an agent over a live connection."),
 ]
 
@@ -39,5 +41,5 @@ def register_kinds() -> list[Kind[Descriptor]]:
 
 @hookimpl
 def register_commands() -> list[Command]:
-    """run, chat, talk, models, keys, doctor, plugins, chain, eval, eval_set, graph, lock, schema."""
+    """run, chat, talk, models, keys, doctor, plugins, chain, eval, eval_set, graph, lock, new, schema, sessions."""
     return COMMANDS

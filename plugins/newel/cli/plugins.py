@@ -2,58 +2,117 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import entry_points
 from typing import Any
 
 import click
 
+from newel.cli.plugin_settings import settings_of
 from newel.cli.startup import composition_of
 from newel.cli.terminal import lines_of, say, show_json, show_table, to_terminal
 from newel_compose import PLUGIN_GROUP, Composition, PluginRecord, describe_error, load
 from newel_kernel import ConfigurationError, Json, NewelError, did_you_mean
 
+STATES = ("enabled", "off", "left out", "failed", "disabled", "available")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The plugins of a distribution; without a composition, where they do not compose."""
+
+    composition: Composition | None
+    records: Sequence[PluginRecord]
+
+    @property
+    def name(self) -> str:
+        """The distribution's name."""
+        return self.composition.distribution.name if self.composition is not None else "none"
+
+
+_distribution = click.option(
+    "--distribution", metavar="NAME|FILE", help="Another distribution than the present folder's."
+)
+
 
 @click.group("plugins", invoke_without_command=True)
-@click.option("--distribution", metavar="NAME|FILE", help="Another distribution than the present folder's.")
+@_distribution
 @click.pass_context
 def plugins(ctx: click.Context, distribution: str | None) -> None:
     """List the plugins with their state; a table on a terminal, else JSON."""
+    ctx.meta[__name__] = distribution
+    if ctx.invoked_subcommand is None:
+        _show_list(ctx, _found(ctx, distribution), (), None)
+
+
+@plugins.command("list")
+@click.option("--state", "states", multiple=True, type=click.Choice(STATES), help="Only those; may be given again.")
+@click.option("--from", "package", metavar="PACKAGE", help="Only those of this package, newel-redact say.")
+@_distribution
+@click.pass_context
+def list_plugins(ctx: click.Context, states: tuple[str, ...], package: str | None, distribution: str | None) -> None:
+    """List the plugins, or some of them."""
+    _show_list(ctx, _found(ctx, distribution), states, package)
+
+
+@plugins.command("settings")
+@click.argument("name", required=False)
+@_distribution
+@click.pass_context
+def settings(ctx: click.Context, name: str | None, distribution: str | None) -> None:
+    """Show every setting of the plugin NAME, or of all: type, default, present value, description."""
+    composition = composition_of(ctx, distribution or ctx.meta[__name__])
+    rows = settings_of(composition, name)
+    if not to_terminal():
+        show_json(rows)
+        return
+    columns = ("plugin", "setting", "type", "default", "value", "description")
+    cells = [[row[one] if isinstance(row[one], str) else json.dumps(row[one]) for one in columns] for row in rows]
+    show_table(f"settings (distribution {composition.distribution.name})", columns, cells)
+
+
+def _found(ctx: click.Context, distribution: str | None) -> Found:
+    """The plugins of the distribution that was named; status 2 where they do not compose."""
     try:
-        composition = composition_of(ctx, distribution)
-        records = _with_those_off(composition.plugins)
-        name = composition.distribution.name
+        composition = composition_of(ctx, distribution or ctx.meta[__name__])
     except NewelError as error:
         lines = lines_of(error)
         says = f" {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in lines)
         say(f"Error: the plugins do not compose:{says}", err=True)
-        composition, records, name = None, _installed(), "none"
-    ctx.meta[__name__] = (composition, records)
-    if ctx.invoked_subcommand is not None:
-        return
+        return Found(None, _installed())
+    return Found(composition, _with_those_off(composition.plugins))
+
+
+def _show_list(ctx: click.Context, found: Found, states: Sequence[str], package: str | None) -> None:
+    packages = {record.distribution for record in found.records}
+    if package is not None and package not in packages:
+        hint = did_you_mean(package, packages) or f" (there are: {', '.join(sorted(packages))})"
+        raise ConfigurationError(f"no plugin is from {package!r}{hint}")
+    records = [r for r in found.records if (not states or r.state in states) and package in (None, r.distribution)]
     if to_terminal():
         rows = [[r.name, r.distribution, r.version, r.state, r.why, ", ".join(r.hooks)] for r in records]
-        show_table(f"distribution {name}", ("plugin", "from", "version", "state", "why", "hooks"), rows)
+        show_table(f"distribution {found.name}", ("plugin", "from", "version", "state", "why", "hooks"), rows)
     else:
         show_json([asdict(record) for record in records])
+    _end(ctx, found)
 
 
-@plugins.result_callback()
-@click.pass_context
-def _status(ctx: click.Context, /, *_: object, **__: object) -> None:
-    """2 where the plugins do not compose, whatever was printed about them."""
-    composition, _records = ctx.meta[__name__]
-    if composition is None:
+def _end(ctx: click.Context, found: Found) -> None:
+    """Status 2 where the plugins do not compose, whatever was printed about them."""
+    if found.composition is None:
         ctx.exit(2)
 
 
 @plugins.command("why")
 @click.argument("name")
+@_distribution
 @click.pass_context
-def why(ctx: click.Context, name: str) -> None:
+def why(ctx: click.Context, name: str, distribution: str | None) -> None:
     """Say why the plugin NAME is in or out, what it provides, and where its processors stand."""
-    composition, records = ctx.meta[__name__]
+    found = _found(ctx, distribution)
+    composition, records = found.composition, found.records
     record = next((r for r in records if r.name == name), None)
     if record is None:
         names = [r.name for r in records]
@@ -63,7 +122,13 @@ def why(ctx: click.Context, name: str) -> None:
     places = _places(composition, name) if composition is not None else []
     if not to_terminal():
         show_json({**asdict(record), "provides": provides, "places": places})
-        return
+    else:
+        _explain(record, provides, places)
+    _end(ctx, found)
+
+
+def _explain(record: PluginRecord, provides: Sequence[Json], places: Sequence[Json]) -> None:
+    """The same in words."""
     say(f"{record.name} ({record.source})", bold=True)
     say(f"  {record.state}: {record.why}")
     if record.hooks:

@@ -8,7 +8,7 @@ from contextlib import nullcontext, redirect_stdout
 import click
 
 from newel.cli.answers import answers_to, check_answers
-from newel.cli.conversation import Conversation, Options, conversation_options, converse
+from newel.cli.conversation import Conversation, Options, continues, conversation_options, converse
 from newel.cli.debugging import show_traceback
 from newel.cli.leaving import run_loop
 from newel.cli.open_questions import questions_of, waiting_line
@@ -38,7 +38,7 @@ def run(
     Without --session it is a session of its own. Status 1: the run failed; 2: it could not start; 3: something waits
     for an answer, and stderr says what and how to give it (with --answer, in the place of MESSAGE).
     """
-    texts = check_answers(answers, session)
+    texts = check_answers(answers, "the last one" if continues(ctx) else session)
     text = None if texts and message is None else _text(ctx, message, bool(texts))
     options = Options(session=session, user=user, model=model, sessions=sessions, distribution=distribution)
     conversation = converse(ctx, agent, options)

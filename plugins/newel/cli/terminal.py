@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from typing import TextIO
 
 import click
 
@@ -68,9 +69,9 @@ def to_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def show_json(value: object) -> None:
+def show_json(value: object, file: TextIO | None = None) -> None:
     """`value` as indented JSON."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str), file=file)
 
 
 def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

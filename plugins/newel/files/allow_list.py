@@ -78,7 +78,12 @@ class AppCode:
         for depth in range(len(parts) + 1):
             self._check_inside(self.folder.joinpath(*parts[:depth], _INIT))
         try:
-            return importlib.import_module(".".join(parts if self._is_top(parts) else (self._root(), *parts)))
+            module = importlib.import_module(".".join(parts if self._is_top(parts) else (self._root(), *parts)))
+            imported = _file_of(module)
+            if file is None or imported is None or imported.resolve() == file.resolve():
+                return module
+            self._package = self._own_name()  # Python has another module by that name
+            return importlib.import_module(".".join((self._package, *parts)))
         except ConfigurationError:
             raise
         except (Exception, SystemExit) as error:

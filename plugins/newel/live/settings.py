@@ -12,6 +12,7 @@ class Settings(BaseModel, extra="forbid"):
 
     #: How much of the model's answer is read ahead of the consumer: bytes of audio, and responses.
     read_ahead_bytes: int = Field(default=MIB, ge=1)
+    #: The most responses that are read before they are asked for.
     read_ahead_responses: int = Field(default=1024, ge=1)
     #: Audio that was read ahead when the user interrupts is dropped, and not played.
     drop_at_interruption: bool = False
@@ -25,6 +26,7 @@ class Settings(BaseModel, extra="forbid"):
     silence_seconds: float = Field(default=30.0, ge=0)
     #: How often a lost connection is opened again, and the pause before the first attempt, in seconds; it doubles.
     reconnects: int = Field(default=5, ge=0)
+    #: Seconds before the first try to connect again; each later one waits twice as long.
     reconnect_seconds: float = Field(default=0.1, ge=0)
     #: How much input that the service may not have taken is kept to be sent again, in bytes.
     unconfirmed_bytes: int = Field(default=MIB, ge=0)

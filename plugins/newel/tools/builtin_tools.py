@@ -26,6 +26,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 
     #: What load_web_page may fetch besides public hosts: host names, host:port, addresses, networks.
     web_allow: list[str] = []
+    #: The most bytes of one page.
     web_max_bytes: int = Field(default=5_000_000, gt=0)
     #: For one page, redirects included.
     web_seconds: float = Field(default=20.0, gt=0)

@@ -62,7 +62,7 @@ def test_a_plugin_brings_commands(project: Any) -> None:
 
 def test_an_unknown_command(project: Any) -> None:
     assert project.refused("runn") == "unknown command 'runn'; did you mean 'run'?"
-    known = "chain, chat, doctor, eval, eval_set, graph, keys, lock, models, plugins, run, schema"
+    known = "chain, chat, doctor, eval, eval_set, graph, keys, lock, models, new, plugins, run, schema, sessions, talk"
     assert project.refused("zzz") == f"unknown command 'zzz' (there are: {known})"
 
 

@@ -130,3 +130,44 @@ def test_a_lock_holds_until_it_is_renewed(project: Any) -> None:
 def test_the_commands_know_their_help() -> None:
     for name in ("run", "chat", "plugins", "chain", "graph", "lock"):
         assert CliRunner().invoke(cli, [name, "--help"]).exit_code == 0
+
+
+def test_the_list_by_state_and_by_package(project: Any) -> None:
+    project.install("newel-mask", {"mask": "mask_plugin"}, {"mask_plugin": STAGE})
+    project.write("newel.yaml", "name: mine\nextends: standard\ndisable: [echo]\n")
+
+    def names(*options: str) -> list[str]:
+        return [record["name"] for record in json.loads(project.newel("plugins", "list", *options).stdout)]
+
+    assert names("--state", "disabled") == ["echo"]
+    assert names("--from", "newel-mask") == ["mask"]
+    assert names("--from", "newel-mask", "--state", "disabled", "--state", "failed") == []
+    assert "echo" in names()
+    assert "echo" not in names("--distribution", "minimal", "--state", "disabled")
+    assert project.refused("plugins", "list", "--from", "newel-mack").startswith("no plugin is from 'newel-mack'; did")
+    assert "'of' is not one of" in project.refused("plugins", "list", "--state", "of")
+
+
+def test_why_takes_options_after_the_name(project: Any) -> None:
+    why = json.loads(project.newel("plugins", "why", "tool_errors", "--distribution", "adk").stdout)
+    assert why["state"] == "available"
+    before = json.loads(project.newel("plugins", "--distribution", "adk", "why", "tool_errors").stdout)
+    assert before == why
+
+
+def test_the_settings_of_a_plugin(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write("newel.yaml", "name: mine\nextends: standard\nsettings: {tool_timeout: {seconds: 7}}\n")
+    seconds, tools = json.loads(project.newel("plugins", "settings", "tool_timeout").stdout)
+    assert (seconds["setting"], seconds["type"], seconds["default"], seconds["value"]) == ("seconds", "float", 0, 7)
+    assert seconds["description"].startswith("Seconds that a call may take; 0: no limit.")
+    assert tools["type"] == "dict[str, float]"
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(plugins, "to_terminal", lambda: True)
+    assert "settings (distribution mine)" in project.newel("plugins", "settings").stdout
+    assert project.refused("plugins", "settings", "tool_timout").startswith("no plugin 'tool_timout' is installed; did")
+    assert "has no settings" in project.refused("plugins", "settings", "echo")
+
+
+def test_every_setting_says_what_it_is_for(project: Any) -> None:
+    rows = json.loads(project.newel("plugins", "settings").stdout)
+    assert [f"{row['plugin']}.{row['setting']}" for row in rows if not row["description"]] == []

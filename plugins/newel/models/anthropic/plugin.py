@@ -17,6 +17,7 @@ PATTERNS = (r"claude-.*", r"projects/.+/publishers/anthropic/models/.+")
 class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of Claude. The key is none of them: it comes from the environment."""
 
+    #: Where the API is, if not where ANTHROPIC_BASE_URL says or at the vendor's.
     base_url: str | None = None
     #: The most tokens of an answer where the request says none.
     max_tokens: int = Field(default=8192, gt=0)

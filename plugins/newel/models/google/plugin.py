@@ -18,6 +18,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 
     #: The model of agents that name none.
     default_model: str = DEFAULT_MODEL
+    #: Where the API is, if not where GOOGLE_GEMINI_BASE_URL says or at the vendor's.
     base_url: str | None = None
     #: True: Vertex AI, False: the Gemini API; unset: as the environment says.
     vertexai: bool | None = None

@@ -29,6 +29,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     A name that is known (``ollama``) is changed by its fields; another one is added, and needs a ``base_url``.
     """
 
+    #: Endpoint -> the fields of its profile.
     endpoints: dict[str, dict[str, Any]] = {}
 
     @field_validator("endpoints")

@@ -23,6 +23,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 
     #: The model of agents that name none, and of an address without a name.
     default_model: str = _DEFAULT
+    #: Where the API is, if not where OPENAI_BASE_URL says or at the vendor's.
     base_url: str | None = None
     #: Let the service keep the answers of ``openai-responses:``, so that a turn sends what is new only.
     store: bool = False

@@ -25,6 +25,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     attempts: int = Field(default=4, ge=1)
     #: Seconds before the second one at most; then twice as many each time.
     initial_delay: float = Field(default=0.5, ge=0)
+    #: Seconds before any of them at most.
     max_delay: float = Field(default=30.0, ge=0)
     #: Seconds that a service may ask to wait; where it asks for more, the error goes to the caller.
     longest_wait: float = Field(default=60.0, ge=0)

@@ -20,10 +20,13 @@ _LEAST = 16
 class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings in seconds and bytes. ``http_options.timeout`` of a request wins over all times."""
 
+    #: Until the connection stands.
     connect: float = Field(default=_DEFAULT.connect, gt=0)
     #: Until the first byte, and between two.
     idle: float = Field(default=_DEFAULT.idle, gt=0)
+    #: For the whole answer.
     total: float = Field(default=_DEFAULT.total, gt=0)
+    #: The most bytes of one answer.
     response_bytes: int = Field(default=_DEFAULT.response_bytes, gt=0)
 
 

@@ -1,0 +1,85 @@
+"""`newel new`: the files of a new agent, plugin or distribution, which run and pass their tests as they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from newel.cli.startup import startup_of
+from newel.cli.templates import AGENT, DISTRIBUTION, PLUGIN
+from newel.cli.terminal import say
+from newel_kernel import ConfigurationError
+
+_NAME = re.compile(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*")
+#: Two of one name hide each other.
+_TAKEN = frozenset({"newel", "test", "tests"})
+
+
+@click.group("new")
+def new() -> None:
+    """Begin an agent, a plugin or a distribution, in a new folder here."""
+
+
+@new.command("agent")
+@click.argument("name")
+def agent(name: str) -> None:
+    """Make the folder NAME with an agent in YAML, a tool and a test."""
+    python = _checked(name)
+    _write(Path(python), AGENT, name=python)
+    say(f"{python}: newel run {python} \"What is the weather in Paris?\", or: pytest {python}")
+
+
+@new.command("plugin")
+@click.argument("name")
+@click.pass_context
+def plugin(ctx: click.Context, name: str) -> None:
+    """Make the folder newel-NAME with a plugin, ready to be installed and published."""
+    python = _checked(name)
+    composition = startup_of(ctx).composition
+    if composition is not None and any(record.name == python for record in composition.plugins):
+        raise ConfigurationError(f"a plugin {python!r} is installed; choose another name")
+    _package(python, PLUGIN, "plugin", "newel.plugins", "newel_{name}.plugin", "A plugin for newel.")
+
+
+@new.command("distribution")
+@click.argument("name")
+def distribution(name: str) -> None:
+    """Make the folder newel-NAME with a distribution, ready to be installed and published."""
+    python = _checked(name)
+    if python in ("adk", "minimal", "standard"):
+        raise ConfigurationError(f"newel has a distribution {python!r}; choose another name")
+    text = f"The distribution {python} of newel."
+    _package(python, DISTRIBUTION, "distribution", "newel.distributions", "newel_{name}", text)
+
+
+def _checked(name: str) -> str:
+    """The name as Python writes it."""
+    if not _NAME.fullmatch(name) or name in _TAKEN:
+        raise ConfigurationError(f"{name!r} is no name for it: write small letters, digits and _, such as order_desk")
+    return name.replace("-", "_")
+
+
+def _package(name: str, files: Mapping[str, str], kind: str, group: str, target: str, description: str) -> None:
+    dashed = name.replace("_", "-")
+    folder = Path(f"newel-{dashed}")
+    _write(
+        folder, files, name=name, dashed=dashed, package=f"newel_{name}", group=group,
+        target=target.format(name=name), description=description,
+    )  # fmt: skip
+    say(f"{folder}: cd {folder} && pip install -e '.[test]' && pytest, then the {kind} takes part")
+
+
+def _write(folder: Path, files: Mapping[str, str], **names: str) -> None:
+    """Write the files, or none of them."""
+    if folder.exists():
+        raise ConfigurationError(f"{folder} is there already; choose another name, or another folder to work in")
+    try:
+        for path, text in files.items():
+            file = folder / path.format(**names)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text.format(**names), encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"{folder} cannot be written: {error.strerror or error}") from None

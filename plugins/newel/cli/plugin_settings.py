@@ -1,0 +1,86 @@
+"""Plugin settings: what a distribution can say to each plugin, as the plugins' own models have it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined, to_jsonable_python
+
+from newel_compose import Composition
+from newel_kernel import ConfigurationError, Json, did_you_mean
+
+_FIELD = re.compile(r"    (\w+): ")
+_COMMENT = "    #: "
+
+
+def settings_of(composition: Composition, name: str | None) -> list[Json]:
+    """Each setting of a plugin, or of all: its type, default, present value and description."""
+    models = composition.settings
+    if name is not None and name not in models:
+        installed = [record.name for record in composition.plugins]
+        if name in installed:
+            raise ConfigurationError(f"the plugin {name!r} has no settings, or takes no part (see `newel plugins why`)")
+        hint = did_you_mean(name, installed) or f" (with settings are: {', '.join(sorted(models))})"
+        raise ConfigurationError(f"no plugin {name!r} is installed{hint}")
+    chosen = sorted(models) if name is None else [name]
+    return [row for plugin in chosen for row in _rows(plugin, models[plugin])]
+
+
+def _rows(plugin: str, settings: BaseModel) -> Iterator[Json]:
+    comments = _comments(type(settings))
+    for name, field in type(settings).model_fields.items():
+        yield {
+            "plugin": plugin,
+            "setting": name,
+            "type": _type(field.annotation),
+            "default": _default(field),
+            "value": to_jsonable_python(getattr(settings, name), fallback=str),
+            "description": field.description or comments.get(name, ""),
+        }
+
+
+def _default(field: FieldInfo) -> object:
+    value = field.get_default(call_default_factory=True, validated_data={})
+    return None if value is PydanticUndefined else to_jsonable_python(value, fallback=str)
+
+
+def _type(annotation: Any) -> str:
+    """A type as one writes it, without the bounds that go with it."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _type(arguments[0])
+    if origin is Literal:
+        return " or ".join(map(repr, arguments))
+    if origin in (Union, UnionType):
+        return " or ".join(map(_type, arguments))
+    if origin is not None:
+        return f"{_type(origin)}[{', '.join(map(_type, arguments))}]"
+    return "None" if annotation is NoneType else getattr(annotation, "__name__", str(annotation))
+
+
+def _comments(model: type[BaseModel]) -> dict[str, str]:
+    """The comments before a model's fields that describe them: lines that begin with ``#:``."""
+    comments: dict[str, str] = {}
+    for kind in reversed(model.__mro__):
+        if not issubclass(kind, BaseModel) or kind is BaseModel:
+            continue
+        try:
+            lines = inspect.getsource(kind).splitlines()
+        except (OSError, TypeError):
+            continue
+        held: list[str] = []
+        for line in lines:
+            if line.startswith(_COMMENT):
+                held.append(line.removeprefix(_COMMENT).strip())
+            elif match := _FIELD.match(line):
+                comments[match[1]] = " ".join(held)
+                held = []
+            else:
+                held = []
+    return comments

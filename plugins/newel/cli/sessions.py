@@ -1,0 +1,170 @@
+"""`newel sessions`: the stored sessions of an agent: what was said, again, as a file, or gone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from newel.cli.conversation import Options, converse
+from newel.cli.leaving import run_loop
+from newel.cli.stored import Stored, first_words, short, with_sessions
+from newel.cli.terminal import say, show_json, show_table, to_terminal
+from newel.cli.transcript import Dialogue
+from newel.cli.turn import RunFailedError, run_turn
+from newel.events.text import text_of
+from newel_kernel import ConfigurationError, Event, Json, Session, seam
+
+_WORDS = 60
+
+
+def _options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for decorate in (
+        click.option("--sessions", metavar="URI", help="Where sessions are kept; by default .newel/sessions.db."),
+        click.option("--user", metavar="ID", help="Only sessions of this user."),
+        click.argument("agent"),
+    ):
+        command = decorate(command)
+    return command
+
+
+@click.group("sessions")
+def sessions() -> None:
+    """Look at the stored sessions of AGENT. An id may be cut short where it stays the only one."""
+
+
+@sessions.command("list")
+@_options
+@click.pass_context
+def list_sessions(ctx: click.Context, agent: str, user: str | None, sessions: str | None) -> None:
+    """List the sessions, the latest first; a table on a terminal, else JSON."""
+
+    async def work(stored: Stored) -> list[Session]:
+        return [await stored.events_of(one) for one in await stored.listed()]
+
+    found = with_sessions(ctx, agent, user, sessions, work)
+    if not to_terminal():
+        show_json([_summary(session) for session in found])
+        return
+    ids = [session.id for session in found]
+    rows = [
+        [short(one.id, ids), one.user_id, _time(one), str(len(one.events)), first_words(one, _WORDS)] for one in found
+    ]
+    show_table(f"sessions of {agent}", ("id", "user", "last used", "events", "begins with"), rows)
+
+
+@sessions.command("show")
+@_options
+@click.argument("session_id")
+@click.pass_context
+def show(ctx: click.Context, agent: str, session_id: str, user: str | None, sessions: str | None) -> None:
+    """Show what was said in a session, as a chat does; JSON lines where no terminal reads it."""
+    session = with_sessions(ctx, agent, user, sessions, lambda stored: stored.whole(session_id))
+    if not to_terminal():
+        for event in session.events:
+            click.echo(event.model_dump_json(by_alias=True, exclude_none=True))
+        return
+    say(f"session {session.id} of {session.user_id}", dim=True)
+    show_events(session.events, session.app_name)
+
+
+@sessions.command("export")
+@_options
+@click.argument("session_id")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="The file; by default stdout.")
+@click.pass_context
+def export(
+    ctx: click.Context, agent: str, session_id: str, user: str | None, sessions: str | None, output: Path | None
+) -> None:
+    """Write a session with its state and events as JSON."""
+    session = with_sessions(ctx, agent, user, sessions, lambda stored: stored.whole(session_id))
+    events = [event.model_dump(mode="json", by_alias=True, exclude_none=True) for event in session.events]
+    data = {**_summary(session), "state": dict(session.state), "events": events}
+    if output is None:
+        show_json(data)
+        return
+    try:
+        with output.open("w", encoding="utf-8") as file:
+            show_json(data, file=file)
+    except OSError as error:
+        raise ConfigurationError(f"{output} cannot be written: {error.strerror or error}; name another file") from None
+
+
+@sessions.command("delete")
+@_options
+@click.argument("session_ids", nargs=-1, required=True)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_context
+def delete(
+    ctx: click.Context, agent: str, session_ids: tuple[str, ...], user: str | None, sessions: str | None, yes: bool
+) -> None:
+    """Delete sessions for good."""
+
+    async def work(stored: Stored) -> list[str]:
+        found = [await stored.whole(id_) for id_ in session_ids]
+        names = ", ".join(f"{one.id} ({first_words(one, _WORDS) or 'nothing was said'})" for one in found)
+        if not yes:
+            if not sys.stdin.isatty():
+                raise ConfigurationError(f"nobody can be asked whether to delete {names}; give --yes")
+            click.confirm(f"Delete {names}?", abort=True, err=True)
+        for one in found:
+            await stored.store.delete_session(app_name=stored.app, user_id=one.user_id, session_id=one.id)
+        return [one.id for one in found]
+
+    for id_ in with_sessions(ctx, agent, user, sessions, work):
+        say(f"deleted {id_}")
+
+
+@sessions.command("replay")
+@_options
+@click.argument("session_id")
+@click.option("--model", metavar="ADDRESS", help="Another model for the root agent, such as demo: or echo:.")
+@click.pass_context
+def replay(
+    ctx: click.Context, agent: str, session_id: str, user: str | None, sessions: str | None, model: str | None
+) -> None:
+    """Send what the user said in a session to AGENT again, in a new session that is not kept."""
+    session = with_sessions(ctx, agent, user, sessions, lambda stored: stored.whole(session_id))
+    messages = [text for event in session.events if event.author == "user" and (text := text_of(event.content))]
+    if not messages:
+        raise ConfigurationError(f"in the session {session.id} the user said nothing that could be sent again")
+    options = Options(session=seam.new_id(), user=session.user_id, model=model, sessions="memory:", distribution=None)
+    conversation = converse(ctx, agent, options)
+
+    async def run() -> None:
+        try:
+            for message in messages:
+                say(f"you> {message}", bold=True)
+                await run_turn(conversation, message, Dialogue(conversation.agent.name), stream=False)
+        finally:
+            await conversation.close()
+
+    try:
+        run_loop(run())
+    except RunFailedError as error:
+        raise click.ClickException(f"the run failed: {error}") from error
+
+
+def show_events(events: list[Event], root: str) -> None:
+    """A conversation that has been, the user's words among it."""
+    dialogue = Dialogue(root)
+    for event in events:
+        if event.author == "user" and (text := text_of(event.content)):
+            say(f"you> {text}", bold=True)
+        dialogue.show(event)
+
+
+def _summary(session: Session) -> Json:
+    return {
+        "id": session.id, "app_name": session.app_name, "user_id": session.user_id,
+        "last_update_time": session.last_update_time, "begins_with": first_words(session, _WORDS),
+        "event_count": len(session.events),
+    }  # fmt: skip
+
+
+def _time(session: Session) -> str:
+    return datetime.fromtimestamp(session.last_update_time).astimezone().strftime("%Y-%m-%d %H:%M")

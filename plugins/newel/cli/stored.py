@@ -1,0 +1,92 @@
+"""Stored: the sessions of an agent in its store, by their ids or the beginnings of these."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import click
+
+from newel.cli.agent_source import AgentSource, load_source
+from newel.cli.conversation import open_store, store_of
+from newel.cli.leaving import run_loop
+from newel.cli.startup import composition_of
+from newel.events.text import text_of
+from newel_compose import Composition
+from newel_kernel import BaseSessionService, ConfigurationError, Session, did_you_mean
+
+T = TypeVar("T")
+_SHORT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The sessions of one app and user in a store, which is open."""
+
+    store: BaseSessionService
+    app: str
+    user: str | None
+
+    async def listed(self) -> list[Session]:
+        """The sessions without their events, the latest first."""
+        response = await self.store.list_sessions(app_name=self.app, user_id=self.user)
+        return sorted(response.sessions, key=lambda one: (-one.last_update_time, one.id))
+
+    async def whole(self, id_: str) -> Session:
+        """The session of that id, or the only one whose id begins so."""
+        listed = await self.listed()
+        found = [one for one in listed if one.id == id_] or [one for one in listed if id_ and one.id.startswith(id_)]
+        if len(found) > 1:
+            several = ", ".join(one.id for one in found[:5])
+            raise ConfigurationError(f"{len(found)} sessions begin with {id_!r}: {several}; give more of the id")
+        if not found:
+            ids = [one.id for one in listed]
+            hint = did_you_mean(id_, ids) or f"; `newel sessions list` shows the {len(ids)} there are"
+            raise ConfigurationError(f"the app {self.app!r} has no session {id_!r}{hint}")
+        return await self.events_of(found[0])
+
+    async def events_of(self, session: Session) -> Session:
+        """A session that was listed, with its events."""
+        whole = await self.store.get_session(app_name=self.app, user_id=session.user_id, session_id=session.id)
+        return whole or session  # deleted in between
+
+
+def with_sessions(
+    ctx: click.Context, agent: str, user: str | None, uri: str | None, work: Callable[[Stored], Awaitable[T]]
+) -> T:
+    """What `work` makes of the stored sessions of AGENT; the store is closed afterwards."""
+    composition = composition_of(ctx, None)
+    source = load_source(agent, composition)
+    return in_store(composition, source, user, uri, work)
+
+
+def in_store(
+    composition: Composition, source: AgentSource, user: str | None, uri: str | None,
+    work: Callable[[Stored], Awaitable[T]],
+) -> T:  # fmt: skip
+    """The same of an agent that is loaded."""
+    store = (store_of(source) if uri is None else None) or open_store(composition, uri)
+
+    async def run() -> T:
+        try:
+            return await work(Stored(store, source.name, user))
+        finally:
+            await store.close()
+
+    return run_loop(run())
+
+
+def short(id_: str, ids: Sequence[str]) -> str:
+    """The beginning of an id that no other one has, at least 8 characters."""
+    length = _SHORT
+    while length < len(id_) and sum(other.startswith(id_[:length]) for other in ids) > 1:
+        length += 1
+    return id_[:length]
+
+
+def first_words(session: Session, most: int) -> str:
+    """What the user said first."""
+    said = next((text for event in session.events if event.author == "user" and (text := text_of(event.content))), "")
+    text = " ".join(said.split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"
