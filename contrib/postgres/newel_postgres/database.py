@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
-from newel.sessions.stored.dialects import POSTGRES, numbered, taken
+from newel.sessions.stored.dialects import POSTGRES, numbered
 from newel.sessions.stored.leases import Leases
-from newel.sessions.stored.pooled import Connection, Pool, PooledDatabase, Trouble, driven
+from newel.sessions.stored.pooled import Connection, Pool, PooledDatabase, Rejected, Trouble, driven
 from newel.sessions.stored.schema import VERSION, Schema
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Query, Reply
-from newel_kernel import ConfigurationError, SessionError
+from newel_kernel import ConfigurationError
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
@@ -68,6 +68,7 @@ class PostgresDatabase(PooledDatabase):
         super().__init__(access.shown, statements, leases, patience=access.patience)
         self._access = access
         self.one_statement_commits = not access.proxy
+        self.writers = access.pool_size
         self._schema = Schema(POSTGRES, access.schema, access.shown)
 
     def make_pool(self) -> Pool:
@@ -123,9 +124,9 @@ class _Connection(Connection):
         self._access = access
 
     async def run(self, query: Query) -> Reply:
-        sql, order = numbered(query.sql, "$")
+        statement = numbered(query.sql, "$")
         with _sorted(self._access):
-            rows = await self._connection.fetch(sql, *taken(query.values, order))
+            rows = await self._connection.fetch(statement.text, *statement.values(query.values))
         return Reply(rows, len(rows))
 
     @asynccontextmanager
@@ -156,4 +157,4 @@ def _sorted(access: Access) -> Iterator[None]:
     except _PASSING as error:
         raise Trouble(f"{type(error).__name__}: {error}") from error
     except (asyncpg.PostgresError, UnicodeEncodeError) as error:
-        raise SessionError(f"the session store {access.shown} refuses: {type(error).__name__}: {error}") from error
+        raise Rejected(f"the session store {access.shown} refuses: {type(error).__name__}: {error}") from error

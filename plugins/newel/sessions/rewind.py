@@ -12,6 +12,7 @@ from newel_types import Blob, Part
 
 State: TypeAlias = Json
 
+
 async def rewind_event(session: Session, invocation_id: str, artifacts: BaseArtifactService | None) -> Event:
     """The event that takes `session` back to before `invocation_id`, with the state and the artifacts of that time.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from newel.sessions.database.trouble import explained
 from newel.sessions.sqlite.database import SqliteDatabase
-from newel.sessions.stored.dialects import DIALECTS, Dialect, in_order, numbered, taken
+from newel.sessions.stored.dialects import DIALECTS, Dialect, in_order, numbered
 from newel.sessions.stored.leases import Leases
 from newel.sessions.stored.pooled import Connection, Pool, PooledDatabase, driven
 from newel.sessions.stored.schema import VERSION, Schema
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _DRIVERS = {"sqlite": ("aiosqlite",), "postgresql": ("asyncpg", "psycopg"), "mysql": ("asyncmy", "aiomysql")}
 _MARKS = {"qmark": "?", "numeric": ":", "numeric_dollar": "$"}
+
+#: As many as the store in PostgreSQL opens.
+_CONNECTIONS = 8
 
 
 class Engines:
@@ -68,6 +71,11 @@ class Engines:
         """The file."""
         return self.url.database or ""
 
+    @property
+    def connections(self) -> int:
+        """How many there are at most."""
+        return int(self._settings.get("pool_size", _CONNECTIONS)) + int(self._settings.get("max_overflow", 0))
+
     def engine(self) -> AsyncEngine:
         """An engine for the running loop."""
         from sqlalchemy import event
@@ -76,7 +84,8 @@ class Engines:
         if self._given is not None:
             return self._given.execution_options(isolation_level="AUTOCOMMIT")
         defaults: dict[str, Any] = {
-            "pool_size": 8, "max_overflow": 0, "pool_timeout": self.patience, "isolation_level": "AUTOCOMMIT",
+            "pool_size": _CONNECTIONS, "max_overflow": 0, "pool_timeout": self.patience,
+            "isolation_level": "AUTOCOMMIT",
             # Transactions are ended where they begin; asking the server to take back nothing costs a round trip.
             "skip_autocommit_rollback": True, "pool_reset_on_return": None,
         }  # fmt: skip
@@ -127,7 +136,7 @@ class SqlDatabase(PooledDatabase):
         super().__init__(engines.shown, Statements(engines.dialect), leases, patience=engines.patience)
         self._engines = engines
         self.one_statement_commits = engines.dialect.at_once
-        self.one_writer = engines.dialect.name == "sqlite"
+        self.writers = 1 if engines.dialect.name == "sqlite" else engines.connections
 
     def make_pool(self) -> Pool:
         """An engine for the running loop."""
@@ -186,9 +195,9 @@ class _EngineConnection(Connection):
         self._mark = mark
 
     async def run(self, query: Query) -> Reply:
-        sql, order = in_order(query.sql) if self._mark is None else numbered(query.sql, self._mark)
+        statement = in_order(query.sql) if self._mark is None else numbered(query.sql, self._mark)
         with explained(self._engines.shown):
-            result = await self._connection.exec_driver_sql(sql, tuple(taken(query.values, order)))
+            result = await self._connection.exec_driver_sql(statement.text, tuple(statement.values(query.values)))
             rows = result.fetchall() if result.returns_rows else ()
         return Reply(rows, 0 if rows else result.rowcount)
 

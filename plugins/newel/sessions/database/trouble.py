@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from newel.sessions.sqlite.database import explain
-from newel.sessions.stored.pooled import Trouble
-from newel_kernel import ConfigurationError, SessionError
+from newel.sessions.stored.pooled import Rejected, Trouble
+from newel_kernel import ConfigurationError
 
 #: MariaDB's and MySQL's: connections that are too many or lost, a server that stops, locks, a row that came first.
 _PASSING = {1040, 1053, 1205, 1213, 1062, 1927, 2002, 2003, 2006, 2013, 2014, 2055}
@@ -29,7 +29,7 @@ def explained(store: str) -> Iterator[None]:
     except (SQLAlchemyError, OSError, TimeoutError) as error:
         raise Trouble(f"{type(error).__name__}: {error}") from error
     except UnicodeEncodeError as error:
-        raise SessionError(f"an app name, user id or session id is not valid text: {error}") from error
+        raise Rejected(f"an app name, user id or session id is not valid text: {error}") from error
 
 
 def _sorted(error: Exception, store: str) -> Exception:
@@ -47,4 +47,4 @@ def _sorted(error: Exception, store: str) -> Exception:
         return Trouble(text)
     if isinstance(cause, (OSError, TimeoutError)):
         return Trouble(text)
-    return SessionError(f"the session store {store} refuses: {explain(Exception(text))}")
+    return Rejected(f"the session store {store} refuses: {explain(Exception(text))}")

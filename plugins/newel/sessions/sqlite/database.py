@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from newel.sessions.errors import StoreUnavailableError
 from newel.sessions.sqlite.place import Place
-from newel.sessions.stored.dialects import SQLITE, numbered, taken
+from newel.sessions.stored.dialects import SQLITE, numbered
 from newel.sessions.stored.schema import FOREIGN, VERSION, google_adk, known, migration
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Reply, Steps
@@ -183,8 +183,8 @@ def run(connection: sqlite3.Connection, steps: Steps[T]) -> T:
     try:
         query = next(steps)
         while True:
-            sql, order = numbered(query.sql, "?")
-            cursor = connection.execute(sql, taken(query.values, order))
+            statement = numbered(query.sql, "?")
+            cursor = connection.execute(statement.text, statement.values(query.values))
             query = steps.send(Reply(cursor.fetchall(), cursor.rowcount))
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]

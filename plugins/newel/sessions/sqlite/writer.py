@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from newel.sessions.sqlite.database import STATEMENTS, SqliteDatabase, run
 from newel.sessions.stored.leases import Leases, elapsed
+from newel.sessions.stored.outcome import Outcome, settled
 from newel.sessions.stored.steps import Batch, Write
 from newel.sessions.stored.writes import kept
 from newel_kernel import SessionError
@@ -30,7 +31,7 @@ _MOMENT = 0.02
 class _Item:
     write: Write[Any]
     loop: asyncio.AbstractEventLoop
-    future: asyncio.Future[Any]
+    future: Outcome
     result: object = None
     error: BaseException | None = None
 
@@ -64,19 +65,7 @@ class SqliteWriter:
         A write that is on its way cannot be called back, so a cancellation waits for its end: whoever is
         cancelled finds the session either without the event or with it.
         """
-        item = self._submit(write)
-        cancelled: asyncio.CancelledError | None = None
-        while not item.future.done():
-            try:
-                await asyncio.wait((item.future,))
-            except asyncio.CancelledError as error:
-                cancelled = error
-        failure = item.future.exception()
-        if failure is None and then is not None:
-            then(item.future.result())
-        if cancelled is not None:
-            raise cancelled
-        return item.future.result()  # type: ignore[no-any-return]
+        return await settled(self._submit(write).future, then)
 
     def send(self, write: Write[object]) -> None:
         """Let `write` be committed with what comes next, at the latest a moment later; where it fails, nobody hears."""
@@ -95,7 +84,7 @@ class SqliteWriter:
 
     def _submit(self, write: Write[object]) -> _Item:
         loop = asyncio.get_running_loop()
-        item = _Item(write, loop, loop.create_future())
+        item = _Item(write, loop, Outcome(loop=loop))
         with self._gate:
             if self._closing:
                 raise SessionError(f"the session store {self.database.path!r} is closed")
@@ -234,9 +223,9 @@ def _deliver(items: Sequence[_Item]) -> None:
     loops: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
     for item in items:
         loops.setdefault(item.loop, []).append(item)
-    for loop, settled in loops.items():
+    for loop, ended in loops.items():
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(_settle, settled)
+            loop.call_soon_threadsafe(_settle, ended)
 
 
 def _settle(items: Sequence[_Item]) -> None:

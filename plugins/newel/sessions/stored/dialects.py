@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 _PARAMETER = re.compile(r"\?(\d+)")
 
@@ -118,23 +119,32 @@ MYSQL = Dialect(
 DIALECTS = {"sqlite": SQLITE, "postgresql": POSTGRES, "mysql": MYSQL, "mariadb": MYSQL}
 
 
+class Rendered(NamedTuple):
+    """A statement in a driver's own way, and which value each of its parameters takes."""
+
+    text: str
+    order: tuple[int, ...]
+    #: So many values are given as they are, in their order; -1: they are never.
+    plain: int
+
+    def values(self, given: Sequence[object]) -> Sequence[object]:
+        """The values in the order of the parameters."""
+        return given if len(given) == self.plain else [given[place] for place in self.order]
+
+
 @lru_cache(maxsize=1024)
-def numbered(sql: str, mark: str) -> tuple[str, tuple[int, ...]]:
-    """The statement with parameters as $1, $2 … (or ?1, ?2 …) without gaps, and which value each of them takes."""
+def numbered(sql: str, mark: str) -> Rendered:
+    """The statement with parameters as $1, $2 … (or ?1, ?2 …) without gaps."""
     used = sorted({int(found) for found in _PARAMETER.findall(sql)})
     place = {number: at for at, number in enumerate(used, 1)}
-    return _PARAMETER.sub(lambda found: f"{mark}{place[int(found[1])]}", sql), tuple(number - 1 for number in used)
+    text = _PARAMETER.sub(lambda found: f"{mark}{place[int(found[1])]}", sql)
+    order = tuple(number - 1 for number in used)
+    return Rendered(text, order, len(order) if order == tuple(range(len(order))) else -1)
 
 
 @lru_cache(maxsize=1024)
-def in_order(sql: str) -> tuple[str, tuple[int, ...]]:
-    """The statement with parameters as %s, and which value each of them takes."""
+def in_order(sql: str) -> Rendered:
+    """The statement with parameters as %s."""
     order = tuple(int(found) - 1 for found in _PARAMETER.findall(sql))
-    return _PARAMETER.sub("%s", sql.replace("%", "%%")), order
-
-
-def taken(values: Sequence[object], order: tuple[int, ...]) -> Sequence[object]:
-    """The values in the order of the parameters."""
-    if len(order) == len(values) and order == tuple(range(len(order))):
-        return values
-    return [values[place] for place in order]
+    text = _PARAMETER.sub("%s", sql.replace("%", "%%"))
+    return Rendered(text, order, len(order) if order == tuple(range(len(order))) else -1)

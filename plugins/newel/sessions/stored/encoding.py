@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
+from newel.sessions.stored.texts import encode_texts
 from newel_kernel import Event, Json, SessionError, freeze_event
 
 # The JSON reader gives up at 200 levels; below this one the depth is not what is wrong with a value.
@@ -38,6 +39,12 @@ class StoredEvent:
 
 def encode_event(event: Event) -> StoredEvent:
     """The stored form of `event`, which is left as it is; raises SessionError where it has none."""
+    usual = encode_texts(event)
+    return StoredEvent(freeze_event(usual[0]), usual[1]) if usual is not None else encode_any(event)
+
+
+def encode_any(event: Event) -> StoredEvent:
+    """The same for an event of any kind: it is read back before it is written."""
     try:
         data = _dump(event)
         parsed = Event.model_validate_json(data)

@@ -10,12 +10,15 @@ import os
 import random
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from newel.sessions.errors import StoreUnavailableError
+from newel.sessions.stored.committer import Committer, Item
 from newel.sessions.stored.leases import Leases, elapsed
+from newel.sessions.stored.outcome import Outcome, settled
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Batch, Query, Read, Reply, Steps, Write
 from newel.sessions.stored.writes import kept
@@ -26,6 +29,10 @@ T = TypeVar("T")
 
 class Trouble(Exception):
     """The connection was lost, the database is busy, or two transactions met: the same may succeed in a moment."""
+
+
+class Rejected(SessionError):
+    """The database refuses a statement, so that its transaction has failed as a whole."""
 
 
 class Connection(ABC):
@@ -55,27 +62,12 @@ class Pool(ABC):
 class _Loop:
     """What belongs to one event loop: connections cannot be used from another one."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, committer: Committer) -> None:
         self.pool = pool
+        self.committer = committer
         self.ready = asyncio.Lock()
         self.prepared = False
-        #: Session -> who has its turn and who waits for it.
-        self.turns: dict[object, list[Any]] = {}
-        self.tasks: set[asyncio.Task[Any]] = set()
         self.pulse: asyncio.Task[None] | None = None
-
-    @asynccontextmanager
-    async def turn(self, key: object) -> AsyncIterator[None]:
-        """Nobody else of this loop writes to the same meanwhile; who comes first is first."""
-        entry = self.turns.setdefault(key, [asyncio.Lock(), 0])
-        entry[1] += 1
-        try:
-            async with entry[0]:
-                yield
-        finally:
-            entry[1] -= 1
-            if not entry[1]:
-                del self.turns[key]
 
 
 class PooledDatabase(ABC):
@@ -93,8 +85,8 @@ class PooledDatabase(ABC):
 
     #: Whether a statement outside of a transaction commits by itself, and a write that is `single` is one.
     one_statement_commits = False
-    #: Whether the database lets in one writer at a time, so that those of a process had better queue here.
-    one_writer = False
+    #: How many connections may write at a time: one in SQLite, which lets in one writer.
+    writers = 8
 
     @abstractmethod
     def make_pool(self) -> Pool:
@@ -110,81 +102,92 @@ class PooledDatabase(ABC):
         async def answer(connection: Connection) -> T:
             return await driven(connection, question.steps(self._statements))
 
+        self._mine()
         return await self._attempted(answer)
 
     async def commit(self, write: Write[T], then: Callable[[T], object] | None = None) -> T:
         """See `Database`."""
-        task = self._task(self._written(write, then))
-        cancelled: asyncio.CancelledError | None = None
-        while not task.done():
-            try:
-                await asyncio.wait((task,))
-            except asyncio.CancelledError as error:
-                cancelled = error
-        if cancelled is not None:
-            task.exception()
-            raise cancelled
-        return task.result()
+        mine = self._mine()
+        result = await settled(mine.committer.submit(write), then)
+        if mine.pulse is None and self._leases.interval is not None:
+            mine.pulse = seam.spawn(self._beat(mine))
+        return result
 
     def send(self, write: Write[object]) -> None:
         """Commit `write` soon; also where the loop is about to end, for its last tasks are waited for."""
-
-        async def sent() -> None:
-            with suppress(SessionError):
-                try:
-                    await self._written(write, None)
-                except asyncio.CancelledError:
-                    await self._written(write, None)
-
-        with suppress(RuntimeError):  # no loop: the lease runs out
-            self._task(sent())
+        with suppress(RuntimeError, SessionError):  # no loop, or closed: the lease runs out
+            self._mine().committer.submit(write).add_done_callback(Outcome.exception)  # nobody hears of it
 
     async def close(self) -> None:
         """See `Database`."""
         self._closed = True
-        mine = self._loops.pop(asyncio.get_running_loop(), None)
+        mine = self._loops.get(asyncio.get_running_loop())
         if mine is None:
             return
         if mine.pulse is not None:
             mine.pulse.cancel()
-        await asyncio.gather(*mine.tasks, return_exceptions=True)
+        await asyncio.gather(*mine.committer.tasks, return_exceptions=True)
+        self._loops.pop(asyncio.get_running_loop(), None)
         await mine.pool.close()
 
-    def _task(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        try:
-            tasks = self._mine().tasks
-        except BaseException:
-            work.close()
-            raise
-        task = seam.spawn(work)
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
-        return task
+    async def _committed(self, items: list[Item]) -> None:
+        """Commit writes: together, or where that fails each on its own."""
+        if len(items) > 1 and await self._together(items):
+            return
+        for item in items:
+            if item.outcome.done():  # before the attempt that was cut off
+                continue
+            try:
+                item.outcome.set_result(await self._attempted(partial(self._alone, item.write)))
+            except Exception as error:  # noqa: BLE001 - it goes to whoever waits for the write
+                item.outcome.set_exception(error)
 
-    async def _written(self, write: Write[T], then: Callable[[T], object] | None) -> T:
-        async def written(connection: Connection) -> T:
-            batch = Batch()
-            steps = write.steps(self._statements, batch)
-            if write.single and self.one_statement_commits:
+    async def _alone(self, write: Write[T], connection: Connection) -> T:
+        batch = Batch()
+        steps = write.steps(self._statements, batch)
+        if write.single and self.one_statement_commits:
+            result = await driven(connection, steps)
+        else:
+            async with connection.transaction():
                 result = await driven(connection, steps)
-            else:
-                async with connection.transaction():
-                    result = await driven(connection, steps)
-            batch.grow()
-            if then is not None:
-                then(result)
-            return result
-
-        mine = self._mine()
-        async with mine.turn(None if self.one_writer else getattr(write, "key", id(write))):
-            result = await self._attempted(written)
-        if self._leases.interval is not None and mine.pulse is None:
-            mine.pulse = seam.spawn(self._beat(mine))
+        batch.grow()
         return result
+
+    async def _together(self, items: list[Item]) -> bool:
+        """Commit writes in one transaction; whether it came to that. One that is refused spoils it for none."""
+        batch = Batch()
+        outcomes: list[tuple[Outcome, object, SessionError | None]] = []
+
+        async def write_all(connection: Connection) -> None:
+            async with connection.transaction():
+                for item in items:
+                    try:
+                        result = await driven(connection, item.write.steps(self._statements, batch))
+                        outcomes.append((item.outcome, result, None))
+                    except Rejected:
+                        raise
+                    except SessionError as error:
+                        outcomes.append((item.outcome, None, error))
+
+        mine = self._current()
+        try:
+            async with mine.pool.connection() as connection:
+                if not mine.prepared:
+                    await self._prepared(mine, connection)
+                await write_all(connection)
+        except Exception:  # noqa: BLE001 - each is tried on its own then, and has an error of its own
+            return False
+        batch.grow()
+        for outcome, result, error in outcomes:
+            if error is not None:
+                outcome.set_exception(error)
+            else:
+                outcome.set_result(result)
+        return True
 
     async def _attempted(self, work: Callable[[Connection], Coroutine[Any, Any, T]]) -> T:
         """The result of `work`, tried again while there is trouble."""
-        mine, end, pause = self._mine(), elapsed() + self._patience, 0.01
+        mine, end, pause = self._current(), elapsed() + self._patience, 0.01
         while True:
             try:
                 async with mine.pool.connection() as connection:
@@ -209,6 +212,10 @@ class PooledDatabase(ABC):
     def _mine(self) -> _Loop:
         if self._closed:
             raise SessionError(f"the session store {self.name} is closed")
+        return self._current()
+
+    def _current(self) -> _Loop:
+        """What belongs to the running loop; what is on its way may use it also while the store closes."""
         if self._pid != os.getpid():  # a forked child must not touch its parent's connections
             self._pid = os.getpid()
             self._loops = weakref.WeakKeyDictionary()
@@ -216,7 +223,8 @@ class PooledDatabase(ABC):
         loop = asyncio.get_running_loop()
         mine = self._loops.get(loop)
         if mine is None:
-            mine = self._loops[loop] = _Loop(self.make_pool())
+            committer = Committer(self._committed, self.writers)
+            mine = self._loops[loop] = _Loop(self.make_pool(), committer)
         return mine
 
     async def _beat(self, mine: _Loop) -> None:
@@ -227,7 +235,7 @@ class PooledDatabase(ABC):
                 for lease in self._leases.lasting():
                     asked = elapsed()
                     with suppress(SessionError):
-                        if await self._written(kept(lease), None):
+                        if await mine.committer.submit(kept(lease)):
                             lease.renewed(asked)
         finally:
             mine.pulse = None

@@ -753,7 +753,7 @@ async def main():
     async with SqliteSessionService(sys.argv[1]) as store:  # as root: everything is imported now
         session = await store.create_session(app_name="app", user_id="u", session_id="s", state={"k": 1, "user:n": 2})
         await store.append_event(session, said("first"))
-        await store.append_event(session, said("second"))
+        await store.append_event(session, said("second", state={"k": 1}))
     folder = os.path.dirname(sys.argv[1])
     if sys.argv[2] == "folder":
         os.chmod(folder, 0o555)

@@ -1,0 +1,71 @@
+"""The short way of encoding events of texts is the same as the general one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from newel.sessions.stored.encoding import encode_any
+from newel.sessions.stored.texts import encode_texts
+from newel_kernel import Event, EventActions, SessionError
+from newel_types import Blob, Content, FunctionCall, Part
+
+_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+_PART = st.builds(Part, text=_TEXT)
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    parts=st.lists(_PART, max_size=3), role=st.none() | _TEXT, author=_TEXT, invocation=_TEXT, branch=st.none() | _TEXT,
+    time=st.floats(-1e299, 1e299), id_=_TEXT,
+)  # fmt: skip
+def test_texts_are_encoded_as_ever(
+    parts: list[Part], role: str | None, author: str, invocation: str, branch: str | None, time: float, id_: str
+) -> None:
+    event = Event(author=author, invocation_id=invocation, content=Content(role=role, parts=parts), branch=branch,
+                  timestamp=time, id=id_)  # fmt: skip
+    short = encode_texts(event)
+    general = encode_any(event)
+    assert short is not None
+    assert (short[1], short[0]) == (general.data, general.event)
+    assert short[0].content is not event.content
+
+
+def unknown(event: Event) -> Event:
+    return Event.model_validate({**event.model_dump(by_alias=True, exclude_none=True), "futureField": 1})
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Event(author="a"),
+        Event(author="a", content=Content()),
+        Event(author="a", content=Content(parts=[Part(text="x", thought=True)])),
+        Event(author="a", content=Content(parts=[Part(text="x"), Part(inline_data=Blob(data=b"x", mime_type="a/b"))])),
+        Event(author="a", content=Content(parts=[Part(function_call=FunctionCall(name="f"))])),
+        Event(author="a", message="x", state={"a": 1}),
+        Event(author="a", message="x", actions=EventActions()),
+        Event(author="a", message="x", error_code="E"),
+        Event(author="a", message="x", custom_metadata={"a": 1}),
+        Event(author="a", message="x", timestamp=math.inf),
+        Event(author="a", message="x", long_running_tool_ids={"a"}),
+        unknown(Event(author="a", message="x")),
+    ],
+)
+def test_what_has_more_than_texts_takes_the_general_way(event: Event) -> None:
+    assert encode_texts(event) is None
+    encode_any(event)
+
+
+@pytest.mark.parametrize("field", ["author", "invocation_id", "branch"])
+def test_what_is_no_text_is_refused_by_the_general_way(field: str) -> None:
+    values: dict[str, Any] = {"author": "a", field: 5}
+    event = Event(**values, content=Content(parts=[Part(text="x")]))
+    assert encode_texts(event) is None
+    with pytest.raises(SessionError):
+        encode_any(event)
+    assert encode_texts(Event(author="a", content=Content(parts=[Part(text="\ud800")]))) is None
