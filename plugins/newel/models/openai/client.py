@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -126,11 +127,16 @@ def connect(endpoint: Endpoint, service: Service, limits: Limits) -> tuple[Sdk, 
     http = http_client(http_library(), service, limits)
     sdk: Sdk = openai.AsyncOpenAI(
         api_key=endpoint.key, base_url=endpoint.base_url, http_client=http, max_retries=0,
-        default_headers=dict(endpoint.headers),
+        default_headers=dict(endpoint.headers), websocket_base_url=_socket_url(endpoint.base_url),
     )  # fmt: skip
     if not endpoint.own:  # those of the environment are OpenAI's business
         sdk.organization = sdk.project = None
     return sdk, http, service
+
+
+def _socket_url(base_url: str | None) -> str | None:
+    """Where live connections go; older releases of the SDK insist on TLS where they are not told."""
+    return re.sub(r"^http", "ws", base_url, count=1) if base_url is not None else None
 
 
 def http_library() -> str:

@@ -14,7 +14,7 @@ from newel.testing.live.connection import ScriptStep
 from newel.testing.live.runs import Outcome, Talk, converse
 from newel.testing.live.shapes import Shape, shapes
 from newel.testing.live.steps import Close, Drop, Raw, Stall
-from newel_kernel import Event
+from newel_kernel import Event, ModelError
 from newel_types import SessionResumptionConfig
 
 #: The long session: what the user says, and when.
@@ -118,6 +118,16 @@ async def a_run_that_is_refused(bench: Bench, code: int) -> None:
     assert got.error is None, got.error
 
 
+async def a_run_with_a_wrong_key(bench: Bench) -> None:
+    """It is raised, whoever the provider is, and says so without the key."""
+    bench.server.api_key = "another-key"
+    got = await converse(bench, ONE, [])
+    assert isinstance(got.error, ModelError), repr(got.error)
+    assert "API key not valid" in str(got.error)
+    assert bench.dialect.key not in str(got.error)
+    assert got.stored == []
+
+
 async def a_run_whose_service_stalls(bench: Bench) -> None:
     """It ends in time, and leaving takes at most 2 s."""
     d = bench.dialect
@@ -172,7 +182,7 @@ CASES: dict[str, Run] = {
     run.__name__: run
     for run in (
         a_conversation, a_run_cut_at_each_message, a_run_cut_at_each_message_that_resumes, a_run_that_is_told_to_go,
-        a_run_whose_service_stalls, a_run_that_is_left_while_its_service_stalls,
+        a_run_with_a_wrong_key, a_run_whose_service_stalls, a_run_that_is_left_while_its_service_stalls,
         a_run_with_messages_that_cannot_be_read, a_run_whose_consumer_is_slow, a_run_of_speech,
     )
 }  # fmt: skip

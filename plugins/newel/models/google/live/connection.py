@@ -104,7 +104,7 @@ class GeminiLiveConnection(BaseLlmConnection):
             if message and _KNOWN.isdisjoint(message):
                 return self._strange(message)
             responses = self._reader.read(message)
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
             what = f"sent a message that cannot be read ({_line(error)})"
             return [self._socket.failure("MALFORMED_RESPONSE", what, "it was left out; the session goes on")]
         update = message.get("sessionResumptionUpdate")

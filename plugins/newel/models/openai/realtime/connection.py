@@ -6,10 +6,10 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
-from newel.models.live import CONNECTION_NUMBER, LIVE_CONFIG
+from newel.models.live import CONNECTION_NUMBER, LIVE_CONFIG, ConnectionLostError
 from newel.models.openai.client import Sdk
 from newel.models.openai.realtime.reading import Reader
 from newel.models.openai.realtime.sending import Frames
@@ -86,7 +86,7 @@ class OpenAIRealtimeConnection(BaseLlmConnection):
             if not isinstance(event, dict) or not isinstance(event.get("type"), str):
                 raise ValueError(f"no event: {frame[:_SHOWN]!r}")
             return self._reader.read(event)
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
             why = " ".join(str(error).split())[:_SHOWN]
             what = f"sent a message that cannot be read ({why})"
             return [self._socket.failure("MALFORMED_RESPONSE", what, "it was left out; the session goes on")]
@@ -127,7 +127,8 @@ async def opened(sdk: Sdk, target: Target, request: LlmRequest) -> AsyncIterator
 
 async def _set_up(socket: LiveSocket, wanted: Json, service: Service) -> list[bytes]:
     """Say how the session is to be; what the service sent until it had taken that."""
-    await socket.send(json.dumps({"type": "session.update", "event_id": _SETUP, "session": wanted}))
+    with suppress(ConnectionLostError):  # what comes says why
+        await socket.send(json.dumps({"type": "session.update", "event_id": _SETUP, "session": wanted}))
     frames: list[bytes] = []
     while True:
         frame = await socket.recv()
