@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,12 +30,8 @@ def speak(
 ) -> list[Json]:
     """A whole response of sound, then what it says."""
     body: list[Json] = [audio(chunk) for chunk in chunks]
-    words = transcript.split(" ")
-    body += [
-        {"type": "response.output_audio_transcript.delta", "delta": word if number == 0 else f" {word}"}
-        for number, word in enumerate(words)
-        if word
-    ]
+    words = re.findall(r"\s*\S+(?:\s+$)?", transcript)
+    body += [{"type": "response.output_audio_transcript.delta", "delta": word} for word in words]
     body += [
         {"type": "response.output_audio.done"},
         {"type": "response.output_audio_transcript.done", "transcript": transcript},
