@@ -13,7 +13,7 @@ from newel.agents import LlmAgent
 from newel.testing import ScriptedModel
 from newel_kernel import Context, Event, EventActions
 from newel_kernel._internal.dispatch import merge_results
-from newel_types import Content, FunctionResponse, Part
+from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 
 def waiter(*steps: Any, **fields: Any) -> LlmAgent:
@@ -173,6 +173,38 @@ def test_an_error_that_a_callback_answers_does_not_disturb_the_others(talk: Any,
 def test_an_unknown_tool_raises_where_nobody_answers(talk: Any, call: Any) -> None:
     with pytest.raises(ValueError, match="Tool 'gone' not found"):
         talk(waiter(call("gone"))).say("go")
+
+
+def test_a_callback_that_answers_for_an_unknown_tool_sees_the_call(talk: Any, call: Any) -> None:
+    seen: list[Any] = []
+
+    def answer(tool: Any, args: Any, tool_context: Any, error: Exception) -> dict[str, str]:
+        seen.append((tool.name, args, tool_context.function_call_id, str(error)))
+        tool_context.state["gone"] = tool.name
+        return {"error": "no such dish"}
+
+    conversation = talk(waiter(call("gone", "c-1", dish="tea"), "ok", on_tool_error_callback=answer))
+    response = conversation.say("go")[1].get_function_responses()[0]
+    assert (response.id, response.name, response.response) == ("c-1", "gone", {"error": "no such dish"})
+    ((name, args, call_id, error),) = seen
+    assert (name, args, call_id) == ("gone", {"dish": "tea"}, "c-1")
+    assert error.startswith("Tool 'gone' not found")
+    assert conversation.session.state == {"gone": "gone"}
+
+
+def test_a_call_that_names_no_tool_is_one_of_an_unknown_tool(talk: Any) -> None:
+    with pytest.raises(ValueError, match="Tool '' not found"):
+        talk(waiter(Part(function_call=FunctionCall(args={})))).say("go")
+
+
+def test_side_by_side_each_call_has_a_task_with_the_tool_s_name(talk: Any, call: Any) -> None:
+    async def pour() -> str:
+        task = asyncio.current_task()
+        assert task is not None
+        return task.get_name()
+
+    event = talk(waiter([call("pour"), call("pour")], "ok", tools=[pour])).say("go")[1]
+    assert [r.response for r in event.get_function_responses()] == [{"result": "tool pour"}] * 2
 
 
 def test_a_callback_may_answer_in_the_tools_stead_and_change_results(talk: Any, call: Any) -> None:

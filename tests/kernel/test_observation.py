@@ -15,6 +15,7 @@ from newel.plugins import BasePlugin
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
+from newel.tools import LongRunningFunctionTool
 from newel_compose import compose
 from newel_kernel import BaseLlm, Observer, Operation, Signal, hookimpl
 from newel_kernel._internal import observation
@@ -275,3 +276,41 @@ def test_within_stands_around_each_step() -> None:
 
     asyncio.run(run())
     assert steps == ["in", "out", "item", "in", "out", "item", "in", "out"]
+
+
+def test_the_merging_of_results_is_an_operation() -> None:
+    def refill(amount: int) -> int:
+        """Refills the pot."""
+        return amount
+
+    notes = Notes()
+    calls = [FunctionCall(name="refill", args={"amount": n}) for n in (1, 2)]
+    agent = LlmAgent(name="waiter", model=ScriptedModel([calls, "tea"]), tools=[refill])
+    runner = Runner(
+        app_name="tearoom", agent=agent, plugins=[notes], session_service=InMemorySessionService(),
+        auto_create_session=True, composition=compose("minimal"),
+    )  # fmt: skip
+    events = asyncio.run(turn(runner))
+    start, stop = (one for one in notes.signals if one.operation.kind == "merge")
+    assert (start.phase, stop.phase, stop.operation.name) == ("start", "stop", "(merged)")
+    results = [one.get_function_responses() for one in start.operation.input]
+    assert [[one.response for one in of_call] for of_call in results] == [[{"result": 1}], [{"result": 2}]]
+    assert [one.response for one in stop.outcome.get_function_responses()] == [{"result": 1}, {"result": 2}]
+    assert start.operation.invocation_id == events[0].invocation_id
+    parent = start.operation.parent
+    assert parent is not None
+    assert parent.kind == "agent"
+
+
+def test_a_result_alone_is_not_merged() -> None:
+    notes = Notes()
+    calls = [FunctionCall(name="brew"), FunctionCall(name="later")]
+    tools = [brew, LongRunningFunctionTool(lambda: None, name="later")]
+    agent = LlmAgent(name="waiter", model=ScriptedModel([calls, "tea"]), tools=tools)
+    runner = Runner(
+        app_name="tearoom", agent=agent, plugins=[notes], session_service=InMemorySessionService(),
+        auto_create_session=True, composition=compose("minimal"),
+    )  # fmt: skip
+    asyncio.run(turn(runner))
+    assert [one for one in notes.told if one.startswith("stop tool")] == ["stop tool brew", "stop tool later"]
+    assert "start merge (merged)" not in notes.told
