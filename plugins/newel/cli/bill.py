@@ -7,27 +7,31 @@ from newel_kernel import Event
 
 
 class Bill:
-    """Adds up the tokens and the cost of events; empty where no price is known."""
+    """Adds up the tokens and the cost of events; empty where nothing was counted."""
 
     def __init__(self) -> None:
         self._prompt, self._output = 0, 0
         #: US dollars.
         self._cost: float | None = None
+        self._counted = False
 
     def note(self, event: Event) -> None:
         """Count one event."""
         usage = event.usage_metadata
         cost = (usage.model_extra or {}).get(COST) if usage is not None else None
-        if usage is None or event.partial or not isinstance(cost, int | float):
+        if usage is None or event.partial:
             return
+        self._counted = True
         self._prompt += usage.prompt_token_count or 0
         self._output += (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)
-        self._cost = (self._cost or 0.0) + cost
+        if isinstance(cost, int | float):
+            self._cost = (self._cost or 0.0) + cost
 
     def line(self) -> str:
         """``1,234 tokens in, 56 out, $0.0042``; the next one begins anew."""
-        if self._cost is None:
+        if not self._counted:
             return ""
-        text = f"{self._prompt:,} tokens in, {self._output:,} out, ${self._cost:.4f}"
-        self._prompt, self._output, self._cost = 0, 0, None
+        price = "price unknown" if self._cost is None else f"${self._cost:.4f}"
+        text = f"{self._prompt:,} tokens in, {self._output:,} out, {price}"
+        self._prompt, self._output, self._cost, self._counted = 0, 0, None, False
         return text

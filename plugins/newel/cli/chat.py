@@ -8,14 +8,16 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
-from typing import Protocol
+from typing import Any, Protocol
 
 import click
 
+from newel.cli.chat_commands import is_command, run_command
 from newel.cli.conversation import Conversation, Options, continues, conversation_options, converse, data_folder
 from newel.cli.debugging import show_traceback
 from newel.cli.leaving import run_loop
 from newel.cli.question_prompt import QuestionPrompt
+from newel.cli.stored_session import last_exchanges, show_events
 from newel.cli.terminal import ctrl_d_kept, say
 from newel.cli.transcript import Dialogue
 from newel.cli.turn import RunFailedError, TrackingTranscript, run_turn
@@ -24,6 +26,8 @@ from newel_kernel import NewelError, cancellations, seam
 from newel_types import Content
 
 Interrupt = Callable[[], object]
+#: How many exchanges of a session that is taken up are shown.
+_RECALLED = 3
 
 
 class Prompt(Protocol):
@@ -38,14 +42,16 @@ class Prompt(Protocol):
 
 
 class TerminalPrompt:
-    """Lines typed in a terminal, with editing and a history that lasts.
+    """Messages typed in a terminal, with editing and a history that lasts; Enter sends, Alt-Enter begins a line.
 
     It reads Ctrl-C as a key. As a signal Ctrl-C comes before or after it, when no turn runs that it could stop.
     """
 
     def __init__(self) -> None:
         history = import_module("prompt_toolkit.history").FileHistory(str(data_folder() / "history"))
-        self._session = import_module("prompt_toolkit").PromptSession(history=history)
+        self._session = import_module("prompt_toolkit").PromptSession(
+            history=history, multiline=True, key_bindings=_keys(), prompt_continuation="...> "
+        )
         self.between_turns: Interrupt | None = lambda: None
 
     async def read(self) -> str | None:
@@ -57,6 +63,14 @@ class TerminalPrompt:
                 continue
             except EOFError:
                 return None
+
+
+def _keys() -> Any:
+    """Enter sends, Alt-Enter (which terminals send as Escape and Enter) begins a line."""
+    keys = import_module("prompt_toolkit.key_binding").KeyBindings()
+    keys.add("enter")(lambda event: event.current_buffer.validate_and_handle())
+    keys.add("escape", "enter")(lambda event: event.current_buffer.insert_text("\n"))
+    return keys
 
 
 class PipedPrompt:
@@ -77,7 +91,7 @@ def chat(
     ctx: click.Context, agent: str, session: str | None, user: str, model: str | None, sessions: str | None,
     distribution: str | None,
 ) -> None:  # fmt: skip
-    """Talk to AGENT: each line is a message. Ctrl-C stops an answer, Ctrl-D leaves.
+    """Talk to AGENT: each line is a message. Ctrl-C stops an answer, Ctrl-D leaves, /help lists the chat's commands.
 
     What the agent asks (approvals, questions, credentials) is put to you; an empty answer leaves it open, and an empty
     line asks again.
@@ -90,7 +104,8 @@ def chat(
     if not at_terminal:
         run_loop(_chat(conversation, PipedPrompt(), questions, taken_up))
         return
-    say(f"{conversation.agent.name} - Ctrl-C stops an answer, Ctrl-D leaves", dim=True)
+    head = f"{conversation.agent.name} - session {conversation.session}"
+    say(f"{head}\nCtrl-C stops an answer, Ctrl-D leaves, /help for more", dim=True)
     with ctrl_d_kept():
         run_loop(_chat(conversation, TerminalPrompt(), questions, taken_up))
     say(f"(to go on: --session {conversation.session})", dim=True)
@@ -100,11 +115,17 @@ async def _chat(conversation: Conversation, prompt: Prompt, questions: QuestionP
     tracked = TrackingTranscript(Dialogue(conversation.agent.name))
     on_interrupt(prompt.between_turns)
     try:
+        if taken_up and isinstance(prompt, TerminalPrompt):
+            await _recall(conversation)
         message: str | Content | None = await questions.ask_all() if taken_up else None
         while True:
             if message is None:
                 if (line := await prompt.read()) is None:
                     return
+                if is_command(line):
+                    if await _obey(conversation, line):
+                        return
+                    continue
                 message = line if line.strip() else await questions.ask_all()
             if message is not None:
                 tracked.begin()
@@ -112,6 +133,30 @@ async def _chat(conversation: Conversation, prompt: Prompt, questions: QuestionP
                 message = await questions.ask_new() if tracked.asking else None
     finally:
         await conversation.close()
+
+
+async def _obey(conversation: Conversation, line: str) -> bool:
+    """Do what a line for the chat says; whether it ends the chat."""
+    try:
+        return await run_command(conversation, line)
+    except NewelError as error:
+        show_traceback(error)
+        say(f"error: {one_line(error)}", err=True, fg="red")
+        return False
+
+
+async def _recall(conversation: Conversation) -> None:
+    """Show the last exchanges of a session that is taken up."""
+    runner = conversation.runner
+    session = await runner.session_service.get_session(
+        app_name=runner.app_name, user_id=conversation.user, session_id=conversation.session
+    )
+    if session is not None and session.events:
+        shown = last_exchanges(session.events, _RECALLED)
+        left_out = len(session.events) - len(shown)
+        if left_out:
+            say(f"({left_out} earlier events; `newel sessions show` has them)", dim=True)
+        show_events(shown, conversation.agent.name)
 
 
 async def _interruptible(

@@ -106,7 +106,7 @@ def converse(ctx: click.Context, reference: str, options: Options) -> Conversati
     composition = composition_of(ctx, options.distribution)
     source = load_source(reference, composition)
     if options.model is not None:
-        _override_model(source.agent, options.model)
+        override_model(source.agent, options.model)
     check_tree(source.agent)
     _check_models(source.agent, composition, "")
     extend(composition, source.plugins)  # what does not fit must be said before a file is made
@@ -155,7 +155,8 @@ def _runner(source: AgentSource, composition: Composition, store: BaseSessionSer
     )
 
 
-def _override_model(agent: BaseAgent, address: str) -> None:
+def override_model(agent: BaseAgent, address: str) -> None:
+    """Give the root agent another model."""
     if "model" not in type(agent).model_fields:
         raise ConfigurationError(
             f"--model: the root agent {agent.name!r} is a {type(agent).__name__}, which has no model; "

@@ -17,6 +17,7 @@ def _from(module: str, attribute: str) -> Callable[[], object]:
 COMMANDS = [
     Command(name="chain", load=_from("chain", "chain"), help="Show the processors that an agent's requests pass."),
     Command(name="chat", load=_from("chat", "chat"), help="Talk to an agent."),
+    Command(name="completion", load=_from("completion", "completion"), help="Print a shell's completion script."),
     Command(name="eval", load=_from("evaluation.group", "evaluation"), help="Evaluate an agent, and look at runs."),
     Command(name="eval_set", load=_from("evaluation.eval_set", "eval_set"), help="Make eval sets, and fill them."),
     Command(name="doctor", load=_from("doctor", "doctor"), help="Look at the SDKs, keys and proxies of models."),
@@ -41,5 +42,5 @@ def register_kinds() -> list[Kind[Descriptor]]:
 
 @hookimpl
 def register_commands() -> list[Command]:
-    """run, chat, talk, models, keys, doctor, plugins, chain, eval, eval_set, graph, lock, new, schema, sessions."""
+    """The commands of newel."""
     return COMMANDS

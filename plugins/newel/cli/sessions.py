@@ -12,14 +12,13 @@ import click
 
 from newel.cli.conversation import Options, converse
 from newel.cli.leaving import run_loop
-from newel.cli.stored import Stored, first_words, short, with_sessions
+from newel.cli.stored import Stored, short, with_sessions
+from newel.cli.stored_session import document_of, first_words, show_events, summary_of, write_document
 from newel.cli.terminal import say, show_json, show_table, to_terminal
 from newel.cli.transcript import Dialogue
 from newel.cli.turn import RunFailedError, run_turn
 from newel.events.text import text_of
-from newel_kernel import ConfigurationError, Event, Json, Session, seam
-
-_WORDS = 60
+from newel_kernel import ConfigurationError, Session, seam
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,11 +47,11 @@ def list_sessions(ctx: click.Context, agent: str, user: str | None, sessions: st
 
     found = with_sessions(ctx, agent, user, sessions, work)
     if not to_terminal():
-        show_json([_summary(session) for session in found])
+        show_json([summary_of(session) for session in found])
         return
     ids = [session.id for session in found]
     rows = [
-        [short(one.id, ids), one.user_id, _time(one), str(len(one.events)), first_words(one, _WORDS)] for one in found
+        [short(one.id, ids), one.user_id, _time(one), str(len(one.events)), first_words(one)] for one in found
     ]
     show_table(f"sessions of {agent}", ("id", "user", "last used", "events", "begins with"), rows)
 
@@ -82,16 +81,10 @@ def export(
 ) -> None:
     """Write a session with its state and events as JSON."""
     session = with_sessions(ctx, agent, user, sessions, lambda stored: stored.whole(session_id))
-    events = [event.model_dump(mode="json", by_alias=True, exclude_none=True) for event in session.events]
-    data = {**_summary(session), "state": dict(session.state), "events": events}
     if output is None:
-        show_json(data)
-        return
-    try:
-        with output.open("w", encoding="utf-8") as file:
-            show_json(data, file=file)
-    except OSError as error:
-        raise ConfigurationError(f"{output} cannot be written: {error.strerror or error}; name another file") from None
+        show_json(document_of(session))
+    else:
+        write_document(session, output)
 
 
 @sessions.command("delete")
@@ -106,7 +99,7 @@ def delete(
 
     async def work(stored: Stored) -> list[str]:
         found = [await stored.whole(id_) for id_ in session_ids]
-        names = ", ".join(f"{one.id} ({first_words(one, _WORDS) or 'nothing was said'})" for one in found)
+        names = ", ".join(f"{one.id} ({first_words(one) or 'nothing was said'})" for one in found)
         if not yes:
             if not sys.stdin.isatty():
                 raise ConfigurationError(f"nobody can be asked whether to delete {names}; give --yes")
@@ -147,23 +140,6 @@ def replay(
         run_loop(run())
     except RunFailedError as error:
         raise click.ClickException(f"the run failed: {error}") from error
-
-
-def show_events(events: list[Event], root: str) -> None:
-    """A conversation that has been, the user's words among it."""
-    dialogue = Dialogue(root)
-    for event in events:
-        if event.author == "user" and (text := text_of(event.content)):
-            say(f"you> {text}", bold=True)
-        dialogue.show(event)
-
-
-def _summary(session: Session) -> Json:
-    return {
-        "id": session.id, "app_name": session.app_name, "user_id": session.user_id,
-        "last_update_time": session.last_update_time, "begins_with": first_words(session, _WORDS),
-        "event_count": len(session.events),
-    }  # fmt: skip
 
 
 def _time(session: Session) -> str:

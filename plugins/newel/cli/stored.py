@@ -12,7 +12,6 @@ from newel.cli.agent_source import AgentSource, load_source
 from newel.cli.conversation import open_store, store_of
 from newel.cli.leaving import run_loop
 from newel.cli.startup import composition_of
-from newel.events.text import text_of
 from newel_compose import Composition
 from newel_kernel import BaseSessionService, ConfigurationError, Session, did_you_mean
 
@@ -83,10 +82,3 @@ def short(id_: str, ids: Sequence[str]) -> str:
     while length < len(id_) and sum(other.startswith(id_[:length]) for other in ids) > 1:
         length += 1
     return id_[:length]
-
-
-def first_words(session: Session, most: int) -> str:
-    """What the user said first."""
-    said = next((text for event in session.events if event.author == "user" and (text := text_of(event.content))), "")
-    text = " ".join(said.split())
-    return text if len(text) <= most else f"{text[: most - 1]}…"

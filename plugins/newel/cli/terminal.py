@@ -13,6 +13,7 @@ from typing import TextIO
 
 import click
 
+from newel.cli.word_wrap import WordWrap, wrapped
 from newel.events.text import one_line
 from newel_kernel import CompositionError, NewelError
 
@@ -39,13 +40,17 @@ def status(text: str) -> None:
 
 def say(
     text: str, *, err: bool = False, nl: bool = True, dim: bool | None = None, bold: bool | None = None,
-    fg: str | None = None,
+    fg: str | None = None, wrap: WordWrap | None = None,
 ) -> None:  # fmt: skip
-    """Write `text`; on a terminal without control characters. `dim`, `bold` and `fg` are click's."""
+    """Write `text`; on a terminal without control characters, and with lines that end between words.
+
+    `wrap` is that of a text that comes in chunks. `dim`, `bold` and `fg` are click's.
+    """
     status("")
     stream = sys.stderr if err else sys.stdout
     if stream.isatty():
         text = _CONTROL.sub("", text)
+        text = wrap.add(text) if wrap is not None else wrapped(text) if nl else text
     click.secho(text, err=err, nl=nl, dim=dim, bold=bold, fg=fg)
     stream.flush()
 
@@ -58,10 +63,14 @@ def lines_of(error: NewelError) -> list[str]:
 
 
 def short_json(value: object, width: int) -> str:
-    """`value` as JSON on one line of at most `width` characters."""
+    """`value` as JSON on one line of at most `width` characters; what is cut ends with a word, where there are any."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     text = " ".join(text.split())
-    return text if len(text) <= width else text[: width - 1] + "…"
+    if len(text) <= width:
+        return text
+    cut = text[: width - 1]
+    at_word = cut.rpartition(" ")[0]
+    return (at_word if len(at_word) * 2 > width else cut) + "…"
 
 
 def to_terminal() -> bool:

@@ -11,6 +11,7 @@ from pydantic_core import to_jsonable_python
 
 from newel.cli.bill import Bill
 from newel.cli.terminal import say, short_json
+from newel.cli.word_wrap import WordWrap
 from newel.events.text import one_line, text_of
 from newel.questions.names import HIDDEN
 from newel_kernel import Event
@@ -36,8 +37,8 @@ class Transcript(Protocol):
 class DemoNote:
     """Says once, on stderr, that no real model answers."""
 
-    def __init__(self) -> None:
-        self._said = False
+    def __init__(self, *, said: bool = False) -> None:
+        self._said = said
 
     def note(self, event: Event) -> None:
         """Look at one event."""
@@ -122,10 +123,12 @@ class Answer:
 class Dialogue:
     """A conversation: streamed text, and tool calls with their results as they happen."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, *, past: bool = False) -> None:
         self._author = root
         self._root = root
-        self._demo = DemoNote()
+        #: What has been needs no note.
+        self._demo = DemoNote(said=past)
+        self._wrap = WordWrap()
         self._bill = Bill()
         self._chunks = False
 
@@ -140,7 +143,7 @@ class Dialogue:
         text = shown_text(event)
         if text and not (self._chunks and not event.partial):
             self._name(event.author)
-            say(text, nl=not event.partial)
+            say(text, nl=not event.partial, wrap=self._wrap if event.partial else None)
         if event.partial:
             self._chunks = self._chunks or bool(text)
             return
@@ -159,7 +162,11 @@ class Dialogue:
                 continue  # a request of the runtime's own is put to the user once the turn is over
             args = ", ".join(f"{name}={short_json(value, 40)}" for name, value in (call.args or {}).items())
             say(f"  → {call.name}({short_json(args, _WIDTH)})", dim=True)
+        asked = event.touched_actions.requested_tool_confirmations if event.touched_actions is not None else {}
         for response in event.get_function_responses():
+            if response.id in asked:
+                say(f"  ← {response.name}: waits for your approval", dim=True)
+                continue
             say(f"  ← {response.name}: {short_json(response.response, _WIDTH)}", dim=True)
 
     def _name(self, author: str) -> None:
@@ -170,6 +177,7 @@ class Dialogue:
     def cut(self) -> None:
         """End a line of chunks."""
         if self._chunks:
+            self._wrap.end()
             say("")
             self._chunks = False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -157,3 +158,49 @@ def test_a_terminal_is_not_moved_by_what_a_model_writes(
     terminal.send("\x04")
     terminal.expect("to go on")
     assert terminal.close() == 0
+
+
+def test_commands_of_the_chat(project: Any, scripted: Callable[[str], str]) -> None:
+    project.write("a.yaml", "name: a\ndescription: Helps.\n")
+    lines = "/help\nhi\n/agents\n/model\n/save out.json\n/model echo:\n/state\nagain\n/modle\n/model gemni:x\n"
+    lines += " /quit\n/quit\nno\n"
+    result = project.newel("chat", "a.yaml", "--model", scripted("- text: hello\n"), stdin=lines)
+    assert result.exit_code == 0
+    for shown in ("/save", "hello\n", "a (LlmAgent): Helps.", "a: script:", "a: echo:", "{}", "saved in out.json"):
+        assert shown in result.stdout
+    assert "there is no command /modle; did you mean 'model'?" in result.stderr
+    assert "unknown model 'gemni:x'; did you mean 'gemini:'?" in result.stderr
+    saved = json.loads((project.path / "out.json").read_text())
+    assert [event["author"] for event in saved["events"]] == ["user", "a"]
+    assert "/quit" in result.stdout  # sent to the agent, for a space stood before it
+    assert "no\n" not in result.stdout.rpartition("/quit")[2]
+
+
+def test_what_waits_for_approval_is_no_error(project: Any, scripted: Callable[[str], str]) -> None:
+    project.write("app/tools.py", 'def pay() -> str:\n    """Pay."""\n    return "paid"\n')
+    project.write("app/agent.yaml", "name: a\ntools: [{tool: tools.pay, require_confirmation: true}]\n")
+    result = project.newel("chat", "app", "--model", scripted("- call: pay\n"), stdin="go\n")
+    assert "  → pay()\n  ← pay: waits for your approval\n" in result.stdout
+    assert "error" not in result.stdout
+
+
+def test_a_terminal_has_a_header_lines_of_its_own_and_the_last_exchanges(
+    project: Any, scripted: Callable[[str], str], terminal_of: Any
+) -> None:
+    project.write("a.yaml", "name: a\n")
+    model = scripted("- text: first answer\n- text: second answer\n")
+    for message in ("one", "two"):
+        project.newel("run", "a.yaml", message, "--session", "s", "--model", "echo:")
+    terminal = terminal_of("a.yaml", "--model", model, "--session", "s")
+    terminal.expect("a - session s")
+    terminal.expect("you> one")
+    terminal.expect("you> two")
+    terminal.prompted("you>")
+    terminal.send("upper\x1b\rlower\r")
+    terminal.expect("first answer")
+    terminal.prompted("you>")
+    terminal.send("/quit\r")
+    terminal.expect("to go on: --session s")
+    assert terminal.close() == 0
+    events = json.loads(project.newel("sessions", "export", "a.yaml", "s").stdout)["events"]
+    assert events[4]["content"]["parts"][0]["text"] == "upper\nlower"

@@ -62,8 +62,8 @@ def test_a_plugin_brings_commands(project: Any) -> None:
 
 def test_an_unknown_command(project: Any) -> None:
     assert project.refused("runn") == "unknown command 'runn'; did you mean 'run'?"
-    known = "chain, chat, doctor, eval, eval_set, graph, keys, lock, models, new, plugins, run, schema, sessions, talk"
-    assert project.refused("zzz") == f"unknown command 'zzz' (there are: {known})"
+    known = "chain, chat, completion, doctor, eval, eval_set, graph, keys, lock, models, new, plugins, run, schema"
+    assert project.refused("zzz") == f"unknown command 'zzz' (there are: {known}, sessions, talk)"
 
 
 BROKEN = {
@@ -106,3 +106,21 @@ def test_without_arguments_there_is_help(project: Any) -> None:
 
 def test_the_version(project: Any) -> None:
     assert project.newel("--version").stdout.split()[1].count(".") == 2
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes_commands(project: Any, shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = project.newel("completion", shell)
+    if result.exit_code == 0:  # else it is a bash that is too old, or none
+        assert f"_NEWEL_COMPLETE={shell}_complete" in result.stdout
+    assert "is not one of" in project.refused("completion", "tcsh")
+
+
+def test_completion_knows_the_commands_of_plugins(project: Any) -> None:
+    code = (
+        "from newel.cli.group import cli; from click.shell_completion import ShellComplete;"
+        "print([one.value for one in ShellComplete(cli, {}, 'newel', '_X').get_completions(['plugins'], 'se')],"
+        "[one.value for one in ShellComplete(cli, {}, 'newel', '_X').get_completions([], 'ch')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=project.path)
+    assert done.stdout == "['settings'] ['chain', 'chat']\n"

@@ -135,7 +135,7 @@ def test_a_bill_is_there_where_a_price_is() -> None:
     bill = Bill()
     event = Event(author="a", usage_metadata=GenerateContentResponseUsageMetadata(prompt_token_count=1200))
     bill.note(event)
-    assert bill.line() == ""
+    assert bill.line() == "1,200 tokens in, 0 out, price unknown"
     usage = GenerateContentResponseUsageMetadata.model_validate({"prompt_token_count": 1200, "cost": 0.0042})
     bill.note(Event(author="a", usage_metadata=usage))
     assert bill.line() == "1,200 tokens in, 0 out, $0.0042"
