@@ -30,6 +30,7 @@ from newel_kernel import (
     BaseToolset,
     Chains,
     Event,
+    FeatureUnavailableError,
     PluginError,
     ReadonlyContext,
     reason_and_act,
@@ -144,6 +145,11 @@ class LlmAgent(base_agent.BaseAgent):
         return self._turns(ctx)
 
     def _run_live_impl(self, ctx: KernelInvocationContext) -> AsyncGenerator[Event, None]:
+        if self._has_modes():
+            raise FeatureUnavailableError(
+                f"the agent {self.name!r} has sub-agents in mode task or single_turn, or is in one, which has no live "
+                f"mode: use run_async, or give them mode='chat'"
+            )
         events = live.converse(ctx)
         return events if self.output_key is None else self._saving_output(events)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
+from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, cast
 
@@ -23,9 +24,9 @@ from newel_kernel import DONE, Event, InvocationContext, LlmResponse, ModelAgent
 from newel_types import FunctionCall
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Sequence
 
-    from newel.live.kinds import InStep
+    from newel.live.kinds import InStep, Reported
 
 Events = AsyncGenerator[Event, None]
 
@@ -66,8 +67,8 @@ class Conversation:
         session, inbox = self.session, self.session.inbox
         session.begin(Link(session))
         steps = [one.make(session) for one in session.ctx.composition.registry.all(LiveIn) if not one.arriving]
-        self._steps = [step for step in steps if step is not None]
-        asks = bool(self._steps or session.plan.response)
+        chain = [partial(run, session.ctx, session.request) for run in session.plan.response]
+        self._steps = [*(step for step in steps if step is not None), *chain]
         try:
             while not (session.left or session.restarts):
                 item = await inbox.take()
@@ -75,8 +76,9 @@ class Conversation:
                     async for event in self._special(item):
                         yield event
                     continue
-                for event in await self._reported(item) if asks else ():
-                    yield event
+                if (reported := self._reported(item)) is not None:
+                    for event in await reported:
+                        yield event
                 if (made := self._made(item)) is None:
                     continue
                 event, calls = made
@@ -116,17 +118,20 @@ class Conversation:
             if item.error is not None:
                 raise item.error
 
-    async def _reported(self, response: LlmResponse) -> list[Event]:
-        """What the steps of `live_in`, then the response chain have to report before the response."""
-        session, events = self.session, list[Event]()
-        for step in self._steps:
+    def _reported(self, response: LlmResponse) -> Awaitable[list[Event]] | None:
+        """What the steps of `live_in`, then the response chain have to report before the response; None: nothing."""
+        for index, step in enumerate(self._steps):
+            if (reported := step(response)) is not None:
+                return self._rest(reported, response, self._steps[index + 1 :])
+        return None
+
+    async def _rest(
+        self, first: Reported | Awaitable[Reported], response: LlmResponse, steps: Sequence[InStep]
+    ) -> list[Event]:
+        events = list((await first if isawaitable(first) else first) or ())
+        for step in steps:
             reported = step(response)
-            if reported is not None:
-                events.extend((await reported if isawaitable(reported) else reported) or ())
-        for run in self.session.plan.response:
-            reported = run(session.ctx, session.request, response)
-            if reported is not None:
-                events.extend(await reported or ())
+            events.extend((await reported if isawaitable(reported) else reported) or ())
         return events
 
     async def _called(self, event: Event, calls: Sequence[FunctionCall]) -> Events:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     #: A request, or a blob that nothing else comes with.
     Outgoing: TypeAlias = LiveRequest | Blob
     OutStep: TypeAlias = Callable[[Outgoing], Outgoing | Awaitable[Outgoing | None] | None]
-    Events: TypeAlias = Sequence[Event] | None
-    InStep: TypeAlias = Callable[[LlmResponse], Events | Awaitable[Events]]
+    Reported: TypeAlias = Sequence[Event] | None
+    InStep: TypeAlias = Callable[[LlmResponse], Reported | Awaitable[Reported]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -119,7 +119,7 @@ class Link:
 
     async def _hold(self, connection: BaseLlmConnection) -> bool:
         loop = asyncio.get_running_loop()
-        self._over, self.heard = loop.create_future(), loop.time()
+        self._over, self.heard, self.speaking = loop.create_future(), loop.time(), False
         receiver = seam.spawn(self._receive(connection), name="live receiver")
         sender = seam.spawn(self.sender.run(connection), name="live sender")
         try:

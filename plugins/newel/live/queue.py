@@ -104,15 +104,15 @@ class LiveRequestQueue:
             finally:
                 self._reader = None
         item = self._queue.popleft()
-        if item.__class__ is not LiveRequest and self._limit:
-            self._audio -= _size(item)
+        if self._limit and isinstance(item, Blob):
+            self._audio -= len(item.data or b"")
         return item
 
     def put_back(self, item: LiveRequest | Blob) -> None:
         """What was taken and not used is the next again."""
         self._queue.appendleft(item)
         if self._limit and isinstance(item, Blob):
-            self._audio += _size(item)
+            self._audio += len(item.data or b"")
         self._wake()
 
     def claim(self, run: object, limit: int = 0) -> None:
@@ -123,7 +123,7 @@ class LiveRequestQueue:
                 "until that run has ended"
             )
         self._run, self._limit = run, limit
-        self._audio = sum(map(_size, self._queue)) if limit else 0
+        self._audio = sum(len(one.data or b"") for one in self._queue if isinstance(one, Blob)) if limit else 0
         self._trim()
 
     def release(self, run: object) -> None:
@@ -133,8 +133,8 @@ class LiveRequestQueue:
 
     def _put(self, item: LiveRequest | Blob) -> None:
         self._queue.append(item)
-        if self._limit and item.__class__ is not LiveRequest:
-            self._audio += _size(item)
+        if self._limit and isinstance(item, Blob):
+            self._audio += len(item.data or b"")
             if self._audio > self._limit:
                 self._trim()
         if self._reader is not None:

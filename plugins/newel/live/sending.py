@@ -46,6 +46,8 @@ class Sender:
         self._steps: Sequence[OutStep] = ()
         self._blob_steps: Sequence[OutStep] = ()
         self._lock = asyncio.Lock()
+        #: Why audio was refused.
+        self._refused: set[str] = set()
         #: A request on its way through the steps that wait.
         self._work: asyncio.Task[Any] | None = None
 
@@ -120,7 +122,7 @@ class Sender:
         except InvalidContentError:
             raise
         except ValueError as error:
-            return self._refuse(str(error))
+            return self._refuse(str(error), item)
         return item
 
     async def _waiting(self, first: Awaitable[Any], further: Sequence[OutStep]) -> LiveRequest | Blob | None:
@@ -138,8 +140,12 @@ class Sender:
             return None
         return item  # type: ignore[no-any-return]
 
-    async def _refuse(self, why: str) -> None:
-        """Tell the session that an input is not sent; it goes on."""
+    async def _refuse(self, why: str, what: object = None) -> None:
+        """Tell the session that an input is not sent; it goes on. Of audio, which is much, once for each reason."""
+        if isinstance(what, Blob):
+            if why in self._refused:
+                return
+            self._refused.add(why)
         _log.warning("an input of the live session is refused: %s", why)
         event = self.session.event(error_code="INVALID_INPUT", error_message=why)
         self.session.spawn(self.session.emit(event), "refusal")
@@ -154,7 +160,7 @@ class Sender:
             async with self._lock:
                 await self._give(connection, one)
         except ValueError as error:
-            await self._refuse(str(error))
+            await self._refuse(str(error), one)
         except BaseException as error:
             self._unsent.append(one)
             if not (quietly and is_loss(error)):

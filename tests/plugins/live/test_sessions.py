@@ -151,6 +151,26 @@ def test_an_answer_to_what_was_not_asked_is_refused() -> None:
     asyncio.run(whole())
 
 
+def test_audio_is_refused_once_for_each_reason() -> None:
+    async def whole() -> None:
+        live = Live([Heard("content"), "ok", TURN_COMPLETE])
+        wrong = [Blob(data=b"\0" * (2 + n % 2), mime_type="audio/pcm" if n % 2 else "audio/mpeg") for n in range(100)]
+        events = await live.run(*wrong, "hi")
+        assert [event.error_code for event in events].count("INVALID_INPUT") == 2
+
+    asyncio.run(whole())
+
+
+def test_a_team_that_works_on_tasks_has_no_live_mode() -> None:
+    async def whole() -> None:
+        worker = LlmAgent(name="worker", model=ScriptedLiveModel([]), mode="task")
+        live = Live(agent=LlmAgent(name="root", model=ScriptedLiveModel([]), sub_agents=[worker]))
+        with pytest.raises(NotImplementedError, match="no live mode"):
+            await live.run("hi")
+
+    asyncio.run(whole())
+
+
 def test_the_rate_is_the_model_s() -> None:
     async def whole() -> None:
         live = Live(agent=LlmAgent(name="root", model="demo:"))
