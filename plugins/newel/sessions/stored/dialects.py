@@ -50,6 +50,8 @@ class Dialect:
     #: What makes an INSERT do nothing (empty: it fails), or replace the value, where the row is there.
     unless_there: str = "ON CONFLICT DO NOTHING"
     replacing: str = "ON CONFLICT ({columns}) DO UPDATE SET value = excluded.value"
+    #: Whether data are given to the driver as text.
+    as_text: bool = True
     #: The types of columns.
     types: dict[str, str] = field(default_factory=dict)
     #: The stored form of a name (an app's, a user's, a session's, a key of the state).
@@ -73,6 +75,7 @@ SQLITE = Dialect(
     name="sqlite",
     now="((julianday('now') - 2440587.5) * 86400.0)",
     begin="BEGIN IMMEDIATE",
+    as_text=False,
     types={
         # AUTOINCREMENT: a session created anew under an old id must not get the old one's number.
         "number": "INTEGER PRIMARY KEY AUTOINCREMENT", "integer": "INTEGER", "name": "TEXT", "text": "TEXT",
@@ -113,7 +116,6 @@ MYSQL = Dialect(
         "number": "BIGINT AUTO_INCREMENT PRIMARY KEY", "integer": "BIGINT", "name": "VARBINARY(800)", "text": "TEXT",
         "time": "DOUBLE", "data": "LONGBLOB", "clustered": " ENGINE=InnoDB", "table": " ENGINE=InnoDB",
     },
-    stored=str.encode,
 )  # fmt: skip
 #: By the name that SQLAlchemy has for them.
 DIALECTS = {"sqlite": SQLITE, "postgresql": POSTGRES, "mysql": MYSQL, "mariadb": MYSQL}

@@ -87,7 +87,8 @@ class Append:
 
     def steps(self, sql: Statements, batch: Batch) -> Steps[Appended]:
         """See `Write`."""
-        log, event, data = self.log, self.stored.event, self.stored.data
+        log, event = self.log, self.stored.event
+        data = self.stored.data.decode() if sql.dialect.as_text else self.stored.data
         earlier = batch.added(log)
         check_new(log, event, earlier)
         check_pairing(log, event, earlier)
@@ -96,7 +97,6 @@ class Append:
         counting = (log.number, version, sql.dialect.time(event.timestamp), data, *self._guard(hold))
         if sql.dialect.at_once:
             shape, values = _together(sql, self.key, log.number, self.change)
-            counting = (*counting[:3], data.decode(), *counting[4:])
             reply = yield Query(sql.append(hold, shape), (*counting, *values))
             rows, counted = reply.rows, bool(reply.rows)
         else:
@@ -225,7 +225,7 @@ def _scopes(
 
 
 def _change_state(sql: Statements, key: Key, number: int, change: StateChange) -> Steps[None]:
-    text = sql.dialect.types["data"] == "text"
+    text = sql.dialect.as_text
     for scope, owner, changes in _scopes(sql, key, number, change):
         for name, value in changes.items():
             stored = sql.dialect.stored(name)
