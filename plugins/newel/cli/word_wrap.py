@@ -40,7 +40,7 @@ class WordWrap:
             return piece
         before, self._word = self._word, self._word + piece
         begins = self._column - width(before)
-        if begins > 0 and begins + width(self._word) > most:
+        if begins > 0 and width(self._word) <= most < begins + width(self._word):  # one that fits nowhere stays here
             self._column = width(self._word)
             return (f"\x1b[{width(before)}D\x1b[K" if before else "") + "\n" + self._word
         self._column += width(piece)

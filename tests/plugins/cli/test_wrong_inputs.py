@@ -127,12 +127,12 @@ CASES: dict[str, Case] = {
     "a toolset without a list": code(
         "class T(BaseToolset):\n    async def get_tools(self, readonly_context=None): ...\n"
         "root_agent = Agent(name='a', model=model, tools=[T()])",
-        "Error: the run failed: the toolset app.agent.T: get_tools must return a list of tools, not None",
+        ".agent.T: get_tools must return a list of tools, not None",
     ),
     "a toolset of texts": code(
         "class T(BaseToolset):\n    async def get_tools(self, readonly_context=None):\n        return ['x']\n"
         "root_agent = Agent(name='a', model=model, tools=[T()])",
-        "Error: the run failed: the toolset app.agent.T: get_tools must return a list of tools, not ['x']",
+        ".agent.T: get_tools must return a list of tools, not ['x']",
     ),
     "a tool that is a number": code(
         "root_agent = Agent(name='a', model=model, tools=[3])",
