@@ -82,7 +82,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
             if not fnmatch(mutant.name, pattern) or (again is not None and mutant.name not in again):
                 continue
             ids = _reaching(mutant, reached)
-            order = sorted(ids, key=lambda one: (-bites[mutant.function, one], seconds[one], one))
+            order = sorted(ids & items.keys(), key=lambda one: (-bites[mutant.function, one], seconds[one], one))
             tests = [items[one] for one in _within(most, order, seconds)]
             began = time.monotonic()
             outcome = _forked(partial(_trial, mutant, loaded, tests, seconds, at)) if tests else SURVIVED
