@@ -12,6 +12,7 @@ import click
 
 from newel.cli.conversation import Options, converse
 from newel.cli.leaving import run_loop
+from newel.cli.session_import import import_sessions
 from newel.cli.stored import Stored, short, with_sessions
 from newel.cli.stored_session import document_of, first_words, show_events, summary_of, write_document
 from newel.cli.terminal import say, show_json, show_table, to_terminal
@@ -34,6 +35,9 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.group("sessions")
 def sessions() -> None:
     """Look at the stored sessions of AGENT. An id may be cut short where it stays the only one."""
+
+
+sessions.add_command(import_sessions)
 
 
 @sessions.command("list")

@@ -59,7 +59,7 @@ class Engines:
             parsed = make_url(url or "")
         except ArgumentError as error:
             raise ConfigurationError("the db_url of a session store is no URL of SQLAlchemy's") from error
-        return cls(_asynchronous(parsed), None, patience, settings)
+        return cls(asynchronous(parsed), None, patience, settings)
 
     @property
     def in_memory(self) -> bool:
@@ -105,7 +105,7 @@ class Engines:
             await engine.dispose()
 
 
-def _asynchronous(url: URL) -> URL:
+def asynchronous(url: URL) -> URL:
     """The URL with a driver for asyncio, where it names none."""
     backend, named = url.get_backend_name(), "+" in url.drivername
     known = _DRIVERS.get("mysql" if backend == "mariadb" else backend, ())

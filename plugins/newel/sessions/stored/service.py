@@ -11,13 +11,14 @@ from typing import Self
 from newel.sessions.contract import Capabilities, SessionPage, SharedSessionStore
 from newel.sessions.event_log import EventLog
 from newel.sessions.forks import place_of, read_place, state_at, taken_along
+from newel.sessions.stored.bringing import Bring, BringShared, Present
 from newel.sessions.stored.database import Database
 from newel.sessions.stored.encoding import encode_event
 from newel.sessions.stored.leases import Leases, elapsed
 from newel.sessions.stored.leasing import Leasing
 from newel.sessions.stored.reader import SessionReader
 from newel.sessions.stored.reads import Listing
-from newel.sessions.stored.rows import Appended, Key, StateChange, view_of
+from newel.sessions.stored.rows import Appended, EventRows, Key, StateChange, view_of
 from newel.sessions.stored.writes import Append, Create, Delete
 from newel.sessions.views import apply_commit, behind, catch_up, check_append, check_delta, check_keys, check_names
 from newel_kernel import (
@@ -173,6 +174,20 @@ class StoredSessionService(Leasing, SharedSessionStore):
         """The committed events behind the first `after`, in order."""
         view = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
         return view.events[after:] if view is not None else []
+
+    async def bring(self, bring: Bring) -> int:
+        """Add events that another store has, many at once: see `Bring`."""
+        check_names(*bring.key)
+        return await self._database.commit(bring)
+
+    async def bring_shared(self, bring: BringShared) -> None:
+        """Add the keys of an app's and a user's state that are not there."""
+        check_names(*bring.key)
+        await self._database.commit(bring)
+
+    async def present(self, key: Key, first: int, most: int) -> tuple[int | None, EventRows]:
+        """A session's version (None: there is none), and at most so many of its events in their stored form."""
+        return await self._database.read(Present(key, first, most))
 
     async def close(self) -> None:
         """Commit what is on its way and close; the service cannot be used any more."""

@@ -51,6 +51,8 @@ class Statements:
         self.count = cache(self._count)
         self.append = cache(self._append)
         self.put = cache(self._put)
+        self.put_new = cache(self._put_new)
+        self.add_all = cache(self._add_all)
         self.remove = cache(self._remove)
         self.page = cache(self._page)
 
@@ -197,6 +199,27 @@ class Statements:
         """An event: the session's number, the sequence number, the time and the data."""
         columns = "session, sequence, timestamp, data"
         return f"INSERT INTO {self._events} ({columns}) VALUES (?1, ?2, {self._instant(3)}, ?4)"
+
+    @cached_property
+    def advance(self) -> str:
+        """Counts events that an import adds: number, version, time, and the version with them."""
+        version = self._p(4, "int")
+        change = f"version = {version}, in_band = {version}, update_time = {self._instant(3)}"
+        where = f"number = {self._p(1, 'int')} AND version = {self._p(2, 'int')}"
+        return self._returning(f"UPDATE {self._sessions} SET {change} WHERE {where}")
+
+    def _add_all(self, count: int) -> str:
+        """So many events: the session's number, then the sequence number, the time and the data of each."""
+        rows = (
+            f"({self._p(1, 'int')}, {self._p(n, 'int')}, {self._instant(n + 1)}, {self._p(n + 2)})"
+            for n in range(2, 2 + 3 * count, 3)
+        )
+        return f"INSERT INTO {self._events} (session, sequence, timestamp, data) VALUES {', '.join(rows)}"
+
+    def _put_new(self, scope: Scope) -> str:
+        """Writes one key of a scope where it is not there: its owners, the key and the value."""
+        unless = self.dialect.unless_there or "ON DUPLICATE KEY UPDATE value = value"
+        return f"{self._put(scope).removesuffix(self._replacing(scope))}{unless}"
 
     def _count(self, hold: Hold) -> str:
         """Counts an event, takes or prolongs the lease: number, version, time, (data), then what `hold` needs.

@@ -213,7 +213,7 @@ def _bytes(data: Data) -> bytes:
     return data.encode() if isinstance(data, str) else bytes(data)
 
 
-def _scopes(
+def scopes_of(
     sql: Statements, key: Key, number: int, change: StateChange
 ) -> Iterator[tuple[Scope, tuple[object, ...], Changes]]:
     """Each scope with its owners and changes; the keys in one order, so that two writers never wait for each other."""
@@ -226,7 +226,7 @@ def _scopes(
 
 def _change_state(sql: Statements, key: Key, number: int, change: StateChange) -> Steps[None]:
     text = sql.dialect.as_text
-    for scope, owner, changes in _scopes(sql, key, number, change):
+    for scope, owner, changes in scopes_of(sql, key, number, change):
         for name, value in changes.items():
             stored = sql.dialect.stored(name)
             if value is None:
@@ -239,7 +239,7 @@ def _together(sql: Statements, key: Key, number: int, change: StateChange | None
     """The shape of a change, and the values of the one statement that makes it."""
     if change is None:
         return Shape(), []
-    scopes = list(_scopes(sql, key, number, change))
+    scopes = list(scopes_of(sql, key, number, change))
     stored = sql.dialect.stored
     puts = [[(stored(n), v.decode()) for n, v in changes.items() if v is not None] for _, _, changes in scopes]
     gone = [[stored(n) for n, v in changes.items() if v is None] for _, _, changes in scopes]

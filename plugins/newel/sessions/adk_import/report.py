@@ -1,0 +1,66 @@
+"""What an import has done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A row that did not come over as it is: its table and key, and why."""
+
+    table: str
+    key: tuple[str, ...]
+    reason: str
+
+    @classmethod
+    def of(cls, table: str, key: Iterable[object], reason: object) -> Left:
+        """The same of any key; bytes that are no UTF-8 become question marks."""
+        return cls(table, tuple(_shown(part) for part in key), _shown(reason))
+
+    def __str__(self) -> str:
+        return f"{self.table} {' / '.join(self.key)}: {self.reason}"
+
+
+def _shown(value: object) -> str:
+    return str(value).encode("utf-8", "replace").decode()
+
+
+@dataclass(slots=True)
+class Report:
+    """The counts of an import, and what is to be told about single rows."""
+
+    source: str
+    sessions: int = 0
+    #: Of those: made now, continued now, and there as a whole already.
+    sessions_added: int = 0
+    sessions_continued: int = 0
+    sessions_there: int = 0
+    events_added: int = 0
+    events_there: int = 0
+    #: What cannot be read, is not in the store.
+    unreadable: list[Left] = field(default_factory=list)
+    #: Events of sessions that are not there.
+    orphans: list[Left] = field(default_factory=list)
+    #: Sessions whose events in the store are not the first ones of theirs.
+    conflicts: list[Left] = field(default_factory=list)
+    #: Calls that got an error as their result, and results without a call, which are left out.
+    repaired: list[Left] = field(default_factory=list)
+    #: Fields of actions that this release does not know, and how many events have them.
+    unknown_fields: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything came over."""
+        return not (self.unreadable or self.orphans or self.conflicts)
+
+    def note_unknown(self, fields: Iterable[str]) -> None:
+        """Count the fields of an event."""
+        for name in fields:
+            self.unknown_fields[name] = self.unknown_fields.get(name, 0) + 1
+
+    def sort(self) -> None:
+        """Bring the rows into the order of their keys; sessions are read several at a time."""
+        for found in (self.unreadable, self.orphans, self.conflicts, self.repaired):
+            found.sort(key=lambda one: (one.table, one.key))

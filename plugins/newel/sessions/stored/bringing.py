@@ -1,0 +1,125 @@
+"""Bringing: the events of a session that another store has, many in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from newel.sessions.stored.rows import EventRows, Key, StateChange
+from newel.sessions.stored.statements import SESSION, Statements
+from newel.sessions.stored.steps import Batch, Query, Steps
+from newel.sessions.stored.writes import scopes_of
+
+#: How many events one statement adds; few shapes, so that drivers keep them prepared.
+_AT_ONCE = (100, 10, 1)
+#: A statement with more bytes goes beyond what servers take in one packet.
+_MOST_BYTES = 1_000_000
+
+
+class Brought(NamedTuple):
+    """An event: its time, and its stored form."""
+
+    time: float
+    data: bytes
+
+
+@dataclass(slots=True)
+class Bring:
+    """Adds `events` behind the first `version` of a session, which is made where that is 0 and `change` is given.
+
+    Its own state is that of `change`; of the shared scopes only keys that are not there. The deltas of the events
+    change nothing. The result is the version that the session has then: another one where somebody else has
+    written, and nothing is.
+    """
+
+    key: Key
+    time: float
+    version: int
+    events: Sequence[Brought]
+    change: StateChange | None
+    #: Whether an attempt was made before, whose answer was lost.
+    again: bool = False
+
+    @property
+    def single(self) -> bool:
+        """See `Write`."""
+        return False
+
+    def steps(self, sql: Statements, batch: Batch) -> Steps[int]:
+        """See `Write`."""
+        names = tuple(map(sql.dialect.stored, self.key))
+        again, self.again = self.again, True
+        rows = (yield Query(sql.row, names)).rows
+        end = self.version + len(self.events)
+        if not rows:
+            if self.change is None:
+                return -1
+            yield Query(sql.create, (*names, sql.dialect.time(self.time), 0))
+            rows = (yield Query(sql.row, names)).rows
+            yield from put_new(sql, self.key, rows[0][0], self.change)
+        elif self.change is not None and not again:
+            return int(rows[0][1])
+        number = rows[0][0]
+        if not self.events or (again and rows[0][1] == end):
+            return int(rows[0][1])
+        time = sql.dialect.time(self.events[-1].time)
+        if not (yield Query(sql.advance, (number, self.version, time, end))).changed(sql.dialect.returning):
+            return int(rows[0][1])
+        yield from self._add(sql, number)
+        return end
+
+    def _add(self, sql: Statements, number: int) -> Steps[None]:
+        text, first = sql.dialect.as_text, 0
+        large = sum(len(event.data) for event in self.events) > _MOST_BYTES
+        while first < len(self.events):
+            count = 1 if large else next(n for n in _AT_ONCE if n <= len(self.events) - first)
+            values: list[object] = [number]
+            for place, event in enumerate(self.events[first : first + count], self.version + first):
+                values += [place, sql.dialect.time(event.time), event.data.decode() if text else event.data]
+            yield Query(sql.add_all(count), values)
+            first += count
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """A session's version (None: there is no such session), and its events' data from the number `first` on."""
+
+    key: Key
+    first: int
+    most: int
+    many: ClassVar[bool] = False
+
+    def steps(self, sql: Statements) -> Steps[tuple[int | None, EventRows]]:
+        """See `Read`."""
+        rows = (yield Query(sql.row, tuple(map(sql.dialect.stored, self.key)))).rows
+        if not rows:
+            return None, ()
+        number, version = rows[0][:2]
+        if not self.most or self.first >= version:
+            return int(version), ()
+        found = (yield Query(sql.tail, (number, self.first, min(self.first + self.most, version)))).rows
+        return int(version), found  # type: ignore[return-value]  # two columns
+
+
+@dataclass(frozen=True, slots=True)
+class BringShared:
+    """Writes those keys of an app's and a user's state that are not there."""
+
+    key: Key
+    change: StateChange
+    single: ClassVar[bool] = False
+
+    def steps(self, sql: Statements, batch: Batch) -> Steps[None]:
+        """See `Write`."""
+        yield from put_new(sql, self.key, 0, StateChange(self.change.app, self.change.user, {}))
+
+
+def put_new(sql: Statements, key: Key, number: int, change: StateChange) -> Steps[None]:
+    """Write the state of a session that is new, and of the scopes it shares the keys that are not there."""
+    text = sql.dialect.as_text
+    for scope, owner, changes in scopes_of(sql, key, number, change):
+        statement = sql.put(scope) if scope is SESSION else sql.put_new(scope)
+        for name, value in changes.items():
+            if value is not None:
+                yield Query(statement, (*owner, sql.dialect.stored(name), value.decode() if text else value))
