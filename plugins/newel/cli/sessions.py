@@ -19,6 +19,7 @@ from newel.cli.terminal import say, show_json, show_table, to_terminal
 from newel.cli.transcript import Dialogue
 from newel.cli.turn import RunFailedError, run_turn
 from newel.events.text import text_of
+from newel.sessions.verification import problems_of
 from newel_kernel import ConfigurationError, Session, seam
 
 
@@ -114,6 +115,31 @@ def delete(
 
     for id_ in with_sessions(ctx, agent, user, sessions, work):
         say(f"deleted {id_}")
+
+
+@sessions.command("verify")
+@_options
+@click.argument("session_ids", nargs=-1)
+@click.pass_context
+def verify(
+    ctx: click.Context, agent: str, session_ids: tuple[str, ...], user: str | None, sessions: str | None
+) -> None:
+    """Check sessions (all, where none is named): their sequence, calls and results, and state. Status 1: a problem."""
+
+    async def work(stored: Stored) -> list[tuple[Session, list[str]]]:
+        chosen = [await stored.named(id_) for id_ in session_ids] if session_ids else await stored.listed()
+        return [(one, await problems_of(stored.store, one)) for one in chosen]
+
+    found = with_sessions(ctx, agent, user, sessions, work)
+    if to_terminal():
+        for session, problems in found:
+            say(f"{session.id} of {session.user_id}: {'ok' if not problems else ''}")
+            for problem in problems:
+                say(f"  {problem}")
+    else:
+        show_json([{"id": one.id, "user_id": one.user_id, "problems": problems} for one, problems in found])
+    if any(problems for _, problems in found):
+        ctx.exit(1)
 
 
 @sessions.command("replay")

@@ -33,7 +33,11 @@ class Stored:
         return sorted(response.sessions, key=lambda one: (-one.last_update_time, one.id))
 
     async def whole(self, id_: str) -> Session:
-        """The session of that id, or the only one whose id begins so."""
+        """The session of that id, or the only one whose id begins so, with its events."""
+        return await self.events_of(await self.named(id_))
+
+    async def named(self, id_: str) -> Session:
+        """The same without its events."""
         listed = await self.listed()
         found = [one for one in listed if one.id == id_] or [one for one in listed if id_ and one.id.startswith(id_)]
         if len(found) > 1:
@@ -43,7 +47,7 @@ class Stored:
             ids = [one.id for one in listed]
             hint = did_you_mean(id_, ids) or f"; `newel sessions list` shows the {len(ids)} there are"
             raise ConfigurationError(f"the app {self.app!r} has no session {id_!r}{hint}")
-        return await self.events_of(found[0])
+        return found[0]
 
     async def events_of(self, session: Session) -> Session:
         """A session that was listed, with its events."""
