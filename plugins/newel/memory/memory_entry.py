@@ -9,7 +9,10 @@ from newel_types import Content
 
 
 class MemoryEntry(BaseModel):
-    """What was said, by whom, and when (`timestamp`: ISO 8601, as the model is to read it)."""
+    """What was said, by whom, and when (`timestamp`: ISO 8601, as the model is to read it).
+
+    The last four are of a store that ranks, in what a search found; what is added has none of them.
+    """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
 
@@ -18,3 +21,9 @@ class MemoryEntry(BaseModel):
     id: str | None = None
     author: str | None = None
     timestamp: str | None = None
+    #: Higher is better, among the entries of one search.
+    score: float | None = None
+    #: The part of the text that the search is about.
+    snippet: str | None = None
+    session_id: str | None = None
+    event_id: str | None = None

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from newel.testing.conversation import Conversation as Conversation
     from newel.testing.conversation import Turn as Turn
     from newel.testing.gemini_server import GeminiServer as GeminiServer
+    from newel.testing.hashing_embedder import HashingEmbedder as HashingEmbedder
     from newel.testing.live.conformance import live_conformance as live_conformance
     from newel.testing.live.gemini import GeminiLiveServer as GeminiLiveServer
     from newel.testing.live.openai import OpenAIRealtimeServer as OpenAIRealtimeServer
@@ -34,6 +35,7 @@ _WHERE = dict.fromkeys(
     "Conversation": "newel.testing.conversation",
     "GeminiLiveServer": "newel.testing.live.gemini",
     "GeminiServer": "newel.testing.gemini_server",
+    "HashingEmbedder": "newel.testing.hashing_embedder",
     "OAuthServer": "newel.testing.oauth_server",
     "OpenAIRealtimeServer": "newel.testing.live.openai",
     "Turn": "newel.testing.conversation",

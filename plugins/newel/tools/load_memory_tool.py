@@ -8,6 +8,8 @@ from newel.contexts.context import full
 from newel.tools.function_tool import FunctionTool
 from newel_kernel import Context, Effect, LlmRequest, ToolContext
 
+#: What a store that ranks says of an entry, for the program.
+_NOT_FOR_MODELS = {"score", "snippet", "session_id", "event_id"}
 _INSTRUCTION = (
     "You have a memory of earlier conversations with the user. Where a question may depend on them, call "
     "load_memory with words to search for before you answer."
@@ -22,7 +24,10 @@ class LoadMemoryResponse(BaseModel):
     @field_serializer("memories")
     def _without_empty_fields(self, memories: list[object]) -> list[object]:
         """Without the fields that an entry does not have: a model pays for each."""
-        return [m.model_dump(mode="json", exclude_none=True) if hasattr(m, "model_dump") else m for m in memories]
+        return [
+            m.model_dump(mode="json", exclude_none=True, exclude=_NOT_FOR_MODELS) if hasattr(m, "model_dump") else m
+            for m in memories
+        ]
 
 
 async def load_memory(query: str, tool_context: ToolContext) -> LoadMemoryResponse:

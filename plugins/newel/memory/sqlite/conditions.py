@@ -1,0 +1,41 @@
+"""Conditions: whose entries, and which of them, as SQL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from newel.memory.memory_filter import MemoryFilter
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What follows WHERE for the table `entries` as e, and its values. The owner is always part of it."""
+
+    owner: int
+    sql: str
+    values: tuple[object, ...]
+    #: Whether anything is asked for beside the owner.
+    narrow: bool
+
+
+def conditions(owner: int, chosen: MemoryFilter | None) -> Conditions:
+    """The entries of `owner` that the filter admits."""
+    clauses: list[tuple[str, tuple[object, ...]]] = []
+    if chosen is not None:
+        since = None if chosen.since is None else chosen.since.timestamp()
+        until = None if chosen.until is None else chosen.until.timestamp()
+        for sql, value in (("e.session = ?", chosen.session_id), ("e.author = ?", chosen.author),
+                           ("e.at >= ?", since), ("e.at <= ?", until)):  # fmt: skip
+            if value is not None:
+                clauses.append((sql, (value,)))
+        for key, wanted in chosen.metadata.items():
+            same = f"j.key = ? AND j.value = ? AND j.type IN {_KINDS[type(wanted)]}"
+            clauses.append((f"EXISTS (SELECT 1 FROM json_each(e.metadata) j WHERE {same})", (key, wanted)))
+    sql = " AND ".join(["e.owner = ?", *(clause for clause, _ in clauses)])
+    return Conditions(owner, sql, (owner, *(one for _, own in clauses for one in own)), bool(clauses))
+
+
+#: What JSON calls them.
+_KINDS: dict[type, str] = {
+    str: "('text')", bool: "('true', 'false')", int: "('integer', 'real')", float: "('integer', 'real')",
+}  # fmt: skip

@@ -1,0 +1,79 @@
+"""Ranking: the entries that a question finds by its words, and how two rankings become one."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from newel.memory.sqlite.conditions import Conditions
+from newel.memory.sqlite.terms import queries
+
+#: A word that stands in more of the user's entries is common: it says little and costs much to rank by.
+_COMMON = 1000
+#: How many words of a question count.
+_WORDS = 48
+#: Of reciprocal rank fusion (Cormack, Clarke, Büttcher 2009): how much the first places stand out.
+_FLAT = 60
+#: CROSS: the index first, for the entries of the user may be many more than those with the word.
+_FROM = (
+    "SELECT e.number, {score} FROM words CROSS JOIN entries e ON e.number = words.rowid WHERE words MATCH ? AND {where}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WordRanking:
+    """Entries with their scores, best first; `covered`: how much of the question the best of them has, from 0 to 1."""
+
+    entries: list[tuple[int, float]]
+    covered: float
+
+
+def by_words(connection: sqlite3.Connection, where: Conditions, query: str, most: int) -> WordRanking:
+    """The entries that share a word with the query, best first by bm25, with their scores.
+
+    Entries that have only common words of it come last, those with all of them first, then the newest.
+    """
+    counts = {term: _count(connection, term) for term in queries(where.owner, query, _WORDS)}
+    rare = [term for term, count in counts.items() if 0 < count <= _COMMON]
+    common = [term for term, count in counts.items() if count > _COMMON]
+    found: dict[int, float] = {}
+    if rare:
+        # The newest first where two are as good.
+        sql = _FROM.format(score="-bm25(words)", where=where.sql) + " ORDER BY 2 DESC, e.number DESC LIMIT ?"
+        found.update(connection.execute(sql, (" OR ".join(rare), *where.values, most)).fetchall())
+    covered = _covered(connection, counts.values(), max(found.values(), default=0.0))
+    for joined in (" AND ", " OR "):
+        if common and len(found) < most:
+            sql = _FROM.format(score="0.0", where=where.sql) + " ORDER BY words.rowid DESC LIMIT ?"
+            for number, score in connection.execute(sql, (joined.join(common), *where.values, most)):
+                found.setdefault(number, score)
+    return WordRanking(list(found.items())[:most], covered)
+
+
+def fused(words: WordRanking, near: Sequence[tuple[int, float]], most: int) -> list[tuple[int, float]]:
+    """One ranking of two, by the places in both: the sum of weight / (60 + place).
+
+    Words weigh as much as they cover of the question. Where its telling words stand in no entry, it was asked in other
+    words, and those that remain ("my", "in") point anywhere.
+    """
+    weight = words.covered**3
+    scores: dict[int, float] = {}
+    for share, ranking in ((weight, words.entries), (1 - weight, near)):
+        for place, (number, _) in enumerate(ranking, 1):
+            scores[number] = scores.get(number, 0.0) + share / (_FLAT + place)
+    return sorted(scores.items(), key=lambda one: (-one[1], -one[0]))[:most]
+
+
+def _covered(connection: sqlite3.Connection, counts: Iterable[int], best: float) -> float:
+    """The best score as a share of what an entry with every word would have, each once."""
+    entries = connection.execute("SELECT max(number) FROM entries").fetchone()[0] or 0
+    whole = sum(max(0.0, math.log((entries + 1) / (count + 0.5))) for count in counts)
+    return min(1.0, best / whole) if whole else 0.0
+
+
+def _count(connection: sqlite3.Connection, term: str) -> int:
+    """In how many entries the term stands, counted as far as it matters."""
+    sql = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+    return int(connection.execute(sql, (term, _COMMON + 1)).fetchone()[0])

@@ -1,0 +1,126 @@
+"""Rows: an entry of a memory as the file has it, and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from newel.memory.errors import MemoryStoreError
+from newel.memory.memory_entry import MemoryEntry
+from newel_kernel import Event, Json, seam
+from newel_types import Content
+
+_FAILURES = (PydanticSerializationError, ValueError, TypeError, RecursionError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What is stored of an entry. `key` is its id, or its event's."""
+
+    key: str
+    is_event: bool
+    author: str | None
+    timestamp: str | None
+    #: The timestamp in seconds, where it is one.
+    at: float | None
+    content: bytes
+    metadata: str
+    #: What it is found by.
+    text: str
+
+
+#: The columns that `remembered` reads.
+COLUMNS = "e.number, e.session, e.key, e.is_event, e.author, e.timestamp, e.content, e.metadata, e.text"
+
+
+def row_of_event(event: Event, metadata: Mapping[str, object] | None) -> Row | None:
+    """The row of an event; None where it says nothing."""
+    text = said(event.content)
+    if event.content is None or not text:
+        return None
+    timestamp = datetime.fromtimestamp(event.timestamp).isoformat()
+    return Row(
+        key=event.id, is_event=True, author=event.author, timestamp=timestamp, at=event.timestamp,
+        content=_content(event.content, f"event {event.id}"), metadata=_json(dict(metadata or {}), f"event {event.id}"),
+        text=text,
+    )  # fmt: skip
+
+
+def row_of_entry(entry: MemoryEntry, metadata: Mapping[str, object] | None) -> Row:
+    """The row of an entry that was given."""
+    key = entry.id or seam.new_id()
+    return Row(
+        key=key, is_event=False, author=entry.author, timestamp=entry.timestamp, at=seconds(entry.timestamp),
+        content=_content(entry.content, f"entry {key}"),
+        metadata=_json({**(metadata or {}), **entry.custom_metadata}, f"entry {key}"), text=said(entry.content),
+    )  # fmt: skip
+
+
+def remembered(values: tuple[object, ...], score: float, shown: str) -> MemoryEntry:
+    """The entry of a row's COLUMNS."""
+    _, session, key, is_event, author, timestamp, content, metadata, _ = values
+    assert isinstance(content, bytes)
+    assert isinstance(metadata, str)
+    return MemoryEntry.model_validate(
+        {
+            "content": Content.model_validate_json(content), "custom_metadata": from_json(metadata), "author": author,
+            "timestamp": timestamp, "id": None if is_event else key, "event_id": key if is_event else None,
+            "session_id": session or None, "score": score, "snippet": shown,
+        }
+    )  # fmt: skip
+
+
+def said(content: Content | None) -> str:
+    """The text of a content."""
+    return " ".join(part.text for part in (content.parts if content is not None else None) or () if part.text)
+
+
+def seconds(timestamp: str | None) -> float | None:
+    """The time of an ISO timestamp since the epoch; one without a zone is local."""
+    try:
+        return datetime.fromisoformat(timestamp).timestamp() if timestamp else None
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def checked(names: Iterable[str | None]) -> None:
+    """Raise MemoryStoreError where a name is no text that a file can hold."""
+    for name in names:
+        try:
+            (name or "").encode()
+        except UnicodeEncodeError as error:
+            raise MemoryStoreError(f"{name!r} is not valid text; nothing was written") from error
+
+
+def _content(content: Content, subject: str) -> bytes:
+    try:
+        return content.model_dump_json(exclude_none=True).encode()
+    except _FAILURES as error:
+        raise _refused(subject, error) from error
+
+
+def _json(value: Json, subject: str) -> str:
+    try:
+        data = to_json(value)
+        if not _finite(value):
+            raise ValueError("NaN or an infinity")
+        from_json(data)
+    except _FAILURES as error:
+        raise _refused(f"the metadata of {subject}", error) from error
+    return data.decode()
+
+
+def _finite(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_finite, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _refused(subject: str, error: Exception) -> MemoryStoreError:
+    return MemoryStoreError(f"{subject} cannot be stored as JSON ({error}); nothing was written")

@@ -1,0 +1,168 @@
+"""Vectors: those of each entry, kept exactly and as one bit a number, by which a search finds its candidates.
+
+sqlite-vec compares with every vector of the user; with bits that is 32 times less to read. The best of them are then
+compared exactly, and so is everything where a user has few entries.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from newel.memory.embedder import Embedder
+from newel.memory.errors import EmbedderMismatchError, MemoryStoreError
+from newel.memory.sqlite.binding import binding, load_vectors
+from newel.memory.sqlite.conditions import Conditions
+from newel_kernel import ConfigurationError
+
+#: Up to so many entries all are compared exactly.
+FEW = 2000
+#: How many candidates the bits give.
+_CANDIDATES = 100
+_LARGEST = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Whose vectors a file has, and of how many numbers; `tables` tells one conversion's from the next."""
+
+    name: str
+    dimension: int
+    tables: int
+
+    @property
+    def exact(self) -> str:
+        """The table of whole vectors."""
+        return f"vectors_{self.tables:d}"
+
+    @property
+    def bits(self) -> str:
+        """The table of their bits."""
+        return f"bits_{self.tables:d}"
+
+    def are_of(self, embedder: Embedder | None) -> bool:
+        """Whether the embedder made them."""
+        return embedder is not None and (self.name, self.dimension) == (embedder.name, embedder.dimension)
+
+
+def check_embedder(embedder: Embedder) -> None:
+    """Raise ConfigurationError where an embedder does not say what its vectors are."""
+    if not isinstance(embedder.name, str) or not embedder.name:
+        raise ConfigurationError(f"the embedder {type(embedder).__name__} has no name, by which its vectors are known")
+    if not 0 < embedder.dimension <= _LARGEST or embedder.dimension % 8:
+        raise ConfigurationError(
+            f"the embedder {embedder.name!r} has {embedder.dimension} dimensions: it has to be a multiple of 8 up to "
+            f"{_LARGEST}"
+        )
+    if embedder.batch < 1:
+        raise ConfigurationError(f"the embedder {embedder.name!r} takes {embedder.batch} texts at once: 1 at least")
+
+
+def stored(connection: sqlite3.Connection) -> Vectors | None:
+    """What the file has; None: no vectors."""
+    found = dict(connection.execute("SELECT key, value FROM meta WHERE key LIKE 'vectors.%'").fetchall())
+    if not found:
+        return None
+    ready(connection)
+    return Vectors(found["vectors.name"], int(found["vectors.dimension"]), int(found["vectors.tables"]))
+
+
+def agreed(connection: sqlite3.Connection, embedder: Embedder | None) -> Vectors | None:
+    """What the file has, where it is the embedder's; raises EmbedderMismatchError where it is not."""
+    has = stored(connection)
+    if has is None:
+        if embedder is not None and connection.execute("SELECT 1 FROM entries LIMIT 1").fetchone():
+            raise EmbedderMismatchError("the memory has entries without vectors: call reindex() once to make them")
+        return None
+    if not has.are_of(embedder):
+        other = f"{embedder.name!r} ({embedder.dimension})" if embedder is not None else "none"
+        raise EmbedderMismatchError(
+            f"the memory has vectors of the embedder {has.name!r} ({has.dimension}), not of {other}: open it with that "
+            f"one, or call reindex() to convert it"
+        )
+    return has
+
+
+def make(connection: sqlite3.Connection, embedder: Embedder, number: int) -> Vectors:
+    """The empty tables for an embedder's vectors; `adopt` makes them the file's."""
+    ready(connection)
+    made = Vectors(embedder.name, embedder.dimension, number)
+    connection.execute(f"CREATE TABLE {made.exact} (number INTEGER PRIMARY KEY, owner INTEGER, vector BLOB NOT NULL)")
+    connection.execute(f"CREATE INDEX {made.exact}_owner ON {made.exact} (owner)")
+    connection.execute(
+        f"CREATE VIRTUAL TABLE {made.bits} USING vec0(number INTEGER PRIMARY KEY, owner INTEGER PARTITION KEY, "
+        f"bits BIT[{made.dimension:d}], chunk_size=1024)"
+    )
+    return made
+
+
+def adopt(connection: sqlite3.Connection, made: Vectors) -> None:
+    """From now on these are the file's vectors."""
+    fields = {"vectors.name": made.name, "vectors.dimension": str(made.dimension), "vectors.tables": str(made.tables)}
+    connection.executemany("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", list(fields.items()))
+
+
+def drop(connection: sqlite3.Connection, number: int) -> None:
+    """Drop the tables of that number, where they are."""
+    ready(connection)
+    connection.execute(f"DROP TABLE IF EXISTS vectors_{number:d}")
+    connection.execute(f"DROP TABLE IF EXISTS bits_{number:d}")
+
+
+def put(connection: sqlite3.Connection, into: Vectors, number: int, owner: int, vector: bytes) -> None:
+    """Store the vector of an entry."""
+    connection.execute(f"INSERT INTO {into.exact} VALUES (?, ?, ?)", (number, owner, vector))
+    connection.execute(f"INSERT INTO {into.bits} VALUES (?, ?, vec_quantize_binary(?))", (number, owner, vector))
+
+
+def remove(connection: sqlite3.Connection, of: Vectors, numbers: Sequence[int]) -> None:
+    """Delete the vectors of entries."""
+    for table in (of.exact, of.bits):
+        connection.executemany(f"DELETE FROM {table} WHERE number = ?", [(number,) for number in numbers])
+
+
+def nearest(
+    connection: sqlite3.Connection, of: Vectors, vector: bytes, where: Conditions, most: int
+) -> list[tuple[int, float]]:
+    """The entries whose vectors are nearest, each with its cosine, best first."""
+    several = f"SELECT count(*) FROM (SELECT 1 FROM entries e WHERE {where.sql} LIMIT {FEW + 1:d})"
+    chosen, values = f"SELECT e.number FROM entries e WHERE {where.sql}", where.values
+    if connection.execute(several, where.values).fetchone()[0] > FEW:
+        narrow = f" AND number IN ({chosen})" if where.narrow else ""
+        found = connection.execute(
+            f"SELECT number FROM {of.bits} WHERE bits MATCH vec_quantize_binary(?) AND owner = ? AND k = ?{narrow}",
+            (vector, where.owner, max(_CANDIDATES, 2 * most), *(where.values if narrow else ())),
+        ).fetchall()
+        chosen, values = ", ".join("?" * len(found)), tuple(number for (number,) in found)
+    rows = connection.execute(
+        f"SELECT number, 1 - vec_distance_cosine(vector, ?) AS near FROM {of.exact} "
+        f"WHERE number IN ({chosen}) ORDER BY near DESC, number DESC LIMIT ?",
+        (vector, *values, most),
+    ).fetchall()
+    return [(number, near) for number, near in rows if near is not None]  # an empty vector has no angle
+
+
+def packed(vectors: Sequence[Sequence[float]], embedder: Embedder, expected: int) -> list[bytes]:
+    """Vectors as the file has them; raises MemoryStoreError where they are not what the embedder says."""
+    if len(vectors) != expected:
+        raise MemoryStoreError(f"the embedder {embedder.name!r} gave {len(vectors)} vectors for {expected} texts")
+    result = []
+    for vector in vectors:
+        numbers = array("f", map(float, vector))
+        if len(numbers) != embedder.dimension or not all(map(math.isfinite, numbers)):
+            raise MemoryStoreError(
+                f"the embedder {embedder.name!r} gave a vector that is not {embedder.dimension} finite numbers"
+            )
+        result.append(numbers.tobytes())
+    return result
+
+
+def ready(connection: sqlite3.Connection) -> None:
+    """Load sqlite-vec where the connection has not got it."""
+    try:
+        connection.execute("SELECT vec_version()").fetchone()
+    except binding().Error:
+        load_vectors(connection)
