@@ -30,11 +30,14 @@ class LeftOut:
 def guilty_of(error: NewelError, chosen: Distribution, loaded: Mapping[str, str]) -> list[LeftOut]:
     """The plugins without which an error would not be; only such as the distribution does not name.
 
-    `loaded` are the plugins that take part, each with its source.
+    `loaded` are the installed plugins that take part, each with its source. A clash with a plugin that was given
+    directly stays an error: who gave it means it, and is there to read what is wrong.
     """
     wanted = named(chosen)
     guilty: dict[str, LeftOut] = {}
     for fault in faults_of(error):
+        if any(one not in loaded for one in fault.plugins):
+            continue
         name = next((one for one in reversed(fault.plugins) if one in loaded and one not in wanted), None)
         if name is not None:
             guilty.setdefault(name, LeftOut(name, loaded[name], fault.why))

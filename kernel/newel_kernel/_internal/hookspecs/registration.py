@@ -92,10 +92,10 @@ def register_tool_policies(settings: Settings) -> Sequence[ToolPolicy]:
     >>> class Plugin:
     ...     @hookimpl
     ...     def register_tool_policies(self):
-    ...         return [ToolPolicy(name="twice", wrap=twice)]
+    ...         return [ToolPolicy(name="twice", wrap=twice, before=("claims",))]
     >>> composed = compose("adk", plugins=[Plugin()])
     >>> [policy.name for policy in composed.tool_chain]
-    ['twice']
+    ['twice', 'claims']
     """
     return ()
 
