@@ -127,6 +127,11 @@ def test_a_conversion_that_breaks_off_changes_nothing(tmp_path: Path) -> None:
                 await other.reindex()
         async with SqliteMemoryService(path, embedder=HashingEmbedder()) as memory:
             assert len(await found(memory, "strawberries")) == 9
+            await memory.add_session_to_memory(session("forgotten", id="s2"))
+            assert await memory.delete_memories(**USER, ids=[*map(str, range(1500)), "s1-0", "s2-0"]) == 2
+            left = "SELECT group_concat(number) FROM vectors_2"
+            assert memory._file.read(lambda db: db.execute(left).fetchone()) == ("2,3,4",)
+            await memory.add_session_to_memory(session("strawberry 0", id="s2"))
         async with SqliteMemoryService(path, embedder=Counting()) as other:
             assert await other.reindex() == 9
             assert len(await found(other, "strawberries")) == 9

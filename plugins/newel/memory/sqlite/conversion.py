@@ -37,7 +37,7 @@ def finish(connection: sqlite3.Connection, into: Vectors, last: int) -> bool:
     if following(connection, last, 1):
         return False
     gone = f"SELECT number FROM {into.exact} WHERE number NOT IN (SELECT number FROM entries)"
-    vectors.remove(connection, into, [number for (number,) in connection.execute(gone).fetchall()])
+    vectors.remove(connection, [number for (number,) in connection.execute(gone).fetchall()])
     old = vectors.stored(connection)
     vectors.adopt(connection, into)
     if old is not None:

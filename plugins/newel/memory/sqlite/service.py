@@ -97,7 +97,13 @@ class SqliteMemoryService(BaseMemoryService):
 
     async def delete_memories(self, *, app_name: str, user_id: str, ids: Iterable[str]) -> int:
         """Delete entries by their ids, or by those of their events; how many there were."""
-        return await self._forget(app_name, user_id, None, list(ids)[:_MOST])
+        keys = list(ids)
+        return sum(
+            [
+                await self._forget(app_name, user_id, None, keys[start : start + _MOST])
+                for start in range(0, len(keys), _MOST)
+            ]
+        )
 
     async def reindex(self) -> int:
         """Make the vectors of all entries anew by this service's embedder; how many there were.

@@ -118,10 +118,13 @@ def put(connection: sqlite3.Connection, into: Vectors, number: int, owner: int, 
     connection.execute(f"INSERT INTO {into.bits} VALUES (?, ?, vec_quantize_binary(?))", (number, owner, vector))
 
 
-def remove(connection: sqlite3.Connection, of: Vectors, numbers: Sequence[int]) -> None:
-    """Delete the vectors of entries."""
-    for table in (of.exact, of.bits):
-        connection.executemany(f"DELETE FROM {table} WHERE number = ?", [(number,) for number in numbers])
+def remove(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
+    """Delete the vectors of entries, also of a conversion that goes on or broke off."""
+    tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB 'vectors_[0-9]*'"
+    for (exact,) in connection.execute(tables).fetchall():
+        ready(connection)
+        for table in (exact, exact.replace("vectors", "bits")):
+            connection.executemany(f"DELETE FROM {table} WHERE number = ?", [(number,) for number in numbers])
 
 
 def nearest(

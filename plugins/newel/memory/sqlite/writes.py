@@ -11,7 +11,6 @@ from newel.memory.embedder import Embedder
 from newel.memory.sqlite import vectors
 from newel.memory.sqlite.rows import Row
 from newel.memory.sqlite.terms import indexed
-from newel.memory.sqlite.vectors import Vectors
 
 _FIELDS = "owner, session, key, is_event, author, timestamp, at, content, metadata, text"
 
@@ -51,10 +50,11 @@ class Addition:
         gone = [there[row.key][0] for row in new if row.key in there]
         if self.known is Known.WHOLE_SESSION:
             gone += [entry[0] for key, entry in there.items() if key not in rows]
-        _delete(connection, has, gone)
+        _delete(connection, gone)
         if not new:
             return []
         if has is None and embedder is not None:
+            vectors.drop(connection, 1)
             has = vectors.make(connection, embedder, 1)
             vectors.adopt(connection, has)
         if owner is None:
@@ -81,7 +81,7 @@ def forget(connection: sqlite3.Connection, app: str, user: str, session: str | N
     if keys is not None:
         sql, values = f"{sql} AND key IN ({', '.join('?' * len(keys))})", [*values, *keys]
     numbers = [number for (number,) in connection.execute(sql, values)]
-    _delete(connection, vectors.stored(connection), numbers)
+    _delete(connection, numbers)
     if session is None and keys is None:
         connection.execute("DELETE FROM owners WHERE number = ?", (owner,))
     return len(numbers)
@@ -114,8 +114,7 @@ def _insert(connection: sqlite3.Connection, owner: int, session: str, row: Row) 
     return number
 
 
-def _delete(connection: sqlite3.Connection, has: Vectors | None, numbers: Sequence[int]) -> None:
+def _delete(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
     for table, column in (("words", "rowid"), ("entries", "number")):
         connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(number,) for number in numbers])
-    if has is not None:
-        vectors.remove(connection, has, numbers)
+    vectors.remove(connection, numbers)
