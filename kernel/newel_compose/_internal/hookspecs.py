@@ -14,6 +14,8 @@ from newel_kernel import Bound, Descriptor, Kind, hookspec
 class HookPolicy(Descriptor):
     """Wraps the implementations of lifecycle hooks: `wrap` gets each one and returns it, or one around it.
 
+    Those of plugins are wrapped once; an agent's own callbacks each time they are asked for, so `wrap` is quick.
+
     The first one, in the order of their plugins, is the outermost.
     """
 

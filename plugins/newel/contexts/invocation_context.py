@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from newel.contexts.call_ids import OURS
 from newel.contexts.context import Context
 from newel.contexts.stash_keys import CREDENTIALS
+from newel_compose import HookPolicy
 from newel_kernel import InvocationContext as KernelInvocationContext
 from newel_kernel import Log
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from newel.contexts.run_config import RunConfig
     from newel.contexts.services import ArtifactService, CredentialService, MemoryService
-    from newel_kernel import BaseAgent, BaseSessionService, Chains, Event, Json, Session
+    from newel_kernel import BaseAgent, BaseSessionService, Callbacks, Chains, Event, Json, Session
     from newel_types import AuthCredential, Content
 
 __all__ = ["InvocationContext", "full_invocation"]
@@ -69,6 +70,16 @@ class InvocationContext(KernelInvocationContext):
         self.end_of_agents: dict[str, bool] = {}
         if live_request_queue is not None:
             self.live_request_queue = live_request_queue
+
+    def round_of(self, hook: str) -> tuple[Callbacks, Callbacks, Callbacks] | None:
+        """The implementations of `hook` for the agent that runs, its own callbacks within the policies for hooks."""
+        round_ = super().round_of(hook)
+        if round_ is None or not round_[1] or not (policies := self.composition.registry.all(HookPolicy)):
+            return round_
+        own = round_[1]
+        for policy in reversed(policies):
+            own = tuple([policy.wrap(bound) for bound in own])
+        return round_[0], own, round_[2]
 
     @property
     def is_resumable(self) -> bool:

@@ -9,14 +9,15 @@ from pydantic import BaseModel
 
 from newel.agents.opening import Opening
 from newel.flows import live_history
-from newel.flows.history import History, assemble, outgoing
+from newel.flows.history import History, Reading, assemble, outgoing
 from newel.flows.llm_agents import LlmContext, request_processor
+from newel.flows.rearrangement import answered_ids, call_ids
 from newel.flows.visibility import is_from_other_agent, is_visible
 from newel_kernel import Event, InvocationContext, Key, LlmRequest, RequestProcessor, hookimpl
 from newel_types import Content, SharedContents
 
-#: Agent, branch, scope, and whether quotations are fenced -> the conversation that it sees.
-_HISTORIES = Key[dict[tuple[str, str | None, str | None, bool], History]]("histories", dict)
+#: Agent, branch, scope, and how it reads -> the conversation that it sees.
+_HISTORIES = Key[dict[tuple[str, str | None, str | None, Reading], History]]("histories", dict)
 
 
 class Settings(BaseModel, extra="forbid", defer_build=True):
@@ -24,25 +25,27 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 
     #: Fence what other agents said and did as quotations, so that it does not read as the user's words.
     fence_quotations: bool = False
+    #: Keep the user's responses to calls that were not asked of the user from models, beside their tools' results.
+    asked_answers_only: bool = False
 
 
 @cache
-def processor(fence: bool) -> Callable[[LlmContext, LlmRequest], None]:
+def processor(reading: Reading) -> Callable[[LlmContext, LlmRequest], None]:
     """Replaces the contents by the conversation; contents of the instructions come before the user's last words."""
 
     def run(ctx: LlmContext, request: LlmRequest) -> None:
         agent = ctx.agent
         added = list.copy(request.contents)
         if ctx.opening is not None:
-            contents = _opened(ctx, ctx.opening, fence)
+            contents = _opened(ctx, ctx.opening, reading)
         elif ctx.live_request_queue is not None and agent.include_contents == "default":
-            events = live_history.quoted(ctx.session.events, agent.name, fence=fence)
-            told = assemble(events, agent.name, ctx.branch, ctx.isolation_scope, fence=fence)
+            events = live_history.quoted(ctx.session.events, agent.name, fence=reading.fence)
+            told = assemble(events, agent.name, ctx.branch, ctx.isolation_scope, reading)
             contents = SharedContents([outgoing(event.content) for event in told if event.content is not None])
         elif agent.include_contents == "default":
-            contents = SharedContents(_history(ctx, agent.name, fence).update(ctx.session.events))
+            contents = SharedContents(_history(ctx, agent.name, reading).update(ctx.session.events))
         else:
-            contents = SharedContents(_current_turn(ctx, ctx.session.events, fence))
+            contents = SharedContents(_current_turn(ctx, ctx.session.events, reading))
         if added:
             at = insertion_point(contents)
             contents[at:at] = added
@@ -51,40 +54,51 @@ def processor(fence: bool) -> Callable[[LlmContext, LlmRequest], None]:
     return run
 
 
-def _history(ctx: InvocationContext, name: str, fence: bool) -> History:
+def _history(ctx: InvocationContext, name: str, reading: Reading) -> History:
     by_view = ctx.session.stash[_HISTORIES]
-    key = (name, ctx.branch, ctx.isolation_scope, fence)
+    key = (name, ctx.branch, ctx.isolation_scope, reading)
     history = by_view.get(key)
     if history is None:
-        history = by_view[key] = History(name, ctx.branch, ctx.isolation_scope, fence=fence)
+        history = by_view[key] = History(name, ctx.branch, ctx.isolation_scope, reading)
     return history
 
 
-def _opened(ctx: LlmContext, opening: Opening, fence: bool) -> SharedContents:
+def _opened(ctx: LlmContext, opening: Opening, reading: Reading) -> SharedContents:
     """The conversation of an isolated run: what it was given, then what was said in it."""
     agent = ctx.agent
     events = opening.own_events(ctx.session.events)
     turn_contents: list[Content] = []
     if agent.include_contents == "none":
-        turn_contents = _current_turn(ctx, events, fence)
+        turn_contents = _current_turn(ctx, events, reading)
     if not turn_contents:
         history = opening.histories.get(agent.name)
         if history is None:
-            history = History(agent.name, ctx.branch, ctx.isolation_scope, fence=fence)
+            history = History(agent.name, ctx.branch, ctx.isolation_scope, reading)
             opening.histories[agent.name] = history
         turn_contents = history.update(events)
     return SharedContents([opening.content, *turn_contents])
 
 
-def _current_turn(ctx: InvocationContext, events: Sequence[Event], fence: bool) -> list[Content]:
+def _current_turn(ctx: InvocationContext, events: Sequence[Event], reading: Reading) -> list[Content]:
     """The contents from the latest message of the user or of another agent on (S0 §4.2)."""
     name, branch, scope = ctx.agent.name, ctx.branch, ctx.isolation_scope
     for index in range(len(events) - 1, -1, -1):
         event = events[index]
         if is_visible(event, branch, scope) and (event.author == "user" or is_from_other_agent(event, name)):
-            turn = assemble(events[index:], name, branch, scope, fence=fence)
+            turn = assemble(_with_calls(ctx, events, index), name, branch, scope, reading)
             return [outgoing(e.content) for e in turn if e.content is not None]
     return []
+
+
+def _with_calls(ctx: InvocationContext, events: Sequence[Event], index: int) -> Sequence[Event]:
+    """The events from `index` on, behind the agent's earlier calls that the last one answers: an approval came late."""
+    tail = events[index:]
+    last = next(event for event in reversed(tail) if is_visible(event, ctx.branch, ctx.isolation_scope))
+    wanted = set(answered_ids(last)).difference(*map(call_ids, tail))
+    if not wanted or is_from_other_agent(last, ctx.agent.name):  # what others did is quoted
+        return tail
+    calls = (one for one in events[:index] if one.author == ctx.agent.name and not wanted.isdisjoint(call_ids(one)))
+    return [*calls, *tail]
 
 
 def insertion_point(contents: SharedContents) -> int:
@@ -106,4 +120,6 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_request_processors(settings: Mapping[str, Settings]) -> list[RequestProcessor]:
     """The processor `contents`."""
-    return [request_processor("contents", processor(settings["contents"].fence_quotations))]
+    own = settings["contents"]
+    reading = Reading(fence=own.fence_quotations, asked_only=own.asked_answers_only)
+    return [request_processor("contents", processor(reading))]

@@ -7,6 +7,7 @@ response that does not follow its call, a transcription) start a new epoch: ever
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from newel.contexts.call_ids import OURS
 from newel.flows import rearrangement
@@ -18,20 +19,33 @@ from newel_types import Content, FrozenContent, FunctionCall, FunctionResponse, 
 Ids = tuple[str | None, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a session's events are read."""
+
+    #: Fence what other agents said as quotations.
+    fence: bool = False
+    #: Leave out the user's responses to calls that have their tools' results, and were not asked of the user.
+    asked_only: bool = False
+
+
+_PLAIN = Reading()
+
+
 class History:
     """The contents that one agent on one branch sees. `update` takes the session's events and does what is new."""
 
     __slots__ = (
-        "_agent", "_branch", "_calls", "_contents", "_epoch", "_fence", "_marks", "_past", "_scope", "_settled",
+        "_agent", "_branch", "_calls", "_contents", "_epoch", "_marks", "_past", "_reading", "_scope", "_settled",
         "_voices",
     )  # fmt: skip
 
-    def __init__(self, agent_name: str, branch: str | None, scope: str | None, *, fence: bool = False) -> None:
+    def __init__(self, agent_name: str, branch: str | None, scope: str | None, reading: Reading = _PLAIN) -> None:
         self._agent = agent_name
         self._voices = ("user", agent_name)
         self._branch = branch
         self._scope = scope
-        self._fence = fence
+        self._reading = reading
         self._reset()
 
     def _reset(self) -> None:
@@ -112,7 +126,7 @@ class History:
         if not is_visible(event, self._branch, self._scope):
             return True
         if is_from_other_agent(event, self._agent):
-            quotation = as_quotation(event, fence=self._fence)
+            quotation = as_quotation(event, fence=self._reading.fence)
             if quotation is not None:
                 self._contents.append(freeze(quotation))
                 self._calls = ()
@@ -127,7 +141,7 @@ class History:
 
     def _rebuild(self, events: Sequence[Event]) -> None:
         self._reset()
-        whole = assemble(events, self._agent, self._branch, self._scope, fence=self._fence)
+        whole = assemble(events, self._agent, self._branch, self._scope, self._reading)
         self._contents = [outgoing(event.content) for event in whole if event.content is not None]
         self._past = list(events)
         self._marks = [len(self._contents)] * len(self._past)
@@ -145,7 +159,7 @@ def _same(answered: list[str | None], calls: Ids) -> bool:
 
 
 def assemble(
-    events: Sequence[Event], agent_name: str, branch: str | None, scope: str | None = None, *, fence: bool = False
+    events: Sequence[Event], agent_name: str, branch: str | None, scope: str | None = None, reading: Reading = _PLAIN
 ) -> list[Event]:
     """The events of S0 §4.1, steps 1 to 6: rewound, filtered, compacted, transcribed, quoted, rearranged."""
     visible = [event for event in Log(events).standing() if is_visible(event, branch, scope)]
@@ -155,10 +169,11 @@ def assemble(
     for event in transcribed(visible):
         if not is_from_other_agent(event, agent_name):  # a summary is: its author is the model
             shown_events.append(event)
-        elif (content := as_quotation(event, fence=fence)) is not None:
+        elif (content := as_quotation(event, fence=reading.fence)) is not None:
             shown_events.append(Event(author="user", content=content, branch=event.branch, timestamp=event.timestamp))
-    answered = rearrangement.drop_later_answers(shown_events)
-    return rearrangement.place_responses(rearrangement.place_latest_response(answered))
+    answered = rearrangement.drop_void_answers(shown_events, asked_only=reading.asked_only)
+    valid = [event for event in answered if event.content is not None]
+    return rearrangement.place_responses(rearrangement.place_latest_response(valid))
 
 
 def compacted(events: Sequence[Event]) -> list[Event]:

@@ -30,16 +30,25 @@ def exchanged_ids(event: Event) -> tuple[list[str | None], list[str | None]]:
     return calls, answered
 
 
-def drop_later_answers(events: Sequence[Event]) -> list[Event]:
-    """Leave out what the user answered to a call after another answer: the first one counts."""
+def drop_void_answers(events: Sequence[Event], *, asked_only: bool) -> list[Event]:
+    """Leave out what the user answered to a call after another answer: the first one counts.
+
+    With `asked_only`, also the answers to calls that do not wait for the outside and have their tools' own results.
+    """
+    #: Call ids: what the user answered, and what was not asked of the user.
     answered: set[str | None] = set()
+    unasked: set[str | None] = set()
+    results = {id_ for event in events if event.author != "user" for id_ in answered_ids(event)}
     kept: list[Event] = []
     for event in events:
         calls, responses = exchanged_ids(event)
         answered.difference_update(calls)  # a model may use an id again
+        if asked_only:
+            unasked.update(id_ for id_ in calls if id_ not in (event.long_running_tool_ids or ()))
         if event.author == "user" and responses:
-            if not answered.isdisjoint(responses):
-                event = _without_responses(event, answered)
+            void = answered | (unasked & results)
+            if not void.isdisjoint(responses):
+                event = _without_responses(event, void)
             answered.update(responses)
         kept.append(event)
     return kept

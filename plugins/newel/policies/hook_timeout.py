@@ -1,4 +1,4 @@
-"""hook_timeout: a plugin's hook that takes too long fails, and is named."""
+"""hook_timeout: a plugin's hook, or an agent's callback, that takes too long fails, and is named."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Seconds = Annotated[float, Field(ge=0)]
 class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of the time-out. It ends what a hook awaits; a hook that blocks its thread cannot be ended."""
 
-    #: Seconds that one call of a hook may take; 0: no limit, for a hook may ask a person.
+    #: Seconds that one call of a hook, or of an agent's callback, may take; 0: no limit, for a hook may ask a person.
     seconds: Seconds = 0.0
     #: Seconds by the hook's name; these go before.
     hooks: dict[str, Seconds] = Field(default_factory=dict)

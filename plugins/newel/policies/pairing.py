@@ -10,11 +10,23 @@ gets a provisional result.
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 
 from newel.questions.provisional import PROVISIONAL
 from newel.turns.delegates import is_delegate
-from newel_kernel import UNCOMMITTED, Epilogue, Event, InvocationContext, Key, Log, Prologue, Session, hookimpl
+from newel_kernel import (
+    UNCOMMITTED,
+    Epilogue,
+    Event,
+    InvocationContext,
+    Key,
+    LlmRequest,
+    Log,
+    Prologue,
+    RequestProcessor,
+    Session,
+    hookimpl,
+)
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 CANCELLED = "The tool call was cancelled; whether it took effect is not known."
@@ -62,7 +74,7 @@ class _Open:
             call, response = part.function_call, part.function_response
             if call is not None and call.id and call.id not in (event.long_running_tool_ids or ()):
                 self.calls[call.id] = (position, event, call)
-            elif response is not None:
+            elif response is not None and event.author != "user":  # whom nobody has asked for these
                 self.calls.pop(response.id or "", None)
                 self.waiting.pop(response.id or "", None)
 
@@ -118,6 +130,14 @@ async def open_(ctx: InvocationContext) -> list[Event] | None:
     return _results(unanswered, INTERRUPTED) + provisional
 
 
+def before(ctx: InvocationContext, request: LlmRequest) -> Awaitable[list[Event] | None] | None:
+    """The same for a run that resumes its invocation without a message, before the model is shown the session."""
+    if not ctx.resumed:
+        return None
+    state = _open_calls(ctx.session)
+    return open_(ctx) if state.calls or state.waiting else None
+
+
 async def close(ctx: InvocationContext, error: BaseException | None) -> list[Event] | None:
     """Answer what this invocation leaves open, where it did not end by itself."""
     if error is None:
@@ -143,6 +163,12 @@ def _ended(ctx: InvocationContext, calls: dict[str, tuple[Event, FunctionCall]])
 def register_prologues() -> list[Prologue]:
     """The prologue `pairing`."""
     return [Prologue(name="pairing", run=open_)]
+
+
+@hookimpl
+def register_request_processors() -> list[RequestProcessor]:
+    """The request processor `pairing`, before the conversation is put together."""
+    return [RequestProcessor(name="pairing", run=before, before=("contents",))]
 
 
 @hookimpl

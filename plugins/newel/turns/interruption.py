@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from newel_kernel import BaseTool, Calls, Effect, Event, InvocationContext, Log, run_tools
 from newel_types import Content, FunctionCall, FunctionResponse, Part
@@ -12,10 +12,23 @@ _INTERRUPTED = "The call was interrupted; it must not happen twice and is not re
 
 def interrupted_calls(ctx: InvocationContext) -> Calls | None:
     """The latest event of calls of the agent that runs, where some of them have no result."""
-    calls = Log(ctx.session.events).calls(
+    calls = Log(_without_unasked(ctx.session.events)).calls(
         ctx.agent.name, ctx.isolation_scope, branch=ctx.branch, invocation_id=ctx.invocation_id
     )
     return calls if calls is not None and calls.open else None
+
+
+def _without_unasked(events: Sequence[Event]) -> list[Event]:
+    """The events without responses of the user: the calls that are looked for were not asked of the user.
+
+    The results of sub-agents bear the user's name as well; each has worked in a scope of its call's id.
+    """
+    scopes = {event.isolation_scope for event in events}
+    return [
+        event
+        for event in events
+        if event.author != "user" or all(one.id in scopes for one in event.get_function_responses())
+    ]
 
 
 async def finish_calls(ctx: InvocationContext, tools: Mapping[str, BaseTool]) -> Iterable[Event]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from newel import turns
 from newel.contexts.invocation_context import InvocationContext, full_invocation
 from newel.questions.answerable import check_answers
+from newel.questions.names import HIDDEN
 from newel.questions.precedence import MESSAGES, Work, answered_again, answers_more, note_work, told_late
 from newel.turns.conversations import conversing_node
 from newel.turns.delegates import is_delegate
@@ -108,7 +109,10 @@ def _first_agent(root: BaseAgent, log: Log, invocation_id: str) -> BaseAgent | N
 
 
 def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:
-    """Bring back the invocation's message and its agents' checkpoints; an agent that only spoke has an empty one."""
+    """Bring back the invocation's message, its agents' checkpoints and what it has used of its budget.
+
+    An agent that only spoke has an empty checkpoint.
+    """
     for event in events:
         if event.invocation_id != ctx.invocation_id:
             continue
@@ -116,6 +120,7 @@ def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:
             if ctx.user_content is None and event.content is not None and not event.get_function_responses():
                 ctx.user_content = event.content
             continue
+        ctx.budget.used += _is_answer(event)
         state = event.actions.agent_state
         if event.actions.end_of_agent:
             ctx.end_of_agents[event.author] = True
@@ -123,3 +128,11 @@ def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:
         elif state is not None or event.content is not None:
             ctx.agent_states[event.author] = ctx.agent_states.get(event.author, {}) if state is None else state
             ctx.end_of_agents[event.author] = False
+
+
+def _is_answer(event: Event) -> bool:
+    """Whether a model gave the event: then its call counts, as far as the log can tell."""
+    content = event.content
+    if content is None or content.role != "model":
+        return bool(event.error_code and event.model_version)
+    return all(call.name not in HIDDEN for call in event.get_function_calls())

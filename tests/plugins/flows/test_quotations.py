@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newel.agents import LlmAgent
-from newel.flows.history import History, assemble
+from newel.flows.history import History, Reading, assemble
 from newel.flows.visibility import as_quotation
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
@@ -122,10 +122,10 @@ def conversation() -> list[Event]:
 @pytest.mark.parametrize("fence", [False, True])
 def test_history_and_assembly_agree(fence: bool) -> None:
     events = conversation()
-    history = History("waiter", None, None, fence=fence)
+    history = History("waiter", None, None, Reading(fence=fence))
     for count in range(1, len(events) + 1):
         made = history.update(events[:count])
-        whole = assemble(events[:count], "waiter", None, fence=fence)
+        whole = assemble(events[:count], "waiter", None, reading=Reading(fence=fence))
         assert [texts(content) for content in made] == [texts(event.content) for event in whole]
     assert any(text.startswith("```") for content in made for text in texts(content)) is fence
 

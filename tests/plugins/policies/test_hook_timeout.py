@@ -75,3 +75,27 @@ def test_a_time_out_of_the_hooks_own_stays_its_own(tmp_path: Path) -> None:
 def test_a_name_that_is_no_hook_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="no hook; did you mean 'before_model_callback'"):
         compose(house(tmp_path, {"hooks": {"before_modl_callback": 1}}))
+
+
+@pytest.mark.parametrize("hook", ["before_agent_callback", "before_model_callback", "after_tool_callback"])
+def test_an_agents_own_callback_that_hangs_is_named(tmp_path: Path, hook: str) -> None:
+    async def hang(*values: Any, **named: Any) -> None:
+        await asyncio.Event().wait()
+
+    def pour() -> str:
+        """Pour."""
+        return "tea"
+
+    fields: Any = {hook: hang, "tools": [pour]}
+    waiter = LlmAgent(name="waiter", model=ScriptedModel([{"call": "pour"}, "tea"]), **fields)
+    chat = Conversation(waiter, distribution=house(tmp_path, {"hooks": {hook: 0.02}}))
+    with pytest.raises(PluginHookError, match=rf"agent 'waiter', callback .*hang did not end {hook} within 0\.02 s"):
+        chat.say("tea")
+
+
+def test_an_agents_own_callback_has_the_time_that_it_may_take(tmp_path: Path) -> None:
+    async def wait(callback_context: Any) -> None:
+        await asyncio.sleep(0)
+
+    waiter = LlmAgent(name="waiter", model=ScriptedModel(["tea"]), before_agent_callback=[wait, wait])
+    assert Conversation(waiter, distribution=house(tmp_path, {"seconds": 60})).say("tea").text == "tea"

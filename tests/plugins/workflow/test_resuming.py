@@ -12,8 +12,8 @@ import pytest
 from newel import Agent, Context, Event
 from newel.events import RequestInput
 from newel.sessions import InMemorySessionService, SqliteSessionService
-from newel.testing import ScriptedModel
-from newel.tools import LongRunningFunctionTool
+from newel.testing import Conversation, ScriptedModel
+from newel.tools import FunctionTool, LongRunningFunctionTool
 from newel.types import Content, FunctionCall, FunctionResponse, Part
 from newel.workflow import FunctionNode, JoinNode, Workflow, node
 
@@ -344,3 +344,25 @@ def test_an_agent_waits_for_the_last_result_where_the_app_resumes(talk: Any, out
     events = chat.say("go")
     assert said(events) == []
     assert outputs(chat.say(decision(events))) == ["b(first words)"]
+
+
+@pytest.mark.parametrize("include", ["default", "none"])
+def test_a_late_approval_is_shown_with_its_call(include: Any) -> None:
+    """The answer comes after another message to the graph; the agent that asked goes on with the call's result."""
+
+    def wipe(path: str) -> str:
+        """Wipe."""
+        return path
+
+    model = ScriptedModel([{"call": "wipe", "args": {"path": "/a"}}, "No.", "Wiped."])
+    agent = Agent(
+        name="clerk", model=model, tools=[FunctionTool(wipe, require_confirmation=True)], include_contents=include
+    )
+    chat = Conversation(Workflow(name="flow", edges=[("START", agent)]))
+    chat.say("Wipe it.")
+    question = chat.answers({"confirmed": True})
+    chat.say("Is it done?")
+    assert chat.say(question).text == "Wiped."
+    parts = [part for content in model.requests[-1].contents for part in content.parts or ()]
+    assert [part.function_call.name for part in parts if part.function_call] == ["wipe"]
+    assert [part.function_response.response for part in parts if part.function_response] == [{"result": "/a"}]
