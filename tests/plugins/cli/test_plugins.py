@@ -74,14 +74,14 @@ def test_why_a_plugin_is_in(project: Any) -> None:
     report = json.loads(project.newel("plugins", "why", "agents").stdout)
     assert {"kind": "AgentType", "name": "LlmAgent"} in report["provides"]
     place = json.loads(project.newel("plugins", "why", "contents").stdout)["places"][0]
-    assert (place["chain"], place["after"], place["before"]) == ("request_chain", "compaction", "context_cache")
+    assert (place["chain"], place["after"], place["before"]) == ("request_chain", "pairing", "context_cache")
     assert project.refused("plugins", "why", "contnts") == "no plugin 'contnts' is installed; did you mean 'contents'?"
 
 
 def test_why_in_words(project: Any, terminal: None) -> None:
     shown = project.newel("plugins", "why", "basic").stdout
     assert "enabled: named by the distribution" in shown
-    assert "request_chain: 'basic' is at place 1 of 13, before 'auth' (placed by: distribution)" in shown
+    assert "request_chain: 'basic' is at place 1 of 14, before 'auth' (placed by: distribution)" in shown
 
 
 def test_the_chain_of_an_agent(project: Any) -> None:
