@@ -20,7 +20,7 @@ _NAMES = {
     "ordering": "Owned Placed",
     "registry": "PluginRegistry",
     "selection": "LOCK_FILE lock_of select_distribution write_lock",
-    "uris": "without_password",
+    "uris": "sqlite_path without_password",
 }
 _PLACES = {name: f"{__name__}._internal.{module}" for module, names in _NAMES.items() for name in names.split()}
 __all__ = sorted(_PLACES)

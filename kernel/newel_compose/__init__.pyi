@@ -28,4 +28,5 @@ from newel_compose._internal.selection import LOCK_FILE as LOCK_FILE
 from newel_compose._internal.selection import lock_of as lock_of
 from newel_compose._internal.selection import select_distribution as select_distribution
 from newel_compose._internal.selection import write_lock as write_lock
+from newel_compose._internal.uris import sqlite_path as sqlite_path
 from newel_compose._internal.uris import without_password as without_password

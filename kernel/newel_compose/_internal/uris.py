@@ -1,9 +1,16 @@
-"""URIs of services, as messages show them."""
+"""URIs of services: what they name, and how messages show them."""
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Collection
+from urllib.parse import unquote
 
+from newel_kernel import ConfigurationError
+
+#: A database in memory, which has no file.
+_MEMORY = ":memory:"
 #: A password between the user and the host: it may itself hold any sign, an @ or a slash, say.
 _PASSWORD = re.compile(r"(//[^:/@?#]*:).*@")
 _PARAMETER = re.compile(r"([?&][^=&]*(?:passw|pwd|secret|token|key)[^=&]*=)[^&]*", re.IGNORECASE)
@@ -12,3 +19,26 @@ _PARAMETER = re.compile(r"([?&][^=&]*(?:passw|pwd|secret|token|key)[^=&]*=)[^&]*
 def without_password(uri: str) -> str:
     """`uri` with the passwords in it masked, those of parameters too: for an error or a log."""
     return _PARAMETER.sub(r"\1***", _PASSWORD.sub(r"\1***@", uri))
+
+
+def sqlite_path(path: str | os.PathLike[str], service: str, schemes: Collection[str] = ("sqlite",)) -> str:
+    """The absolute path of a `service`'s SQLite file; ``:memory:`` stays.
+
+    Takes a path, ``sqlite:path``, ``sqlite:///relative`` or ``sqlite:////absolute``.
+    """
+    text = os.fspath(path)
+    shown = without_password(text)
+    scheme, colon, rest = text.partition(":")
+    if colon and scheme in schemes:
+        if "?" in rest:
+            raise ConfigurationError(f"{shown!r}: a sqlite URI takes no parameters; name the file only")
+        text = unquote(rest)
+        if text.startswith("//"):
+            host, slash, text = text[2:].partition("/")
+            if host or not slash:
+                raise ConfigurationError(
+                    f"{shown!r} names no file: write sqlite:///relative.db, sqlite:////absolute.db or sqlite:path"
+                )
+    if not text or "\0" in text:
+        raise ConfigurationError(f"{shown!r} names no file for the {service}")
+    return text if text == _MEMORY else os.path.abspath(os.path.expanduser(text))

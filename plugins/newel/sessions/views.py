@@ -63,11 +63,10 @@ def check_keys(delta: Mapping[str, object], subject: str) -> None:
 
 def check_names(app_name: str, user_id: str, session_id: str) -> None:
     """Raise SessionError where one of a session's names is longer than every store can hold."""
-    if len(app_name) + len(user_id) + len(session_id) <= LONGEST_NAME // 4:
+    if len(app_name) + len(user_id) + len(session_id) <= LONGEST_NAME // 4:  # a character has at most four bytes
         return
     for what, name in (("app name", app_name), ("user id", user_id), ("session id", session_id)):
-        if len(name) > LONGEST_NAME // 4:
-            _check_length(name, f"the session cannot be created: the {what}")
+        _check_length(name, f"the session cannot be created: the {what}")
 
 
 def _check_length(name: str, subject: str) -> None:

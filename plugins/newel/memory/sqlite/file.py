@@ -8,11 +8,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
-from urllib.parse import unquote
 
 from newel.memory.errors import MemoryStoreError, MemoryUnavailableError
 from newel.memory.sqlite.binding import binding
-from newel_compose import without_password
+from newel_compose import sqlite_path
 from newel_kernel import ConfigurationError, NewelError
 
 T = TypeVar("T")
@@ -43,7 +42,7 @@ class MemoryFile:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = locate(path)
+        self.path = sqlite_path(path, "memory")
         self._closed = False
         self._begin()
         self.write(lambda connection: None)
@@ -143,26 +142,6 @@ def _within(connection: sqlite3.Connection, begin: str, work: Callable[[sqlite3.
             connection.execute("ROLLBACK")
         raise
     return result
-
-
-def locate(path: str | os.PathLike[str]) -> str:
-    """The absolute path that `path` names: a path, ``sqlite:path``, ``sqlite:///relative``, ``sqlite:////absolute``."""
-    text = os.fspath(path)
-    shown = without_password(text)
-    scheme, colon, rest = text.partition(":")
-    if colon and scheme == "sqlite":
-        if "?" in rest:
-            raise ConfigurationError(f"{shown!r}: a sqlite URI takes no parameters; name the file only")
-        text = unquote(rest)
-        if text.startswith("//"):
-            host, slash, text = text[2:].partition("/")
-            if host or not slash:
-                raise ConfigurationError(
-                    f"{shown!r} names no file: write sqlite:///relative.db, sqlite:////absolute.db or sqlite:path"
-                )
-    if not text or "\0" in text:
-        raise ConfigurationError(f"{shown!r} names no file for the memory")
-    return text if text == MEMORY else os.path.abspath(os.path.expanduser(text))
 
 
 def _migrate(connection: sqlite3.Connection, path: str) -> None:

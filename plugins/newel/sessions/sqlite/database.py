@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import TypeVar
-from urllib.parse import unquote
 
 from newel.sessions.errors import StoreUnavailableError
 from newel.sessions.sqlite.place import Place
@@ -17,7 +16,7 @@ from newel.sessions.stored.dialects import SQLITE, numbered
 from newel.sessions.stored.schema import FOREIGN, VERSION, google_adk, known, migration
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Reply, Steps
-from newel_compose import without_password
+from newel_compose import sqlite_path
 from newel_kernel import ConfigurationError, SessionError
 
 T = TypeVar("T")
@@ -191,23 +190,8 @@ def run(connection: sqlite3.Connection, steps: Steps[T]) -> T:
 
 
 def locate(path: str | os.PathLike[str]) -> str:
-    """The absolute path that `path` names: a path, ``sqlite:path``, ``sqlite:///relative``, ``sqlite:////absolute``."""
-    text = os.fspath(path)
-    shown = without_password(text)
-    scheme, colon, rest = text.partition(":")
-    if colon and scheme in ("sqlite", "sqlite+aiosqlite"):
-        text = unquote(rest)
-        if text.startswith("//"):
-            host, slash, text = text[2:].partition("/")
-            if host or not slash:
-                raise ConfigurationError(
-                    f"{shown!r} names no file: write sqlite:///relative.db, sqlite:////absolute.db or sqlite:path"
-                )
-        if "?" in rest:
-            raise ConfigurationError(f"{shown!r}: a sqlite URI takes no parameters; name the file only")
-    if not text:
-        raise ConfigurationError(f"{shown!r} names no file for the session store")
-    return text if text == MEMORY else os.path.abspath(os.path.expanduser(text))
+    """The absolute path that `path`, or a URI with SQLite's scheme or SQLAlchemy's for it, names."""
+    return sqlite_path(path, "session store", ("sqlite", "sqlite+aiosqlite"))
 
 
 def explain(error: Exception) -> str:
