@@ -25,15 +25,12 @@ if TYPE_CHECKING:
 
 
 class Recorder:
-    """Records to two providers, each by default the one that the application has configured, if any."""
+    """Records to the providers that there are."""
 
-    def __init__(
-        self, settings: Settings, tracer_provider: TracerProvider | None = None,
-        meter_provider: MeterProvider | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, settings: Settings, tracers: Source[TracerProvider], meters: Source[MeterProvider]) -> None:
         self._settings = settings
-        self._tracers: Source[TracerProvider] = Source("trace", "tracer", tracer_provider)
-        self._meters: Source[MeterProvider] = Source("metrics", "meter", meter_provider)
+        self._tracers = tracers
+        self._meters = meters
         self._providers: tuple[TracerProvider | None, MeterProvider | None] = (None, None)
         self._spans: Spans | None = None
         self._metrics: Metrics | None = None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from newel.telemetry.source import Source
 from newel_kernel import Observer, Operation, Signal
 
 if TYPE_CHECKING:
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from newel.telemetry.recorder import Recorder
     from newel.telemetry.settings import Settings
 
-#: Where an application configures a provider, and what names one for the API to make.
-_MODULES = ("opentelemetry.trace", "opentelemetry.metrics")
-_VARIABLES = ("OTEL_PYTHON_TRACER_PROVIDER", "OTEL_PYTHON_METER_PROVIDER")
+_TRACE, _METRICS = "opentelemetry.trace", "opentelemetry.metrics"
 _loaded = sys.modules
 
 
@@ -31,9 +29,9 @@ class Watch:
         meter_provider: MeterProvider | None = None,
     ) -> None:  # fmt: skip
         self._settings = settings
-        self._providers = (tracer_provider, meter_provider)
-        #: Only the application can bring a provider: none is given here, and the environment names none.
-        self._waits = self._providers == (None, None) and not any(map(os.environ.get, _VARIABLES))
+        self._tracers: Source[TracerProvider] = Source("trace", "tracer", tracer_provider)
+        self._meters: Source[MeterProvider] = Source("metrics", "meter", meter_provider)
+        self._waits = self._tracers.waits and self._meters.waits
         self._recorder: Recorder | None = None
 
     def as_observer(self, name: str) -> Observer:
@@ -42,13 +40,14 @@ class Watch:
 
     def wanted(self) -> bool:
         """Whether anybody records."""
-        if self._waits and _MODULES[0] not in _loaded and _MODULES[1] not in _loaded:
+        if self._waits and _TRACE not in _loaded and _METRICS not in _loaded:
             return False  # a module that was never imported is not configured
         return self._records().wanted()
 
     def _records(self) -> Recorder:
         if self._recorder is None:
-            self._recorder = import_module("newel.telemetry.recorder").Recorder(self._settings, *self._providers)
+            recorder = import_module("newel.telemetry.recorder").Recorder
+            self._recorder = recorder(self._settings, self._tracers, self._meters)
         return self._recorder
 
     def _notify(self, signal: Signal) -> None:
