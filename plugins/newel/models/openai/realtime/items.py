@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from newel.models.openai.history import History, as_json, code_text, result_media, result_text
+from newel.models.openai.history import code_text, result_media, result_text
+from newel.models.openai.item_history import ItemHistory
 from newel.models.openai.media import Medium, medium_of
 from newel.models.openai.thinking import Say
 from newel.models.wire.names import Names
@@ -15,7 +16,7 @@ from newel_types import Content, FunctionResponse, Part
 _ID_LENGTH = 32
 
 
-class Items(History):
+class Items(ItemHistory):
     """The items of a conversation."""
 
     def __init__(self, names: Names, say: Say) -> None:
@@ -27,9 +28,7 @@ class Items(History):
         for part in parts:
             words = part.text if part.text is not None else code_text(part)
             if part.function_call is not None:
-                call = part.function_call
-                made = {"call_id": self.call_id(call), "name": self.name(call), "arguments": as_json(call.args or {})}
-                items.append({"type": "function_call", **made})
+                items.append(self.called(part.function_call))
             elif words and words.strip() and not part.thought:
                 content = [{"type": "output_text", "text": words}]
                 items.append({"type": "message", "role": "assistant", "content": content})
@@ -40,18 +39,6 @@ class Items(History):
     def result(self, call_id: str, response: FunctionResponse) -> tuple[Json, list[Json]]:
         """An output, which is text; media follow in a message of the user."""
         return output(call_id, response), [self.shown(medium) for medium in result_media(response)]
-
-    def no_result(self, call_id: str, text: str) -> Json:
-        """An error as the output."""
-        return {"type": "function_call_output", "call_id": call_id, "output": as_json({"error": text})}
-
-    def user(self, parts: list[Json]) -> Json:
-        """A message of the user."""
-        return {"type": "message", "role": "user", "content": parts}
-
-    def text(self, text: str) -> Json:
-        """A text."""
-        return {"type": "input_text", "text": text}
 
     def medium(self, medium: Medium) -> Json | None:
         """An image, or the text of a text file."""

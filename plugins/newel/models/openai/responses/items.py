@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from newel.models.openai.history import History, as_json, code_text, result_media, result_text
+from newel.models.openai.history import as_json, code_text, result_media, result_text
+from newel.models.openai.item_history import ItemHistory
 from newel.models.openai.media import Medium, medium_of
 from newel.models.openai.thinking import Say
 from newel.models.wire.names import Names
@@ -30,7 +31,7 @@ class Stored:
     count: int
 
 
-class Items(History):
+class Items(ItemHistory):
     """The items of a conversation. With `stored`, it notes from which answer of `model` the service can go on."""
 
     def __init__(
@@ -77,11 +78,7 @@ class Items(History):
         items: list[Json] = []
         for part in parts:
             if part.function_call is not None:
-                call = part.function_call
-                items.append(
-                    {"type": "function_call", "call_id": self.call_id(call), "name": self.name(call),
-                     "arguments": as_json(call.args or {})}
-                )  # fmt: skip
+                items.append(self.called(part.function_call))
             elif part.thought:
                 items.extend(self._thought(part))
             elif part.text is not None:
@@ -101,18 +98,6 @@ class Items(History):
         media = [self.shown(medium) for medium in result_media(response)]
         output = [self.text(text), *media] if media else text
         return {"type": "function_call_output", "call_id": call_id, "output": output}, []
-
-    def no_result(self, call_id: str, text: str) -> Json:
-        """An error as the output."""
-        return {"type": "function_call_output", "call_id": call_id, "output": as_json({"error": text})}
-
-    def user(self, parts: list[Json]) -> Json:
-        """A message of the user."""
-        return {"type": "message", "role": "user", "content": parts}
-
-    def text(self, text: str) -> Json:
-        """A text."""
-        return {"type": "input_text", "text": text}
 
     def medium(self, medium: Medium) -> Json | None:
         """An image, a file, or the text of a text file."""

@@ -1,0 +1,28 @@
+"""ItemHistory: a conversation as items, the way the Responses API and the Realtime API have it."""
+
+from __future__ import annotations
+
+from newel.models.openai.history import History, as_json
+from newel_kernel import Json
+from newel_types import FunctionCall
+
+
+class ItemHistory(History):
+    """What the items of both APIs have in common."""
+
+    def called(self, call: FunctionCall) -> Json:
+        """A call."""
+        made = {"call_id": self.call_id(call), "name": self.name(call), "arguments": as_json(call.args or {})}
+        return {"type": "function_call", **made}
+
+    def no_result(self, call_id: str, text: str) -> Json:
+        """An error as the output."""
+        return {"type": "function_call_output", "call_id": call_id, "output": as_json({"error": text})}
+
+    def user(self, parts: list[Json]) -> Json:
+        """A message of the user."""
+        return {"type": "message", "role": "user", "content": parts}
+
+    def text(self, text: str) -> Json:
+        """A text."""
+        return {"type": "input_text", "text": text}
