@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -15,24 +15,22 @@ from newel.models.google.live.setup import Say, setup
 from newel.models.google.sdk import Json, Live
 from newel.models.live import CONNECTION_NUMBER
 from newel.models.wire.arrivals import Arrivals
+from newel.models.wire.connections import SETUP_PATIENCE, SHOWN, UNREADABLE, SocketConnection
 from newel.models.wire.ends import connecting
 from newel.models.wire.service import Service
 from newel.models.wire.sockets import LiveSocket, noting
-from newel_kernel import BaseLlmConnection, LlmRequest, LlmResponse
+from newel_kernel import LlmRequest, LlmResponse
 from newel_types import Content, SpeechConfig
 
 #: How long calls wait for the end of their turn in silence, in seconds: some models want results before they end it.
 _CALL_PATIENCE = 0.3
-#: How long setting a session up may take, in seconds.
-_SETUP_PATIENCE = 20.0
 _KNOWN = frozenset((
     "setupComplete", "serverContent", "toolCall", "toolCallCancellation", "usageMetadata", "goAway",
     "sessionResumptionUpdate", "voiceActivityDetectionSignal", "voiceActivity",
 ))  # fmt: skip
-_SHOWN = 200
 
 
-class GeminiLiveConnection(BaseLlmConnection):
+class GeminiLiveConnection(SocketConnection):
     """The frames of a session that the SDK has set up, read and written here.
 
     The SDK makes an object of each message, which costs more than all the rest of it.
@@ -41,7 +39,7 @@ class GeminiLiveConnection(BaseLlmConnection):
     def __init__(
         self, socket: LiveSocket, frames: Frames, reader: Reader, *, initial_history: bool, confirmed: bool
     ) -> None:
-        self._socket = socket
+        super().__init__(socket, frames)
         self._frames = frames
         self._reader = reader
         self._initial_history = initial_history
@@ -57,18 +55,7 @@ class GeminiLiveConnection(BaseLlmConnection):
         """See `BaseLlmConnection`."""
         frames = self._frames.history(history, initial=self._initial_history)
         self._history_frames = len(frames)
-        await self._send(*frames)
-
-    async def send_content(self, content: Content) -> None:
-        """See `BaseLlmConnection`."""
-        await self._send_content(content)
-
-    async def _send_content(self, content: Content, *, partial: bool = False) -> None:
-        await self._send(self._frames.content(content, partial=partial))
-
-    async def send_realtime(self, blob: object) -> None:
-        """See `BaseLlmConnection`."""
-        await self._send(self._frames.realtime(blob))
+        await self._send(frames)
 
     async def receive(self) -> AsyncGenerator[LlmResponse, None]:
         """See `BaseLlmConnection`."""
@@ -92,21 +79,16 @@ class GeminiLiveConnection(BaseLlmConnection):
             if ended:
                 return
 
-    async def close(self) -> None:
-        """See `BaseLlmConnection`."""
-        await self._socket.close()
-
     def _read(self, frame: bytes) -> list[LlmResponse]:
         try:
             message = json.loads(frame)
             if not isinstance(message, dict):
-                raise ValueError(f"no object: {frame[:_SHOWN]!r}")
+                raise ValueError(f"no object: {frame[:SHOWN]!r}")
             if message and _KNOWN.isdisjoint(message):
                 return self._strange(message)
             responses = self._reader.read(message)
-        except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
-            what = f"sent a message that cannot be read ({_line(error)})"
-            return [self._socket.failure("MALFORMED_RESPONSE", what, "it was left out; the session goes on")]
+        except UNREADABLE as error:
+            return [self._unreadable(error)]
         update = message.get("sessionResumptionUpdate")
         if update is not None and update.get("lastConsumedClientMessageIndex") is not None:
             self._take(int(update["lastConsumedClientMessageIndex"]))
@@ -118,15 +100,14 @@ class GeminiLiveConnection(BaseLlmConnection):
         if isinstance(error, dict) and "code" in error:
             what = f"reported an error: {error.get('message') or 'no message'}"
             return [self._socket.failure(str(error["code"]), what, "see the service's documentation of this code")]
-        kind = ", ".join(sorted(message))[:_SHOWN]
+        kind = ", ".join(sorted(message))[:SHOWN]
         if kind in self._unknown:
             return []
         self._unknown.add(kind)
         what = f"sent a message of a kind that is not known here ({kind})"
         return [self._socket.failure("UNKNOWN_MESSAGE", what, "it was left out; a newer release may know it")]
 
-    async def _send(self, *frames: str) -> None:
-        """The frames of one input."""
+    async def _send(self, frames: Sequence[str]) -> None:
         if self._arrivals is not None:
             await self._arrivals.send(frames)
             return
@@ -140,10 +121,6 @@ class GeminiLiveConnection(BaseLlmConnection):
         """Note that the service has taken the messages up to `index`; the setup is number 0."""
         history = self._history_frames
         self.inputs_taken = index if history is None else max(0, index - history + 1)
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:_SHOWN]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +144,7 @@ async def opened(live: Live, target: Target, request: LlmRequest) -> AsyncIterat
     config = setup(request, target.speech, target.say, vertex=target.dialect.vertex)
     session = live.connect(model=service.model, config=config)
     with connecting(service, number), noting() as sockets:
-        async with asyncio.timeout(_SETUP_PATIENCE):
+        async with asyncio.timeout(SETUP_PATIENCE):
             entered = await session.__aenter__()
     socket = LiveSocket(sockets[-1], service, number, target.frame_bytes)
     frames = Frames(service.model, target.dialect)

@@ -40,34 +40,34 @@ class Frames:
             frames.append(_frame("realtime_input", {"text": _GO_ON}))
         return frames
 
-    def content(self, content: Content, *, partial: bool) -> str:
+    def content(self, content: Content, *, partial: bool) -> list[str]:
         """A turn of the user or a part of it, or the results of tools."""
         parts = content.parts or []
         if parts and all(part.function_response is not None for part in parts):
-            return _frame("tool_response", {"functionResponses": list(_results(parts))})
+            return [_frame("tool_response", {"functionResponses": list(_results(parts))})]
         if self.newer and not partial and len(parts) == 1 and parts[0].text:
-            return _frame("realtime_input", {"text": parts[0].text})
+            return [_frame("realtime_input", {"text": parts[0].text})]
         turns = self._turns([content.model_copy(update={"role": content.role or "user"})])
         if not turns:
             raise ValueError(
                 "this content holds nothing that a live session takes: send text or images, and sound as a Blob"
             )
-        return _frame("client_content", {"turns": turns, "turnComplete": not partial})
+        return [_frame("client_content", {"turns": turns, "turnComplete": not partial})]
 
-    def realtime(self, value: object) -> str:
+    def realtime(self, value: object) -> list[str]:
         """A chunk of sound or an image, or a signal."""
         if isinstance(value, Blob):
-            return self._blob(value)
+            return [self._blob(value)]
         if isinstance(value, ActivityStart):
-            return '{"realtime_input": {"activityStart": {}}}'
+            return ['{"realtime_input": {"activityStart": {}}}']
         if isinstance(value, ActivityEnd):
-            return '{"realtime_input": {"activityEnd": {}}}'
+            return ['{"realtime_input": {"activityEnd": {}}}']
         if isinstance(value, LiveClientRealtimeInput):
             if value.audio_stream_end:
-                return '{"realtime_input": {"audioStreamEnd": true}}'
+                return ['{"realtime_input": {"audioStreamEnd": true}}']
             blobs = [blob for blob in (value.audio, value.video, *(value.media_chunks or ())) if blob is not None]
             if len(blobs) == 1:
-                return self._blob(blobs[0])
+                return [self._blob(blobs[0])]
         raise ValueError(f"Gemini Live takes no {type(value).__name__}: send a Blob, an activity signal or a content")
 
     def _blob(self, blob: Blob) -> str:

@@ -16,24 +16,22 @@ from newel.models.openai.realtime.sending import Frames
 from newel.models.openai.realtime.session import manner, session
 from newel.models.openai.realtime.turns import Turns
 from newel.models.openai.thinking import Say
+from newel.models.wire.connections import SETUP_PATIENCE, SHOWN, UNREADABLE, SocketConnection
 from newel.models.wire.ends import connecting
 from newel.models.wire.names import Names
 from newel.models.wire.service import Service
 from newel.models.wire.sockets import LiveSocket, noting
-from newel_kernel import BaseLlmConnection, Json, LlmRequest, LlmResponse, ModelError
+from newel_kernel import Json, LlmRequest, LlmResponse, ModelError
 from newel_types import Content, LiveConnectConfig
 
-#: How long setting a session up may take, in seconds.
-_SETUP_PATIENCE = 20.0
 _SETUP = "newel_setup"
-_SHOWN = 200
 
 
-class OpenAIRealtimeConnection(BaseLlmConnection):
+class OpenAIRealtimeConnection(SocketConnection):
     """The events of a connection that the SDK has opened, read and written here without an object for each."""
 
     def __init__(self, socket: LiveSocket, frames: Frames, reader: Reader, early: Sequence[bytes]) -> None:
-        self._socket = socket
+        super().__init__(socket, frames)
         self._frames = frames
         self._reader = reader
         #: What came while the session was set up.
@@ -42,17 +40,6 @@ class OpenAIRealtimeConnection(BaseLlmConnection):
     async def send_history(self, history: list[Content]) -> None:
         """See `BaseLlmConnection`."""
         await self._send(self._frames.history(history))
-
-    async def send_content(self, content: Content) -> None:
-        """See `BaseLlmConnection`."""
-        await self._send_content(content)
-
-    async def _send_content(self, content: Content, *, partial: bool = False) -> None:
-        await self._send(self._frames.content(content, partial=partial))
-
-    async def send_realtime(self, blob: object) -> None:
-        """See `BaseLlmConnection`."""
-        await self._send(self._frames.realtime(blob))
 
     async def receive(self) -> AsyncGenerator[LlmResponse, None]:
         """See `BaseLlmConnection`."""
@@ -72,10 +59,6 @@ class OpenAIRealtimeConnection(BaseLlmConnection):
                 ended = ended or bool(response.turn_complete)
                 yield response
 
-    async def close(self) -> None:
-        """See `BaseLlmConnection`."""
-        await self._socket.close()
-
     async def _send(self, frames: Sequence[str]) -> None:
         for frame in frames:
             await self._socket.send(frame)
@@ -84,12 +67,10 @@ class OpenAIRealtimeConnection(BaseLlmConnection):
         try:
             event = json.loads(frame)
             if not isinstance(event, dict) or not isinstance(event.get("type"), str):
-                raise ValueError(f"no event: {frame[:_SHOWN]!r}")
+                raise ValueError(f"no event: {frame[:SHOWN]!r}")
             return self._reader.read(event)
-        except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
-            why = " ".join(str(error).split())[:_SHOWN]
-            what = f"sent a message that cannot be read ({why})"
-            return [self._socket.failure("MALFORMED_RESPONSE", what, "it was left out; the session goes on")]
+        except UNREADABLE as error:
+            return [self._unreadable(error)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +93,12 @@ async def opened(sdk: Sdk, target: Target, request: LlmRequest) -> AsyncIterator
     wanted = session(request, target.names, target.say, target.transcriber)
     manager = sdk.realtime.connect(model=service.model, websocket_connection_options=target.options)
     with connecting(service, number), noting() as sockets:
-        async with asyncio.timeout(_SETUP_PATIENCE):
+        async with asyncio.timeout(SETUP_PATIENCE):
             await manager.__aenter__()
     socket = LiveSocket(sockets[-1], service, number, target.frame_bytes)
     try:
         with connecting(service, number):
-            async with asyncio.timeout(_SETUP_PATIENCE):
+            async with asyncio.timeout(SETUP_PATIENCE):
                 early = await _set_up(socket, wanted, service)
         yield _connection(socket, target, request.stash[LIVE_CONFIG], early)
     finally:
