@@ -121,9 +121,9 @@ def test_who_imports_a_package_uses_the_names_of_its_door(package: str) -> None:
 
 
 def test_the_doors_are_documented_name_by_name() -> None:
-    page = (ROOT / "docs" / "kernel.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "kernel.md").read_text(encoding="utf-8")
     expect_none(
-        f"docs/kernel.md does not say what {package}.{name} is for"
+        f"docs/reference/kernel.md does not say what {package}.{name} is for"
         for package in ("newel_kernel", "newel_compose")
         for name in import_module(package).__all__
         if f"`{name}`" not in page

@@ -131,14 +131,14 @@ def test_links_lead_somewhere(name: str) -> None:
 
 
 def test_every_lifecycle_hook_is_listed_with_its_keywords() -> None:
-    listed = re.findall(r"^\| `(\w+)\(([^)]*)\)` \|", FILES["write-a-plugin.md"].read_text(), re.MULTILINE)
+    listed = re.findall(r"^\| `(\w+)\(([^)]*)\)` \|", FILES["plugins/write-a-plugin.md"].read_text(), re.MULTILINE)
     assert {name: tuple(keywords.split(", ")) for name, keywords in listed} == {
         name: spec.keywords for name, spec in LIFECYCLE.items()
     }
 
 
 def test_every_key_of_a_distribution_is_explained() -> None:
-    text = FILES["compose-a-distribution.md"].read_text()
+    text = FILES["guides/compose-a-distribution.md"].read_text()
     unexplained = [key for key in Distribution.model_fields if key != "source" and not re.search(rf"\b{key}\b", text)]
     assert not unexplained
 
@@ -158,6 +158,6 @@ def test_errors_read_as_the_table_shows(wrong: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as caught:
         compose("mine.yaml")
     problems = caught.value.problems if isinstance(caught.value, CompositionError) else (str(caught.value),)
-    table = re.findall(r"^\| ``(.*?)`` \|", FILES["compose-a-distribution.md"].read_text(), re.MULTILINE)
+    table = re.findall(r"^\| ``(.*?)`` \|", FILES["guides/compose-a-distribution.md"].read_text(), re.MULTILINE)
     pieces = [[piece.strip() for piece in row.split("…")] for row in table]
     assert any(all(piece in problem for piece in row) for row in pieces for problem in problems), problems

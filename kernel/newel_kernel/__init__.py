@@ -1,7 +1,7 @@
 """The newel kernel: the mechanism of an agent runtime, without any vendor, agent type or tool.
 
 These names are all that a plugin needs of it: `__all__` is the contract, and what it does not name may change on any
-day. docs/kernel.md says of each what it is for. They load when first used.
+day. docs/reference/kernel.md says of each what it is for. They load when first used.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 ``python tests/benchmarks/compare.py [--rounds N] [--distribution NAME] [CASE ...]``. A case is a name of turns.py,
 with parameters as in ``long_session:n=5000``. The exit status is 0 unless a case crashes: on a shared machine a
-figure is a hint, and docs/benchmarks.md says how to read it.
+figure is a hint, and docs/explanation/benchmarks.md says how to read it.
 """
 
 from __future__ import annotations

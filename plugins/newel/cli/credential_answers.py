@@ -54,7 +54,7 @@ async def ask(question: Question, read: Read) -> Json | None:
     if isinstance(scheme, HTTPBase) and scheme.scheme.lower() == "basic":
         return await _basic(scheme, read)
     if not (isinstance(scheme, (APIKey, HTTPBase)) or asks_for_consent(scheme)):
-        say("  it cannot be typed in here; see docs/credentials.md for where else it may come from")
+        say("  it cannot be typed in here; see docs/guides/credentials.md for where else it may come from")
         return None
     secret = (await read(f"  {_kind(config)}> ", hidden=True)).strip()
     return {"result": secret} if secret else None

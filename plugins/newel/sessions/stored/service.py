@@ -1,6 +1,6 @@
 """StoredSessionService: sessions in a database, durable before `append_event` returns.
 
-The event log is the journal; docs/decisions/0003-session-append.md says what an append promises.
+The event log is the journal; docs/explanation/decisions/0003-session-append.md says what an append promises.
 """
 
 from __future__ import annotations
