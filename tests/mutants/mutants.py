@@ -1,14 +1,14 @@
 """A pytest plugin that runs the tests against changed code: each change that no test notices is told.
 
 ``.ci/mutants`` runs it. All tests are collected once; each mutant is a fork of that process in which the code of one
-function is replaced, and which runs the tests that reach the changed line, until one fails.
+function is replaced, and which runs the tests that reach the changed line, until one fails. Outcomes are kept in a
+folder, a file for each module: a run goes on where the one before it was stopped.
 """
 
 from __future__ import annotations
 
 import gc
 import itertools
-import json
 import os
 import signal
 import sys
@@ -20,13 +20,13 @@ from functools import partial
 from mmap import mmap
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any
 
-import coverage
 import pytest
 from _pytest.runner import runtestprotocol
+from baseline import Baseline, measured
 from hypothesis import Phase, settings
 from mutations import Mutant, mutants_of
+from reports import Report, files_of, table
 
 #: What a child's status says.
 SURVIVED, KILLED, UNFIT = 0, 1, 3
@@ -39,10 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("mutants")
     group.addoption("--mutate", action="append", default=[], help="a file or a folder of code to change; repeatable")
     group.addoption("--mutants", default="*", help="only the mutants whose name matches this pattern")
-    group.addoption("--mutants-of", default="", help="only those that survived in this earlier report")
-    group.addoption("--mutants-seconds", type=float, default=1e9, help="how long the tests of one may take, unchanged")
-    group.addoption("--mutants-baseline", default="", help="keeps which tests reach which lines, for the next run")
-    group.addoption("--mutants-report", default="mutants.jsonl", help="where the outcome of each is written")
+    group.addoption("--mutants-again", action="store_true", help="try those that survived again")
+    group.addoption("--mutants-seconds", type=float, default=30, help="how long the tests of one may take, unchanged")
+    group.addoption("--mutants-folder", default=".mutants", help="where the outcomes are, and which tests reach what")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -58,55 +57,57 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     config = session.config
     if session.testsfailed:
         raise session.Interrupted("the tests cannot be collected")
-    files = [file.resolve() for name in config.getoption("--mutate") for file in _files(Path(name))]
+    files = files_of(config.getoption("--mutate"))
+    folder = Path(config.getoption("--mutants-folder"))
+    folder.mkdir(parents=True, exist_ok=True)
     config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # one for all
-    if (kept := Path(config.getoption("--mutants-baseline") or os.devnull)).is_file():
-        baseline = json.loads(kept.read_text(encoding="utf-8"))
-    else:
-        baseline = _baseline(session.items, files)
-        kept.write_text(json.dumps(baseline), encoding="utf-8")
-    reached, seconds = _passing(*baseline)
-    again = _survivors(config.getoption("--mutants-of"))
-    pattern, most = config.getoption("--mutants"), config.getoption("--mutants-seconds")
-    loaded = _loaded({str(file) for file in files})
+    base = measured(session.items, files, folder / "baseline.json", _outcomes)
+    trials = Trials(session.items, base, files, config.getoption("--mutants-seconds"))
     gc.collect()
     gc.freeze()  # else each child copies the heap as it collects
-    items = {item.nodeid: item for item in session.items}
-    report = Path(config.getoption("--mutants-report"))
-    outcomes: dict[str, Counter[str]] = defaultdict(Counter)
-    #: How many mutants of a function a test has killed: the next one is likely to be killed by it too.
-    bites: Counter[tuple[str, str]] = Counter()
-    at = mmap(-1, 4)  # how far a child has come
-    with report.open("w", encoding="utf-8") as out:
-        for mutant in (one for file in files for one in mutants_of(file)):
-            if not fnmatch(mutant.name, pattern) or (again is not None and mutant.name not in again):
-                continue
-            ids = _reaching(mutant, reached)
-            order = sorted(ids & items.keys(), key=lambda one: (-bites[mutant.function, one], seconds[one], one))
-            tests = [items[one] for one in _within(most, order, seconds)]
-            began = time.monotonic()
-            outcome = _forked(partial(_trial, mutant, loaded, tests, seconds, at)) if tests else SURVIVED
-            if outcome == KILLED:
-                bites[mutant.function, tests[int.from_bytes(at[:4])].nodeid] += 1
-            word = {SURVIVED: "survived" if tests else "not reached", KILLED: "killed", UNFIT: "unfit"}
-            said = word.get(outcome, "timed out" if outcome == -signal.SIGALRM else "killed")
-            outcomes[os.path.relpath(mutant.path)][said] += 1
-            line = {"name": mutant.name, "line": mutant.first, "outcome": said, "tests": len(tests),
-                    "seconds": round(time.monotonic() - began, 2)}  # fmt: skip
-            out.write(json.dumps(line) + "\n")
-            out.flush()
-            if said not in ("killed", "unfit"):
-                place = f"{os.path.relpath(mutant.path)}:{mutant.first}"
-                print(f"{said}: {place}\n    {mutant.before}\n    {mutant.after}", flush=True)
-    _table(outcomes)
+    pattern, again = config.getoption("--mutants"), config.getoption("--mutants-again")
+    for file in files:
+        report = Report(folder, file)
+        mutants = mutants_of(file)
+        report.keep(mutants)
+        for mutant in mutants:
+            if fnmatch(mutant.name, pattern) and report.wants(mutant, again):
+                report.add(mutant, *trials.outcome(mutant))
+    print(table(folder, files))
     return True
 
 
-def _survivors(report: str) -> set[str] | None:
-    if not report:
-        return None
-    lines = [json.loads(line) for line in Path(report).read_text(encoding="utf-8").splitlines()]
-    return {line["name"] for line in lines if line["outcome"] in ("survived", "not reached")}
+class Trials:
+    """Tries mutants, each in a fork of this process."""
+
+    def __init__(self, items: Sequence[pytest.Item], base: Baseline, files: Sequence[Path], most: float) -> None:
+        self.items = {item.nodeid: item for item in items}
+        self.base, self.most = base, most
+        self.loaded = _loaded({str(file) for file in files})
+        #: How many mutants of a function a test has killed: the next one is likely to be killed by it too.
+        self.bites: Counter[tuple[str, str]] = Counter()
+        self.at = mmap(-1, 4)  # how far a child has come
+
+    def outcome(self, mutant: Mutant) -> tuple[str, int, float]:
+        """What became of it, how many tests had a part in it, and the seconds that took."""
+        tests = [self.items[one] for one in _within(self.most, self._order(mutant), self.base.seconds)]
+        began = time.monotonic()
+        status = _forked(partial(_trial, mutant, self.loaded, tests, self.base.seconds, self.at))
+        if status == KILLED:
+            self.bites[mutant.function, tests[int.from_bytes(self.at[:4])].nodeid] += 1
+        word = {SURVIVED: "survived" if tests else "not reached", KILLED: "killed", UNFIT: "unfit"}
+        text = word.get(status, "timed out" if status == -signal.SIGALRM else "killed")
+        return text, len(tests), time.monotonic() - began
+
+    def _order(self, mutant: Mutant) -> list[str]:
+        """The tests that reach it: those that killed its neighbours, then quick ones, of different files."""
+        reaching = sorted(_reaching(mutant, self.base.reached) & self.items.keys(), key=self.base.seconds.__getitem__)
+        of_file: Counter[str] = Counter()
+        rank: dict[str, float] = {}
+        for one in reaching:
+            of_file[one.partition("::")[0]] += 1
+            rank[one] = of_file[one.partition("::")[0]] * self.base.seconds[one]
+        return sorted(reaching, key=lambda one: (-self.bites[mutant.function, one], rank[one], one))
 
 
 def _reaching(mutant: Mutant, reached: dict[str, set[str]]) -> set[str]:
@@ -130,19 +131,6 @@ def _within(most: float, tests: Sequence[str], seconds: dict[str, float]) -> Ite
         yield one
 
 
-def _files(path: Path) -> list[Path]:
-    return sorted(path.rglob("*.py")) if path.is_dir() else [path]
-
-
-def _table(outcomes: dict[str, Counter[str]]) -> None:
-    total: Counter[str] = sum(outcomes.values(), Counter())
-    for name, counts in [*sorted(outcomes.items()), ("all", total)]:
-        count = sum(counts.values()) - counts["unfit"]
-        caught = counts["killed"] + counts["timed out"]
-        details = ", ".join(f"{key} {value}" for key, value in sorted(counts.items()))
-        print(f"{caught / max(count, 1):7.1%} of {count:4d}  {name}  ({details})")
-
-
 def _forked(work: Callable[[], int]) -> int:
     """The status of a child that does `work`; the negative number of the signal that ended it."""
     sys.stdout.flush()
@@ -157,55 +145,6 @@ def _forked(work: Callable[[], int]) -> int:
         finally:
             os._exit(status)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-
-
-def _baseline(items: Sequence[pytest.Item], files: Sequence[Path]) -> Any:
-    """The tests that fail without a change, those that reach each ``file:line``, and how long each takes."""
-    read, write = os.pipe()
-
-    def work() -> int:
-        measured = coverage.Coverage(data_file=None, include=[str(file) for file in files], config_file=False)
-        measured.start()
-        seconds: dict[str, float] = {}
-        failed = []
-        for item, passed in _outcomes(items, lambda item: measured.switch_context(item.nodeid), seconds):
-            if not passed:
-                failed.append(item.nodeid)
-        measured.stop()
-        data = measured.get_data()
-        lines = {
-            f"{file}:{line}": [one for one in contexts if one]
-            for file in data.measured_files() for line, contexts in data.contexts_by_lineno(file).items()
-        }  # fmt: skip
-        with os.fdopen(write, "w") as pipe:
-            json.dump([failed, lines, seconds], pipe)
-        return SURVIVED
-
-    pid = os.fork()
-    if pid == 0:
-        status = KILLED
-        try:
-            os.close(read)
-            null = os.open(os.devnull, os.O_RDWR)
-            os.dup2(null, 1)
-            status = work()
-        finally:
-            os._exit(status)
-    os.close(write)
-    with os.fdopen(read) as pipe:
-        text = pipe.read()
-    os.waitpid(pid, 0)
-    return json.loads(text)
-
-
-def _passing(
-    failed: list[str], lines: dict[str, list[str]], seconds: dict[str, float]
-) -> tuple[dict[str, set[str]], dict[str, float]]:
-    for one in failed:  # its verdict would say nothing
-        print(f"left out, for it fails without a change: {one}")
-    reached: dict[str, set[str]] = defaultdict(set)
-    reached.update({key: set(tests) - set(failed) for key, tests in lines.items()})
-    return reached, seconds
 
 
 def _outcomes(

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ast
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from types import CodeType
 
@@ -38,11 +40,16 @@ class Mutant:
     before: str
     after: str
     source: str
+    #: Which one it is of those that look the same.
+    number: int
+    #: Another one says that the function is not the same any more.
+    function_digest: str
 
     @property
     def name(self) -> str:
         """What stays when lines move: the function, and the line before and after."""
-        return f"{os.path.relpath(self.path)}:{self.function}: {self.before}  ->  {self.after}"
+        same = f" ({self.number})" if self.number else ""
+        return f"{os.path.relpath(self.path)}:{self.function}: {self.before}  ->  {self.after}{same}"
 
     def codes(self) -> Iterator[tuple[CodeType, CodeType]]:
         """Each code object of the changed function, and of those within it, with what takes its place."""
@@ -88,6 +95,7 @@ class _Visitor(cst.CSTVisitor):
         self.path, self.module = path, module
         self.lines = module.code.splitlines()
         self.found: list[Mutant] = []
+        self.alike: Counter[tuple[str, str, str]] = Counter()
         self.stack: list[cst.CSTNode] = []
 
     def on_visit(self, node: cst.CSTNode) -> bool:
@@ -135,17 +143,15 @@ class _Visitor(cst.CSTVisitor):
         lines = [i for i, (old, new) in enumerate(zip(self.lines, after, strict=False)) if old != new]
         if not lines:
             return
-        at = lines[0]
-        self.found.append(Mutant(
-            self.path, _qualified(self.stack), place.start.line, max(place.start.line, last),
-            *self._body(),
-            self.lines[at].strip(), after[at].strip(), source,
-        ))  # fmt: skip
-
-    def _body(self) -> tuple[int, int]:
         function = next(one for one in self.stack if isinstance(one, cst.FunctionDef))
-        place = self.get_metadata(PositionProvider, function.body)
-        return place.start.line, place.end.line
+        body_place = self.get_metadata(PositionProvider, function.body)
+        looks = (_qualified(self.stack), self.lines[lines[0]].strip(), after[lines[0]].strip())
+        self.found.append(Mutant(
+            self.path, looks[0], place.start.line, max(place.start.line, last), body_place.start.line,
+            body_place.end.line, looks[1], looks[2], source, self.alike[looks],
+            sha256(self.module.code_for_node(function).encode()).hexdigest()[:16],
+        ))  # fmt: skip
+        self.alike[looks] += 1
 
 
 def _lacks_positional(call: cst.CSTNode, changed: cst.CSTNode) -> bool:
