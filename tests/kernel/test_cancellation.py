@@ -49,8 +49,9 @@ def waiter(**fields: Any) -> LlmAgent:
 def test_a_hook_that_raises_a_cancellation_by_itself_has_failed(hook: str) -> None:
     async def run() -> None:
         chat = Conversation(waiter(), plugins=[plugin(hook)])
-        with pytest.raises(PluginHookError, match=f"'grumpy'.*{hook}.*CancelledError"):
+        with pytest.raises(PluginHookError, match=f"'grumpy'.*{hook}.*CancelledError") as raised:
             await chat.send("tea")
+        assert isinstance(raised.value.__cause__, asyncio.CancelledError)
 
     asyncio.run(run())
 
@@ -60,6 +61,16 @@ class Odd(BaseAgent):
 
     async def _run_async_impl(self, ctx: InvocationContext) -> Any:
         raise asyncio.CancelledError
+        yield
+
+
+class Waiting(BaseAgent):
+    """Waits for what was cancelled elsewhere: the error comes out of asyncio."""
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> Any:
+        gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        gone.cancel()
+        await asyncio.wait_for(gone, 1)
         yield
 
 
@@ -80,10 +91,11 @@ class Steps:
     ("agent", "plugins"),
     [
         (lambda: Odd(name="odd"), []),
+        (lambda: Waiting(name="waiting"), []),
         (lambda: ParallelAgent(name="both", sub_agents=[Odd(name="odd"), waiter()]), []),
         (waiter, [Steps()]),
     ],
-    ids=["agent", "branch", "processor"],
+    ids=["agent", "asyncio", "branch", "processor"],
 )
 def test_what_else_does_is_a_failure_that_names_the_module(agent: Any, plugins: Any) -> None:
     async def run() -> None:
@@ -162,5 +174,22 @@ def test_in_a_task_that_was_cancelled_before_tools_run_as_ever() -> None:
         events = await Conversation(waiter()).send("tea")
         assert events[-1].content.parts[0].text == "done"
         task.uncancel()
+
+    asyncio.run(run())
+
+
+def test_nobody_tells_anything_to_code_that_no_task_runs() -> None:
+    async def run() -> None:
+        chat = Conversation(waiter(), plugins=[plugin("before_model_callback")])
+        outcome: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        def drive() -> None:
+            try:
+                chat.send("tea").send(None)
+            except BaseException as error:
+                outcome.set_result(error)
+
+        asyncio.get_running_loop().call_soon(drive)
+        assert isinstance(await asyncio.wait_for(outcome, 10), PluginHookError)
 
     asyncio.run(run())

@@ -11,12 +11,15 @@ import pytest
 
 from newel.sessions import InMemorySessionService
 from newel_kernel import (
+    BaseLlm,
+    BaseLlmConnection,
     BaseSessionService,
     BaseTool,
     CompositionError,
     DuplicateToolError,
     Event,
     EventActions,
+    FeatureUnavailableError,
     Key,
     LlmRequest,
     LlmResponse,
@@ -26,7 +29,7 @@ from newel_kernel import (
     did_you_mean,
     seam,
 )
-from newel_types import Content, FunctionDeclaration, GenerateContentConfig, Part, Tool
+from newel_types import Content, FinishReason, FunctionDeclaration, GenerateContentConfig, Part, Tool
 
 COUNT = Key[int]("count")
 
@@ -138,6 +141,78 @@ def test_tools_join_the_first_entry_with_functions() -> None:
     assert declared(request) == [[]]
     request.append_tools([Named("a")])
     assert declared(request) == [[], ["a"]]
+
+
+def test_instructions_in_parts_stay_parts() -> None:
+    part = Part(text="one")
+    for given in (part, [part]):
+        config = GenerateContentConfig.model_construct(system_instruction=given)
+        request = LlmRequest("m", config=config)
+        request.append_instruction("two")
+        assert request.config.system_instruction == [part, "two"]
+
+
+def test_a_request_takes_the_contents_that_it_is_given() -> None:
+    contents = [Content(role="user", parts=[Part(text="tea")])]
+    assert LlmRequest("m", contents=contents).contents is contents
+
+
+def test_a_deep_copy_of_a_request_shares_nothing() -> None:
+    request = LlmRequest("m")
+    request.contents.append(Content(role="user", parts=[Part(text="tea")]))
+    request.append_tools([Named("a")])
+    copy = request.model_copy(deep=True)
+    copy.contents[0].parts[0].text = "coffee"
+    copy.config.tools[0].function_declarations.clear()
+    assert (request.contents[0].parts[0].text, declared(request)) == ("tea", [["a"]])
+
+
+@pytest.mark.parametrize("kind", [LlmResponse, Event])
+def test_a_response_s_fields_become_what_they_are_each_by_itself(kind: Any) -> None:
+    content = Content(role="model", parts=[Part(text="tea")])
+    assert kind(content=content, finish_reason="STOP").finish_reason is FinishReason.STOP
+    assert kind(content=content, usage_metadata={"prompt_token_count": 3}).usage_metadata.prompt_token_count == 3
+    assert kind(content={"role": "model", "parts": [{"text": "tea"}]}).content == content
+    assert kind(content=content, custom_metadata={"k": 1}).custom_metadata == {"k": 1}
+    assert kind(content=content).content is content
+
+
+class Plain(BaseLlmConnection):
+    """A connection that knows whole turns only."""
+
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+
+    async def send_history(self, history: list[Content]) -> None: ...
+    async def send_content(self, content: Content) -> None:
+        self.sent.append(content)
+
+    async def send_realtime(self, blob: Any) -> None: ...
+    async def close(self) -> None: ...
+    def receive(self) -> Any: ...
+
+
+class Partial(Plain):
+    """One that overrides the released name."""
+
+    async def _send_content(self, content: Content, *, partial: bool = False) -> None:
+        self.sent.append((content, partial))
+
+
+@pytest.mark.parametrize(("kind", "expected"), [(Plain, lambda one: one), (Partial, lambda one: (one, True))])
+def test_a_part_of_a_turn_is_a_turn_unless_the_connection_knows_better(kind: Any, expected: Any) -> None:
+    content = Content(role="user", parts=[Part(text="tea")])
+    connection = kind()
+    asyncio.run(connection.send_partial(content))
+    assert connection.sent == [expected(content)]
+
+
+def test_a_model_without_a_live_connection_says_so() -> None:
+    class Texts(BaseLlm):
+        def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Any: ...
+
+    with pytest.raises(FeatureUnavailableError, match="the model 'texts' offers no live connection: choose"):
+        Texts(model="texts").connect(LlmRequest("m"))
 
 
 ANSWER = {"role": "model", "parts": [{"text": "tea"}]}

@@ -32,9 +32,10 @@ def test_a_key_without_one_does_not() -> None:
 
 
 def test_a_copy_is_another_stash_with_the_same_values() -> None:
+    other = Key[int]("another")
     stash = Stash()
-    stash[COUNT] = 1
+    stash[COUNT], stash[other] = 1, 5
     copy = stash.copy()
     copy[COUNT] = 2
-    assert (stash[COUNT], copy[COUNT]) == (1, 2)
-    assert repr(copy) == "Stash(count)"
+    assert (stash[COUNT], copy[COUNT], copy[other]) == (1, 2, 5)
+    assert repr(copy) == "Stash(another, count)"

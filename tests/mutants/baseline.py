@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,10 +15,8 @@ from typing import Any
 import coverage
 import pytest
 
-#: Runs tests: the items, what to do before each, and where its seconds go; gives each with whether it passed.
-Run = Callable[
-    [Sequence[pytest.Item], Callable[[pytest.Item], None], dict[str, float]], Iterator[tuple[pytest.Item, bool]]
-]
+#: Runs tests, with what to do before each; gives each with whether it passed.
+Run = Callable[[Sequence[pytest.Item], Callable[[pytest.Item], None]], Iterator[tuple[pytest.Item, bool]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,9 @@ class Baseline:
 
     #: ``file:line`` of the code -> the tests that reach it.
     reached: dict[str, set[str]]
+    #: Test -> how long it takes, and how much of that the processor works: the load of the machine is not in that.
     seconds: dict[str, float]
+    effort: dict[str, float]
 
 
 def measured(items: Sequence[pytest.Item], files: Sequence[Path], kept: Path, run: Run) -> Baseline:
@@ -54,12 +55,12 @@ def measured(items: Sequence[pytest.Item], files: Sequence[Path], kept: Path, ru
 
 
 def _passing(tests: dict[str, Any]) -> Baseline:
-    base = Baseline(defaultdict(set), {})
+    base = Baseline(defaultdict(set), {}, {})
     for name, entry in tests.items():
         if not entry["passed"]:  # its verdict would say nothing
             print(f"left out, for it fails without a change: {name}")
             continue
-        base.seconds[name] = entry["seconds"]
+        base.seconds[name], base.effort[name] = entry["seconds"], entry["effort"]
         for file, lines in entry["lines"].items():
             for line in lines:
                 base.reached[f"{file}:{line}"].add(name)
@@ -93,14 +94,19 @@ def _run_once(items: Sequence[pytest.Item], files: Sequence[Path], run: Run) -> 
 def _reach(items: Sequence[pytest.Item], files: Sequence[Path], run: Run) -> dict[str, Any]:
     measure = coverage.Coverage(data_file=None, include=[str(file) for file in files], config_file=False)
     measure.start()
-    seconds: dict[str, float] = {}
-    passed = {item.nodeid: ok for item, ok in run(items, lambda item: measure.switch_context(item.nodeid), seconds)}
+    entries: dict[str, dict[str, Any]] = {}
+    began = (time.monotonic(), time.process_time())
+    for item, passed in run(items, lambda item: measure.switch_context(item.nodeid)):
+        now = (time.monotonic(), time.process_time())
+        entries[item.nodeid] = {
+            "passed": passed, "seconds": now[0] - began[0], "effort": now[1] - began[1], "lines": defaultdict(list),
+        }  # fmt: skip
+        began = now
     measure.stop()
-    lines: dict[str, dict[str, list[int]]] = {name: defaultdict(list) for name in passed}
     data = measure.get_data()
     for file in data.measured_files():
         for line, contexts in data.contexts_by_lineno(file).items():
             for name in contexts:
                 if name:
-                    lines[name][file].append(line)
-    return {name: {"passed": ok, "seconds": seconds[name], "lines": lines[name]} for name, ok in passed.items()}
+                    entries[name]["lines"][file].append(line)
+    return entries

@@ -31,7 +31,7 @@ from reports import Report, files_of, table
 #: What a child's status says.
 SURVIVED, KILLED, UNFIT = 0, 1, 3
 #: Seconds that a test has beyond four times what it took without a change.
-_GRACE = 6.0
+_GRACE = 8.0
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--mutate", action="append", default=[], help="a file or a folder of code to change; repeatable")
     group.addoption("--mutants", default="*", help="only the mutants whose name matches this pattern")
     group.addoption("--mutants-again", action="store_true", help="try those that survived again")
-    group.addoption("--mutants-seconds", type=float, default=30, help="how long the tests of one may take, unchanged")
+    group.addoption("--mutants-seconds", type=float, default=30, help="how much processor the tests of one may take")
     group.addoption("--mutants-folder", default=".mutants", help="where the outcomes are, and which tests reach what")
 
 
@@ -90,23 +90,25 @@ class Trials:
 
     def outcome(self, mutant: Mutant) -> tuple[str, int, float]:
         """What became of it, how many tests had a part in it, and the seconds that took."""
-        tests = [self.items[one] for one in _within(self.most, self._order(mutant), self.base.seconds)]
+        tests = [self.items[one] for one in _within(self.most, self._order(mutant), self.base.effort)]
         began = time.monotonic()
+        self.at[:4] = (len(tests)).to_bytes(4)
         status = _forked(partial(_trial, mutant, self.loaded, tests, self.base.seconds, self.at))
-        if status == KILLED:
-            self.bites[mutant.function, tests[int.from_bytes(self.at[:4])].nodeid] += 1
+        if status == KILLED and (at := int.from_bytes(self.at[:4])) < len(tests):
+            self.bites[mutant.function, tests[at].nodeid] += 1
         word = {SURVIVED: "survived" if tests else "not reached", KILLED: "killed", UNFIT: "unfit"}
         text = word.get(status, "timed out" if status == -signal.SIGALRM else "killed")
         return text, len(tests), time.monotonic() - began
 
     def _order(self, mutant: Mutant) -> list[str]:
         """The tests that reach it: those that killed its neighbours, then quick ones, of different files."""
-        reaching = sorted(_reaching(mutant, self.base.reached) & self.items.keys(), key=self.base.seconds.__getitem__)
+        effort = self.base.effort
+        reaching = sorted(_reaching(mutant, self.base.reached) & self.items.keys(), key=effort.__getitem__)
         of_file: Counter[str] = Counter()
         rank: dict[str, float] = {}
         for one in reaching:
             of_file[one.partition("::")[0]] += 1
-            rank[one] = of_file[one.partition("::")[0]] * self.base.seconds[one]
+            rank[one] = of_file[one.partition("::")[0]] * effort[one]
         return sorted(reaching, key=lambda one: (-self.bites[mutant.function, one], rank[one], one))
 
 
@@ -122,10 +124,10 @@ def _reaching(mutant: Mutant, reached: dict[str, set[str]]) -> set[str]:
     return of(range(mutant.first, mutant.last + 1)) or of(range(mutant.begin, mutant.end + 1))
 
 
-def _within(most: float, tests: Sequence[str], seconds: dict[str, float]) -> Iterator[str]:
+def _within(most: float, tests: Sequence[str], effort: dict[str, float]) -> Iterator[str]:
     """The first of `tests` that take `most` seconds together."""
     for one in tests:
-        most -= seconds[one]
+        most -= effort[one]
         if most < 0:
             return
         yield one
@@ -147,14 +149,10 @@ def _forked(work: Callable[[], int]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def _outcomes(
-    items: Sequence[pytest.Item], begin: Callable[[pytest.Item], None], seconds: dict[str, float]
-) -> Iterator[tuple[pytest.Item, bool]]:
+def _outcomes(items: Sequence[pytest.Item], begin: Callable[[pytest.Item], None]) -> Iterator[tuple[pytest.Item, bool]]:
     for item, following in zip(items, [*items[1:], None], strict=True):
-        began = time.monotonic()
         begin(item)
         reports = runtestprotocol(item, log=False, nextitem=following)
-        seconds[item.nodeid] = time.monotonic() - began
         yield item, not any(report.failed for report in reports)
 
 
@@ -183,7 +181,7 @@ def _trial(
             for function in loaded.get(_key(old), ()):
                 function.__code__ = new
                 replaced += 1
-    except ValueError:  # it closes over other names
+    except (SyntaxError, ValueError):  # no code comes of it, or one that closes over other names
         return UNFIT
     if not replaced:
         return UNFIT
@@ -195,4 +193,4 @@ def _trial(
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, _GRACE + 4 * seconds[item.nodeid])
 
-    return SURVIVED if all(passed for _, passed in _outcomes(tests, limit, {})) else KILLED
+    return SURVIVED if all(passed for _, passed in _outcomes(tests, limit)) else KILLED
