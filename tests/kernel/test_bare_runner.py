@@ -1,0 +1,189 @@
+"""The kernel's runner with chains made by hand: a run as it is where no plugin of the house has a part in it."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from newel.sessions import InMemorySessionService
+from newel_kernel import (
+    BaseAgent,
+    Chains,
+    ConfigurationError,
+    Descriptor,
+    Epilogue,
+    Event,
+    InvocationContext,
+    Observer,
+    RunConfig,
+    Runner,
+    Session,
+    Signal,
+    TurnPolicy,
+)
+from newel_types import Content, Part
+
+WHERE = {"user_id": "ada", "session_id": "s1"}
+
+
+class Shelf:
+    """A registry of these descriptors."""
+
+    def __init__(self, *descriptors: Descriptor) -> None:
+        self.descriptors = descriptors
+
+    def all(self, kind: type[Any]) -> list[Any]:
+        return [one for one in self.descriptors if type(one) is kind]
+
+
+class Clerk(BaseAgent):
+    """Notes its context, and yields these events."""
+
+    seen: Any = None
+    events: Any = ()
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> Any:
+        self.seen.append(ctx)
+        for event in self.events:
+            yield event.model_copy(update={"id": Event.new_id()})
+
+    async def _run_live_impl(self, ctx: InvocationContext) -> Any:
+        self.seen.append(ctx)
+        async for words in ctx.live_request_queue:
+            yield Event(ctx.invocation_id, self.name, Content(role="model", parts=[words]))
+
+
+def clerk(*events: Event, **fields: Any) -> Clerk:
+    return Clerk(name="clerk", seen=[], events=events, **fields)
+
+
+def reply(words: str, **fields: Any) -> Event:
+    return Event(author="clerk", message=words, **fields)
+
+
+def make(root: BaseAgent, /, *descriptors: Descriptor, hooks: Any = None, **fields: Any) -> Runner:
+    fields = {"app_name": "tearoom", "agent": root, "auto_create_session": True} | fields
+    chains = Chains(registry=Shelf(*descriptors), hooks=hooks or {})  # type: ignore[arg-type]
+    return Runner(composition=chains, session_service=InMemorySessionService(), **fields)
+
+
+async def all_of(events: Any) -> list[Event]:
+    return [event async for event in events]
+
+
+def say(runner: Runner, words: str = "tea", **options: Any) -> list[Event]:
+    return asyncio.run(all_of(runner.run_async(new_message=words, **WHERE, **options)))
+
+
+async def _stored(runner: Runner, session_id: str = "s1") -> Session:
+    where = {"app_name": runner.app_name, "user_id": "ada", "session_id": session_id}
+    session = await runner.session_service.get_session(**where)
+    assert session is not None
+    return session
+
+
+def stored(runner: Runner) -> list[Event]:
+    return asyncio.run(_stored(runner)).events
+
+
+def texts(events: list[Event]) -> list[Any]:
+    return [(event.author, event.content.parts[0].text) for event in events if event.content and event.content.parts]
+
+
+def test_an_app_or_an_agent_is_run_under_a_name() -> None:
+    agent = clerk()
+    app = SimpleNamespace(name="house", root_agent=agent)
+    assert make(agent, app_name=None).app_name == "clerk"
+    assert make(agent).app_name == "tearoom"
+    runner = make(agent, app=app, agent=None, app_name=None)
+    assert (runner.app_name, runner.agent, runner.app) == ("house", agent, app)
+    assert make(agent, app=app).app_name == "tearoom"
+    assert make(agent).app is None
+    with pytest.raises(ConfigurationError, match="Runner needs an `agent` \\(with `app_name`\\) or an `app`"):
+        make(agent, agent=None)
+
+
+def test_an_invocation_shares_what_its_runner_has() -> None:
+    agent, config = clerk(reply("here you are")), RunConfig()
+    runner = make(agent, app=SimpleNamespace(name="house", root_agent=agent))
+    assert texts(say(runner, run_config=config)) == [("clerk", "here you are")]
+    (ctx,) = agent.seen
+    assert ctx.session_service is runner.session_service
+    assert (ctx.agent, ctx.app, ctx.run_config) == (agent, runner.app, config)
+    assert (ctx.app_name, ctx.user_id, ctx.branch, ctx.live_request_queue) == ("tearoom", "ada", None, None)
+    assert ctx.composition.registry is runner.composition.registry
+    assert ctx.user_content.parts[0].text == "tea"
+    assert ctx.invocation_id == stored(runner)[0].invocation_id
+    assert texts(stored(runner)) == [("user", "tea"), ("clerk", "here you are")]
+    say(runner)
+    assert agent.seen[1].run_config == RunConfig()
+
+
+def test_the_user_s_event_is_yielded_where_it_is_asked_for() -> None:
+    runner = make(clerk(reply("here you are")))
+    assert texts(say(runner, yield_user_message=True)) == [("user", "tea"), ("clerk", "here you are")]
+
+
+def test_a_new_session_keeps_the_id_that_its_store_gives_it() -> None:
+    class Renaming(InMemorySessionService):
+        async def create_session(self, *, session_id: str | None = None, **where: Any) -> Session:
+            return await super().create_session(session_id=f"{session_id}-new", **where)
+
+    runner = make(clerk(reply("here you are")))
+    runner.session_service = Renaming()
+    assert len(say(runner)) == 1
+    assert texts(asyncio.run(_stored(runner, "s1-new")).events) == [("user", "tea"), ("clerk", "here you are")]
+
+
+def test_a_live_run_takes_its_queue_and_stores_no_media() -> None:
+    agent = clerk()
+    runner = make(agent)
+    image, words = Part.from_bytes(data=b"x", mime_type="audio/pcm"), Part(text="here you are")
+
+    async def queue() -> Any:
+        for part in (words, image, words):
+            yield part
+
+    lasting = queue()
+    live = runner.run_live(live_request_queue=lasting, **WHERE)
+    assert len(asyncio.run(all_of(live))) == 3
+    (ctx,) = agent.seen
+    assert (ctx.live_request_queue, ctx.user_content) == (lasting, None)
+    assert texts(stored(runner)) == [("clerk", "here you are"), ("clerk", "here you are")]
+
+
+def test_media_that_no_live_run_made_is_stored() -> None:
+    image = Event(author="clerk", content=Content(role="model", parts=[Part.from_bytes(data=b"x", mime_type="a/b")]))
+    runner = make(clerk(image))
+    say(runner, run_config=RunConfig(custom_metadata={"k": 1}))
+    assert stored(runner)[-1].content == image.content
+
+
+def test_where_nobody_answers_only_the_epilogues_run() -> None:
+    async def end(ctx: InvocationContext, error: BaseException | None) -> list[Event]:
+        return [reply(f"closed: {error}")]
+
+    agent = clerk(reply("here you are"))
+    nobody = TurnPolicy(agent=lambda ctx: None)
+    runner = make(agent, nobody, Epilogue(name="end", run=end))
+    assert say(runner) == []
+    assert texts(stored(runner)) == [("user", "tea"), ("clerk", "closed: None")]
+    assert agent.seen == []
+
+
+def test_an_invocation_is_observed_by_those_who_want_to() -> None:
+    signals: list[Signal] = []
+    watch = Observer(name="watch", notify=signals.append)
+    busy = Observer(name="busy", notify=signals.append, wanted=lambda: False)
+    runner = make(clerk(reply("here you are")), watch, busy)
+    say(runner)
+    invocation, agent, *_ = [one.operation for one in signals]
+    assert (invocation.kind, invocation.name, invocation.session_id) == ("invocation", "tearoom", "s1")
+    assert (invocation.invocation_id, invocation.subject, invocation.input) == (None, runner, "tea")
+    assert (agent.kind, agent.name, agent.session_id, agent.subject) == ("agent", "clerk", "s1", runner.agent)
+    assert agent.parent is invocation
+    assert [one.phase for one in signals] == ["start", "start", "stop", "stop"]
+    assert signals[-1].outcome == stored(runner)[-1]
