@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -166,6 +167,18 @@ def test_an_epilogue_that_fails_ends_a_run_that_was_well_and_is_a_note_on_anothe
     name = "plain" if broken == "plain epilogue" else "writing"
     assert raised.value.__notes__ == [f"the epilogue {name!r} failed too: RuntimeError: {broken} broke"]
     assert ends.log[-1] == "epilogue: cold"  # the one after the broken one runs all the same
+
+
+@pytest.mark.parametrize("broken", ["plain epilogue", "epilogue"])
+def test_an_epilogue_that_fails_after_the_caller_has_left_fails_where_the_caller_closes(talk: Any, broken: str) -> None:
+    async def run() -> None:
+        conversation = talk(agent("tea"), plugins=[Ends(broken)], distribution="minimal")
+        events = conversation.runner.run_async(new_message="go", user_id="ada", session_id="s1")
+        assert words([await anext(events)]) == ["tea"]
+        with pytest.raises(RuntimeError, match=f"{broken} broke"):
+            await events.aclose()
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize(("limit", "calls"), [(1, 1), (2, 2), (3, 3), (0, 3), (-1, 3)])

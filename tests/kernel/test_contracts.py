@@ -17,6 +17,7 @@ from newel_kernel import (
     BaseTool,
     CompositionError,
     DuplicateToolError,
+    Effect,
     Event,
     EventActions,
     FeatureUnavailableError,
@@ -177,6 +178,14 @@ def test_a_response_s_fields_become_what_they_are_each_by_itself(kind: Any) -> N
     assert kind(content=content).content is content
 
 
+def test_a_tool_keeps_what_it_is_made_with() -> None:
+    tool = BaseTool(name="a", description="b", is_long_running=True, custom_metadata={"k": 1}, effect="at_most_once")
+    assert (tool.name, tool.description, tool.is_long_running, tool.custom_metadata) == ("a", "b", True, {"k": 1})
+    assert tool.effect is Effect.AT_MOST_ONCE
+    plain = BaseTool(name="a")
+    assert (plain.effect, plain.custom_metadata, plain.is_long_running) == (Effect.IDEMPOTENT, None, False)
+
+
 class Plain(BaseLlmConnection):
     """A connection that knows whole turns only."""
 
@@ -235,6 +244,11 @@ ANSWER = {"role": "model", "parts": [{"text": "tea"}]}
             {"candidates": [{"content": {"role": "model"}, "finish_reason": "SAFETY"}]},
             {"finish_reason": "SAFETY", "error_code": "SAFETY"},
         ),
+        ({"candidates": [{"content": {"role": "model"}, "finish_message": "cut"}]}, {"error_message": "cut"}),
+        (
+            {"candidates": [{"content": ANSWER, "grounding_metadata": {"web_search_queries": ["tea"]}}]},
+            {"content": "tea", "searches": ["tea"]},
+        ),
         (
             {"prompt_feedback": {"block_reason": "SAFETY", "block_reason_message": "blocked"}},
             {"error_code": "SAFETY", "error_message": "blocked"},
@@ -252,6 +266,7 @@ def test_a_response_is_the_first_candidate_or_an_error(answer: dict[str, Any], e
     shown = {
         "content": parts[0].text if parts else None,
         "finish_reason": None if reason is None else reason.value,
+        "searches": response.grounding_metadata and response.grounding_metadata.web_search_queries,
         **{name: getattr(response, name) for name in ("error_code", "error_message", "avg_logprobs")},
     }
     assert {name: value for name, value in shown.items() if value is not None} == expected
@@ -344,4 +359,5 @@ def test_long_texts_are_cut_in_errors_and_names_that_are_near_are_offered() -> N
     assert brief("x" * 200) == "x" * 200
     assert brief("x" * 100 + "y" * 101) == "x" * 100 + "... (201 characters)"
     assert did_you_mean("wqiter", ["waiter", "cook", "waiters"]) == "; did you mean 'waiter'?"
+    assert did_you_mean("waite", ["waiters", "waiter"]) == "; did you mean 'waiter'?"
     assert did_you_mean("wqiter", ["cook"]) == ""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newel.agents import LlmAgent
+from newel.agents import LlmAgent, ParallelAgent
 from newel.testing import ScriptedModel
 from newel_kernel import Context, Event, EventActions
 from newel_kernel._internal.dispatch import merge_results
@@ -153,21 +153,52 @@ def test_cancelling_the_run_cancels_its_calls_and_awaits_them(talk: Any, call: A
     asyncio.run(run())
 
 
+def test_the_results_of_calls_that_had_ended_are_stored_of_each_agent_that_is_cancelled(talk: Any, call: Any) -> None:
+    async def run() -> None:
+        kitchen = Kitchen()
+
+        async def brew() -> str:
+            return "tea"
+
+        def agent(name: str) -> LlmAgent:
+            model = ScriptedModel([[call("brew"), call("cook", dish=name)]])
+            return LlmAgent(name=name, model=model, tools=[brew, kitchen.cook])
+
+        conversation = talk(ParallelAgent(name="both", sub_agents=[agent("a"), agent("b")]), distribution="standard")
+        task = asyncio.create_task(conversation.send("go"))
+        while len(kitchen.log) < 2:
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        stored = (await conversation.stored()).events
+        results = [(one.author, response.response) for one in stored for response in one.get_function_responses()]
+        assert sorted(one for one, response in results if response == {"result": "tea"}) == ["a", "b"]
+
+    asyncio.run(run())
+
+
 def test_an_error_that_a_callback_answers_does_not_disturb_the_others(talk: Any, call: Any) -> None:
+    seen: list[Any] = []
+
     def answer(tool: Any, args: Any, tool_context: Any, error: Exception) -> dict[str, str]:
+        seen.append((tool.name, args))
         return {"error": str(error)}
 
     async def fine() -> str:
         await asyncio.sleep(0.001)
         return "ok"
 
-    def bad() -> None:
+    def bad(dish: str) -> None:
         raise ValueError("smoke")
 
-    agent = waiter([call("bad"), call("fine"), call("gone")], "done", tools=[bad, fine], on_tool_error_callback=answer)
+    agent = waiter(
+        [call("bad", dish="tea"), call("fine"), call("gone")], "done", tools=[bad, fine], on_tool_error_callback=answer
+    )
     bad_result, fine_result, gone = talk(agent).say("go")[1].get_function_responses()
     assert (bad_result.response, fine_result.response) == ({"error": "smoke"}, {"result": "ok"})
     assert gone.response == {"error": "Tool 'gone' not found.\nAvailable tools: bad, fine"}
+    assert sorted(seen) == [("bad", {"dish": "tea"}), ("gone", {})]
 
 
 def test_an_unknown_tool_raises_where_nobody_answers(talk: Any, call: Any) -> None:
@@ -179,15 +210,15 @@ def test_a_callback_that_answers_for_an_unknown_tool_sees_the_call(talk: Any, ca
     seen: list[Any] = []
 
     def answer(tool: Any, args: Any, tool_context: Any, error: Exception) -> dict[str, str]:
-        seen.append((tool.name, args, tool_context.function_call_id, str(error)))
+        seen.append((tool.name, tool.description, args, tool_context.function_call_id, str(error)))
         tool_context.state["gone"] = tool.name
         return {"error": "no such dish"}
 
     conversation = talk(waiter(call("gone", "c-1", dish="tea"), "ok", on_tool_error_callback=answer))
     response = conversation.say("go")[1].get_function_responses()[0]
     assert (response.id, response.name, response.response) == ("c-1", "gone", {"error": "no such dish"})
-    ((name, args, call_id, error),) = seen
-    assert (name, args, call_id) == ("gone", {"dish": "tea"}, "c-1")
+    ((name, description, args, call_id, error),) = seen
+    assert (name, description, args, call_id) == ("gone", "Tool not found", {"dish": "tea"}, "c-1")
     assert error.startswith("Tool 'gone' not found")
     assert conversation.session.state == {"gone": "gone"}
 

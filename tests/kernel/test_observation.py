@@ -97,6 +97,16 @@ def test_operations_hold_what_they_work_on() -> None:
     assert ends["agent"].outcome is events[-1]
 
 
+def test_an_operation_s_name_is_that_of_the_tool_or_of_the_model_that_is_asked() -> None:
+    notes = Notes()
+    with pytest.raises(ValueError, match="Tool '' not found"):
+        asyncio.run(turn(make(notes, steps=[FunctionCall()])))
+    tool = next(one.operation for one in notes.signals if one.operation.kind == "tool")
+    assert (tool.name, tool.subject) == ("", None)
+    model = next(one.operation for one in notes.signals if one.operation.kind == "model")
+    assert (model.name, model.input.model) == ("scripted", "scripted")
+
+
 def test_a_signal_shows_nobodys_words() -> None:
     notes = Notes()
     asyncio.run(turn(make(notes, steps=["a private answer"])))

@@ -91,8 +91,14 @@ def test_a_toolset_gives_what_its_filter_lets_through_under_its_prefix(talk: Any
     tools = [Plain("a"), Plain("b"), Plain("c")]
     named = Drawer([], *tools, tool_filter=["a", "c"], tool_name_prefix="x")
     assert say(talk, named, tools[0]) == ["x_a", "x_c", "a"]
-    assert say(talk, Drawer([], *tools, tool_filter=lambda tool, context: tool.name == "b")) == ["b"]
+    assert say(talk, Drawer([], *tools, tool_filter=lambda tool, ctx: (tool.name, ctx.user_id) == ("b", "ada"))) == [
+        "b"
+    ]
     assert say(talk, Drawer([], *tools, tool_filter=[])) == ["a", "b", "c"]
+
+
+def test_a_tool_that_declares_nothing_declares_nothing_under_a_prefix_either(talk: Any) -> None:
+    assert say(talk, Drawer([], BaseTool(name="hidden"), Plain("a"), tool_name_prefix="x")) == ["x_a"]
 
 
 def test_two_tools_of_one_name_are_refused_with_both_origins(talk: Any) -> None:

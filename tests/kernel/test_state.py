@@ -23,6 +23,7 @@ from newel_kernel import (
     EventActions,
     GetSessionConfig,
     PairingError,
+    RunConfig,
     Session,
     State,
     apply_delta,
@@ -233,11 +234,13 @@ class Plain(BaseSessionService):
 
     def __init__(self) -> None:
         self.session = Session(id="s1", app_name="tearoom", user_id="ada")
+        self.read: list[Any] = []
 
     async def create_session(self, **where: Any) -> Session:
         return self.session
 
     async def get_session(self, **where: Any) -> Session | None:
+        self.read.append(where)
         return self.session
 
     async def list_sessions(self, **where: Any) -> Any:
@@ -268,7 +271,10 @@ class TestTheBaseOfAStore:
 
     def test_a_runner_works_with_such_a_store(self, talk: Callable[..., Any]) -> None:
         service = Plain()
-        events = talk(LlmAgent(name="waiter", model=ScriptedModel(["ok"])), service=service).say("tea")
+        latest = GetSessionConfig(num_recent_events=5)
+        conversation = talk(LlmAgent(name="waiter", model=ScriptedModel(["ok"])), service=service)
+        events = conversation.say("tea", run_config=RunConfig(get_session_config=latest))
+        assert service.read == [{"app_name": "tearoom", "user_id": "ada", "session_id": "s1", "config": latest}]
         assert [event.author for event in service.session.events] == ["user", "waiter"]
         assert events == service.session.events[1:]
 

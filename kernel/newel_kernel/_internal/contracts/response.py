@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from newel_kernel._internal.values import Json
 from newel_types import (
+    BlockedReason,
     Content,
     FinishReason,
     GenerateContentResponse,
@@ -96,12 +97,12 @@ class LlmResponse(Record):
             self.__post_init__()
 
     def __post_init__(self) -> None:
-        if self.content is not None and not isinstance(self.content, Content):
+        if self.content.__class__ is not Content:
             self.content = coerce(Content, self.content)
-        if self.finish_reason is not None and not isinstance(self.finish_reason, FinishReason):
+        if self.finish_reason is not None and self.finish_reason.__class__ is not FinishReason:
             self.finish_reason = FinishReason(self.finish_reason)
         used = self.usage_metadata
-        if used is not None and not isinstance(used, GenerateContentResponseUsageMetadata):
+        if used is not None and used.__class__ is not GenerateContentResponseUsageMetadata:
             self.usage_metadata = GenerateContentResponseUsageMetadata.model_validate(used)
 
     @classmethod
@@ -133,5 +134,5 @@ class LlmResponse(Record):
 NO_SPARSE: SparseValues = LlmResponse.no_sparse
 
 
-def _text(reason: object) -> str | None:
-    return None if reason is None else str(getattr(reason, "value", reason))
+def _text(reason: FinishReason | BlockedReason | None) -> str | None:
+    return None if reason is None else reason.value
