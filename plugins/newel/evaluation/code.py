@@ -10,8 +10,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+import newel_compose
 from newel.evaluation.plugins import GROUP
-from newel_compose import PLUGIN_GROUP
 from newel_kernel import ConfigurationError
 
 
@@ -59,6 +59,6 @@ def _plugin_packages() -> set[str]:
 
 
 def _top_names() -> Iterator[str]:
-    for group in (PLUGIN_GROUP, GROUP):
+    for group in (newel_compose.PLUGIN_GROUP, GROUP):
         for point in entry_points(group=group):
             yield point.module.partition(".")[0]

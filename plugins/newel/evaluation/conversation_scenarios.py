@@ -2,8 +2,8 @@
 
 from pydantic import Field, field_validator
 
+from newel.evaluation import simulation
 from newel.evaluation.common import EvalBaseModel
-from newel.evaluation.simulation.pre_built_personas import get_default_persona_registry
 from newel.evaluation.simulation.user_simulator_personas import UserPersona
 
 
@@ -20,7 +20,7 @@ class ConversationScenario(EvalBaseModel):
     @field_validator("user_persona", mode="before")
     @classmethod
     def _by_id(cls, value: object) -> object:
-        return get_default_persona_registry().get_persona(value) if isinstance(value, str) else value
+        return simulation.get_default_persona_registry().get_persona(value) if isinstance(value, str) else value
 
 
 class ConversationScenarios(EvalBaseModel):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from newel.apps.app import App
-from newel.artifacts.base_artifact_service import BaseArtifactService
-from newel.artifacts.in_memory_artifact_service import InMemoryArtifactService
+import newel
+import newel_compose
+from newel import artifacts, memory, sessions
 from newel.evaluation.base_eval_service import InferenceResult, InferenceStatus
 from newel.evaluation.eval_case import EvalCase, Invocation
 from newel.evaluation.simulation.user_simulator import Status, UserSimulator
@@ -20,13 +21,15 @@ from newel.evaluation.turn_recording import (
     kept_spans,
     recorder,
 )
-from newel.memory.base_memory_service import BaseMemoryService
-from newel.memory.in_memory_memory_service import InMemoryMemoryService
-from newel.runners import Runner
-from newel.sessions.in_memory_session_service import InMemorySessionService
-from newel_compose import Composition, compose_once, extend
 from newel_kernel import BaseAgent, BaseSessionService, Event, RunConfig, Session, seam
 from newel_types import Content
+
+if TYPE_CHECKING:
+    from newel.apps.app import App
+    from newel.artifacts.base_artifact_service import BaseArtifactService
+    from newel.memory.base_memory_service import BaseMemoryService
+    from newel.runners import Runner
+    from newel_compose import Composition
 
 DEFAULT_APP = "EvaluationGenerator"
 DEFAULT_USER = "test_user_id"
@@ -57,19 +60,19 @@ class Stage:
         """What runs: the distribution, the app's plugins, and what records the turns."""
         if self._composition is None:
             plugins = [RecordingPlugin("evaluation_recording"), *(self.app.plugins if self.app is not None else ())]
-            self._composition = extend(compose_once(self.distribution), plugins)
+            self._composition = newel_compose.extend(newel_compose.compose_once(self.distribution), plugins)
         return self._composition
 
     def runner(self, app_name: str) -> Runner:
         """A runner for one case."""
-        return Runner(
+        return newel.Runner(
             app=self.app,
             agent=None if self.app is not None else self.agent,
             app_name=app_name,
             composition=self.composition,
-            session_service=self.stores.session or InMemorySessionService(),
-            artifact_service=self.stores.artifact or InMemoryArtifactService(),
-            memory_service=self.stores.memory or InMemoryMemoryService(),
+            session_service=self.stores.session or sessions.InMemorySessionService(),
+            artifact_service=self.stores.artifact or artifacts.InMemoryArtifactService(),
+            memory_service=self.stores.memory or memory.InMemoryMemoryService(),
         )
 
 

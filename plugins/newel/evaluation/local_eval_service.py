@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
-from newel.apps.app import App
-from newel.artifacts.base_artifact_service import BaseArtifactService
 from newel.errors.not_found_error import NotFoundError
 from newel.evaluation.base_eval_service import (
     BaseEvalService,
@@ -23,8 +22,12 @@ from newel.evaluation.inference import SESSION_PREFIX, Stage, Stores, infer_case
 from newel.evaluation.judging import judge_case
 from newel.evaluation.metric_evaluator_registry import DEFAULT_METRIC_EVALUATOR_REGISTRY, MetricEvaluatorRegistry
 from newel.evaluation.simulation.user_simulator_provider import UserSimulatorProvider
-from newel.memory.base_memory_service import BaseMemoryService
 from newel_kernel import BaseAgent, BaseSessionService, FeatureUnavailableError, seam
+
+if TYPE_CHECKING:
+    from newel.apps.app import App
+    from newel.artifacts.base_artifact_service import BaseArtifactService
+    from newel.memory.base_memory_service import BaseMemoryService
 
 EVAL_SESSION_ID_PREFIX = SESSION_PREFIX
 

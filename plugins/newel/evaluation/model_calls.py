@@ -9,8 +9,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Protocol
 
+import newel_compose
 import newel_types
-from newel_compose import compose_once
 from newel_kernel import BaseLlm, BaseTool, Chains, LlmRequest, LlmResponse, ModelError
 from newel_types import Content, GenerateContentConfig, Part
 
@@ -86,7 +86,7 @@ async def send(request: LlmRequest) -> LlmResponse:
     """Ask the model that the request names."""
     address = request.model or ""
     # What finds models loads with the first call: an evaluation without judges needs nothing of it.
-    model: BaseLlm = import_module("newel.models.kinds").model_of(chains.get() or compose_once(), address)
+    model: BaseLlm = import_module("newel.models.kinds").model_of(chains.get() or newel_compose.compose_once(), address)
     request.model = model.model
     last: LlmResponse | None = None
     async with aclosing(model.generate_content_async(request)) as answers:

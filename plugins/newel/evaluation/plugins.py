@@ -7,8 +7,12 @@ of an agent does not import them. A plugin of the group ``newel.plugins`` may ad
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
-from newel_compose import Composition, PluginRegistry, compose
+import newel_compose
+
+if TYPE_CHECKING:
+    from newel_compose import Composition, PluginRegistry
 
 GROUP = "newel.evaluation"
 
@@ -16,7 +20,7 @@ GROUP = "newel.evaluation"
 @cache
 def evaluation_composition(distribution: str | None = None) -> Composition:
     """The composition that evaluations ask for metrics; made once per distribution and process."""
-    return compose(distribution, groups=(GROUP,))
+    return newel_compose.compose(distribution, groups=(GROUP,))
 
 
 def plugin_registry() -> PluginRegistry:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from newel.evaluation.coherence import CoherenceEvaluator
+from importlib import import_module
+
 from newel.evaluation.conversation_scenarios import ConversationScenario
 from newel.evaluation.criteria import LlmAsAJudgeCriterion
 from newel.evaluation.eval_case import Invocation
@@ -29,7 +30,8 @@ class ResponseEvaluator(Evaluator):
         elif name == _COHERENCE:
             if metric.criterion is None:
                 metric = metric.model_copy(update={"criterion": LlmAsAJudgeCriterion(threshold=bar or 0.0)})
-            self._evaluator = CoherenceEvaluator(eval_metric=metric)
+            # What asks judges loads with the first metric that needs one.
+            self._evaluator = import_module("newel.evaluation.coherence").CoherenceEvaluator(eval_metric=metric)
         else:
             raise ValueError(f"ResponseEvaluator computes {_MATCH} or {_COHERENCE}, not {name!r}")
 

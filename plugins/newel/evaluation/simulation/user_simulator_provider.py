@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from newel.evaluation import simulation
 from newel.evaluation.eval_case import EvalCase
 from newel.evaluation.kinds import SimulatedUser
 from newel.evaluation.plugins import plugin_registry
-from newel.evaluation.simulation.llm_backed_user_simulator import LlmBackedUserSimulator
-from newel.evaluation.simulation.static_user_simulator import StaticUserSimulator
 from newel.evaluation.simulation.user_simulator import (
     DEFAULT_TYPE,
     BaseUserSimulatorConfig,
@@ -29,7 +28,7 @@ class UserSimulatorProvider:
     def provide(self, eval_case: EvalCase) -> UserSimulator:
         """A new simulator for the case."""
         if eval_case.conversation is not None:
-            return StaticUserSimulator(static_conversation=eval_case.conversation)
+            return simulation.StaticUserSimulator(static_conversation=eval_case.conversation)
         return self._factory()(config=self._config, conversation_scenario=eval_case.conversation_scenario)
 
     def _factory(self) -> SimulatorFactory:
@@ -39,4 +38,4 @@ class UserSimulatorProvider:
         if self._config.type not in (None, DEFAULT_TYPE):
             factory: SimulatorFactory = plugin_registry().find(SimulatedUser, str(self._config.type)).load()
             return factory
-        return LlmBackedUserSimulator
+        return simulation.LlmBackedUserSimulator  # loads with the first scenario: most evaluations have none
