@@ -32,7 +32,9 @@ def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | Non
             f"the root agent {root.name!r} has a mode in which it works for another agent; "
             f"give it mode='chat', or make it a sub-agent of one that chats"
         )
-    if invocation_id is None:
+    asker = turn.asker
+    if invocation_id is None or (asker is not None and asker.invocation_id != invocation_id):
+        # An answer belongs where it was asked for, whatever invocation its caller names: nobody waits for it there.
         invocation_id = continued(root, turn, ctx.is_resumable)
     if invocation_id is None:
         return
@@ -111,8 +113,10 @@ def _first_agent(root: BaseAgent, log: Log, invocation_id: str) -> BaseAgent | N
 def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:
     """Bring back the invocation's message, its agents' checkpoints and what it has used of its budget.
 
-    An agent that only spoke has an empty checkpoint.
+    An agent that only spoke has an empty checkpoint. What one says right after its end is the answer of its
+    `after_agent` callbacks, and begins nothing anew.
     """
+    ended: str | None = None
     for event in events:
         if event.invocation_id != ctx.invocation_id:
             continue
@@ -122,9 +126,13 @@ def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:
             continue
         ctx.budget.used += _is_answer(event)
         state = event.actions.agent_state
+        before, ended = ended, None
         if event.actions.end_of_agent:
             ctx.end_of_agents[event.author] = True
             ctx.agent_states.pop(event.author, None)
+            ended = event.author
+        elif before == event.author and state is None and not event.get_function_calls():
+            continue
         elif state is not None or event.content is not None:
             ctx.agent_states[event.author] = ctx.agent_states.get(event.author, {}) if state is None else state
             ctx.end_of_agents[event.author] = False

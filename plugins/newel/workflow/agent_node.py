@@ -74,6 +74,7 @@ class AgentNode(BaseNode):
                     event.node_info.output_for = run.place.output_for
                 if not event.partial:
                     self._note(run, event)
+                run.place.author = event.author  # who spoke last is the author of an error, too
                 yield event
         if self.converses and not run.outcome.produced and not run.outcome.interrupts:
             run.outcome.ask([run.place.path])  # it waits for what the user says

@@ -104,6 +104,52 @@ def test_an_answer_finds_its_invocation_by_itself_while_that_is_open() -> None:
     assert refusal.invocation_id != talk.invocation_id
 
 
+@pytest.mark.parametrize("resumed", ["the other", "none there is"])
+def test_an_answer_goes_where_it_was_asked_for_whatever_invocation_is_named(resumed: str) -> None:
+    ran: list[str] = []
+    talk = Talk(careful(ran))
+    talk.send("go")
+    (request,) = talk.waiting
+    other = talk.send("something else")[-1].invocation_id
+    assert other != talk.invocation_id
+    events = talk.send(answer([request]), other if resumed == "the other" else resumed)
+    assert {event.invocation_id for event in events} == {talk.invocation_id}
+    assert texts(events) == ["more"]
+    assert ran == ["/a"]
+
+
+def test_an_agent_whose_end_has_an_answer_of_a_callback_has_ended() -> None:
+    def farewell(callback_context: Context) -> Content:
+        return Content(role="model", parts=[Part(text="bye")])
+
+    model = ScriptedModel(["hello", "again"])
+    talk = Talk(LlmAgent(name="clerk", model=model, after_agent_callback=farewell))
+    assert texts(talk.send("go")) == ["hello", "bye"]
+    before = [event.id for event in talk.session.events]
+    assert talk.send(None, talk.invocation_id) == []
+    assert [event.id for event in talk.session.events] == before
+    assert len(model.requests) == 1
+
+
+def test_an_agent_that_a_loop_runs_again_after_such_an_answer_goes_on_where_it_died() -> None:
+    def farewell(callback_context: Context) -> Content:
+        return Content(role="model", parts=[Part(text="bye")])
+
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    steps = ["one", FunctionCall(name="look", args={}), "two"]
+    agent = LlmAgent(name="clerk", model=ScriptedModel(steps), tools=[look], after_agent_callback=farewell)
+    store = MortalStore()
+    talk = Talk(LoopAgent(name="loop", max_iterations=2, sub_agents=[agent]), store=store)
+    store.left, store.before = 8, False  # the result of the second round's call is stored, and no more
+    with pytest.raises(DeathError):
+        talk.send("go")
+    store.revive()
+    assert texts(talk.send(None, talk.invocation_id)) == ["two", "bye"]
+
+
 def test_what_the_user_says_instead_ends_the_waiting() -> None:
     ran: list[str] = []
     talk = Talk(careful(ran))
