@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -15,11 +15,12 @@ from typing import Any
 
 from newel import Agent, App, Runner
 from newel.apps import ResumabilityConfig
+from newel.claims.claim import table_of
 from newel.models import BaseLlm, LlmRequest, LlmResponse
 from newel.sessions import InMemorySessionService, SqliteSessionService
 from newel.tools import FunctionTool, LongRunningFunctionTool, ToolContext
 from newel_compose import Composition, compose
-from newel_kernel import BaseSessionService, Session
+from newel_kernel import BaseSessionService, Event, Log, Session
 from newel_types import Content, FunctionCall, Part
 
 AT: dict[str, Any] = {"user_id": "ada", "session_id": "s"}
@@ -48,7 +49,7 @@ class StrictModel(BaseLlm):
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        self.house.check_request(llm_request.contents)
+        await self.house.check_request(llm_request.contents)
         await self.house.gate()
         text = next((part.text for part in llm_request.contents[-1].parts or () if part.text), "")
         parts = [Part(function_call=FunctionCall(name=name, args={})) for name in WORDS.get(text, ())]
@@ -64,9 +65,23 @@ class Run:
     acknowledged: list[str] = field(default_factory=list)
 
     @property
-    def rests(self) -> bool:
-        """Whether it is over, or waits at a gate."""
-        return self.task is None or self.task.done() or any(not gate.done() for gate in self.gates)
+    def over(self) -> bool:
+        """Whether it has ended, in whatever way."""
+        return self.task is None or self.task.done()
+
+    @property
+    def stands(self) -> bool:
+        """Whether it waits at a gate."""
+        return any(not gate.done() for gate in self.gates)
+
+
+def first_answers(events: Sequence[Event]) -> dict[str, Any]:
+    """Call id -> what the user answered to it first, of the events that a rewind has not taken back."""
+    found: dict[str, Any] = {}
+    for event in Log(list(events)).standing():
+        for result in event.get_function_responses() if event.author == "user" else ():
+            found.setdefault(str(result.id), result.response)
+    return found
 
 
 #: The run to which a task belongs.
@@ -81,6 +96,8 @@ class House:
         self.busy = busy
         self.age = 0
         self.runs: list[Run] = []
+        #: What has ended since somebody looked.
+        self.ended: list[Run] = []
         #: Per producer, the ids of the events that it was told are stored.
         self.acknowledged: list[list[str]] = []
         #: Call id -> how often its tool took effect; only of tools that must not happen twice.
@@ -132,8 +149,9 @@ class House:
         finally:
             run.gates.remove(future)
 
-    def check_request(self, contents: list[Content]) -> None:
-        """Note where a model would be shown calls and results that do not pair."""
+    async def check_request(self, contents: list[Content]) -> None:
+        """Note where a model would be shown calls and results that do not pair, or an answer that is not the first."""
+        first = list(first_answers((await self.stored()).events).values())
         for index, content in enumerate(contents):
             calls = [part.function_call.name for part in content.parts or () if part.function_call is not None]
             following = contents[index + 1] if index + 1 < len(contents) else Content(parts=[])
@@ -141,6 +159,10 @@ class House:
             open_calls = Counter(calls) - Counter(answers)  # providers' plugins say of long-running ones that they wait
             if Counter(answers) - Counter(calls) or not open_calls.keys() <= {"order"}:
                 self.problems.append(f"the model is shown the calls {calls} before the results {answers}")
+            results = [part.function_response for part in content.parts or () if part.function_response is not None]
+            for shown in [result.response for result in results if result.name == "order"]:
+                if shown not in ({"result": None}, *first):  # each answer is another one; models see no id of ours
+                    self.problems.append(f"the model is shown {shown}; the first answers are {first}")
 
     def begin(self, hand: int, **what: Any) -> Run:
         """Start a run."""
@@ -148,21 +170,45 @@ class House:
         self.acknowledged.append(run.acknowledged)
 
         async def go() -> None:
-            _RUN.set(run)
             async with aclosing(self.hands[hand].run_async(**AT, **what)) as events:
                 async for event in events:
                     if not event.partial:
                         run.acknowledged.append(event.id)
 
+        return self.send(run, go())
+
+    def rewind(self, hand: int, invocation_id: str, done: Callable[[], Awaitable[None]]) -> Run:
+        """Start taking back what came since `invocation_id`; `done` is told once that is stored."""
+
+        async def go() -> None:
+            await self.hands[hand].rewind_async(**AT, rewind_before_invocation_id=invocation_id)
+            await done()
+
+        return self.send(Run(), go())
+
+    def send(self, run: Run, work: Coroutine[Any, Any, None]) -> Run:
+        async def go() -> None:
+            _RUN.set(run)
+            await work
+
         run.task = asyncio.get_running_loop().create_task(go())
         self.runs.append(run)
         return run
 
+    def queues(self, run: Run) -> bool:
+        """Whether the run waits for the end of another one, which stands at a gate."""
+        holder = table_of(self.store).get((WHERE["app_name"], AT["user_id"], AT["session_id"]))
+        return (
+            self.busy == "queue"
+            and holder is not None
+            and any(other.task is holder.task and other.stands for other in self.runs if other is not run)
+        )
+
     async def settle(self) -> None:
-        """Let everything run until each run is over or waits at a gate."""
+        """Let everything run until each run is over, waits at a gate, or waits for one that does."""
         still = 0
         for _ in range(_ROUNDS):
-            resting = all(run.rests for run in self.runs)
+            resting = all(run.over or run.stands or self.queues(run) for run in self.runs)
             await asyncio.sleep(0 if resting or self.folder is None else 0.0002)  # a thread commits meanwhile
             still = still + 1 if resting else 0
             if still >= 8:
@@ -171,6 +217,7 @@ class House:
             raise AssertionError("a run neither ends nor waits at a gate")
         for run in [run for run in self.runs if run.task is not None and run.task.done()]:
             self.runs.remove(run)
+            self.ended.append(run)
 
     async def kill(self) -> None:
         """What is committed stays; what else the process did, and does while it ends, is lost."""

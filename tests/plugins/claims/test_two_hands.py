@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from house import AT, WHERE, WORDS, House, Run
+from house import WHERE, WORDS, House, Run, first_answers
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -50,11 +50,12 @@ class TwoHands(RuleBasedStateMachine):
         #: What lets a call take effect once more: its id, and the question to repeat it or the rewind that allowed so.
         self.permits: set[tuple[str, str]] = set()
         self.rewinds = 0
+        self.answers = 0
 
     def do(self, work: Any) -> Any:
         return self.loop.run_until_complete(work)
 
-    @initialize(busy=st.sampled_from(["refuse", "interrupt"]))
+    @initialize(busy=st.sampled_from(["refuse", "queue", "interrupt"]))
     def begin(self, busy: str) -> None:
         async def made() -> House:
             house = House(Path(self.folder.name) if self.folder is not None else None, busy)
@@ -72,19 +73,20 @@ class TwoHands(RuleBasedStateMachine):
             return run
 
         run: Run = self.do(go())
-        self.look_at(run)
         return run
 
-    def look_at(self, run: Run) -> None:
+    def every_run_ended_well(self) -> None:
         """A run that ended has ended well, or was refused or cancelled."""
-        assert run.task is not None
-        if not run.task.done() or run.task.cancelled():
-            return
-        error = run.task.exception()
-        if error is None and run.acknowledged:
-            self.crashed = False
-        if error is not None and not isinstance(error, _REFUSALS):
-            raise error
+        ended, self.house.ended = self.house.ended, []
+        for run in ended:
+            assert run.task is not None
+            if run.task.cancelled():
+                continue
+            error = run.task.exception()
+            if error is None and run.acknowledged:
+                self.crashed = False
+            if error is not None and not isinstance(error, _REFUSALS):
+                raise error
 
     @rule(hand=_HAND, word=st.sampled_from(sorted(WORDS)))
     def say(self, hand: int, word: str) -> None:
@@ -101,7 +103,6 @@ class TwoHands(RuleBasedStateMachine):
                     return
                 gate.set_result(None)
                 await self.house.settle()
-                self.look_at(run)
 
         self.do(go())
 
@@ -123,7 +124,8 @@ class TwoHands(RuleBasedStateMachine):
         return questions[pick % len(questions)] if questions else None
 
     def response(self, question: Question, confirmed: bool) -> Part:
-        answer = {"confirmed": confirmed} if question.kind is Kind.APPROVAL else {"result": "here"}
+        self.answers += 1
+        answer = {"confirmed": confirmed} if question.kind is Kind.APPROVAL else {"result": f"answer {self.answers}"}
         if question.kind is Kind.APPROVAL and confirmed and question.repeats:
             self.permits.add((str(question.behind), question.id))
         return Part(function_response=FunctionResponse(id=question.id, name=question.name, response=answer))
@@ -163,18 +165,18 @@ class TwoHands(RuleBasedStateMachine):
 
     @rule(hand=_HAND, pick=_PICK)
     def rewind(self, hand: int, pick: int) -> None:
-        async def go(invocation_id: str) -> None:
-            try:
-                await self.house.hands[hand].rewind_async(**AT, rewind_before_invocation_id=invocation_id)
-            except _REFUSALS:
-                return
-            events = (await self.house.stored()).events  # a question whose answer was taken back may be answered anew
+        async def permit() -> None:  # a question whose answer was taken back may be answered anew
+            events = (await self.house.stored()).events
             questions = [question for event in Log(events).standing() for question in questions_of(event)]
             self.rewinds += 1
             asked = {str(one.behind) for one in questions if one.kind is Kind.APPROVAL}
             self.permits.update((call_id, f"rewind {self.rewinds}") for call_id in asked)
 
-        if not self.house.runs and (invocation_id := self.invocation(pick)) is not None:
+        async def go(invocation_id: str) -> None:
+            self.house.rewind(hand, invocation_id, permit)
+            await self.house.settle()
+
+        if (invocation_id := self.invocation(pick)) is not None:
             self.do(go(invocation_id))
 
     @rule()
@@ -199,13 +201,31 @@ class TwoHands(RuleBasedStateMachine):
     def holds(self) -> None:
         if not hasattr(self, "house"):
             return
+        self.every_run_ended_well()
         assert not self.house.problems, self.house.problems[0]
         events = self.do(self.house.stored()).events
         self.nothing_acknowledged_is_lost(events)
         self.calls_and_results_pair(events)
+        self.the_first_answer_counts(events)
         for call_id, count in self.house.effects.items():
             allowed = 1 + sum(call_id == one for one, _ in self.permits)
             assert count <= allowed, f"{call_id} took effect {count} times"
+
+    def the_first_answer_counts(self, events: list[Event]) -> None:
+        """What was refused first has no effect, and what was approved first is not told to be refused."""
+        if self.rewinds:  # what is answered anew is another answer to the same question
+            return
+        answers = first_answers(events)
+        questions = [one for event in events for one in questions_of(event) if one.kind is Kind.APPROVAL]
+        results = {r.id: r.response for e in events if e.author != "user" for r in e.get_function_responses()}
+        asked = Counter(str(one.behind) for one in questions)
+        for question in questions:
+            call_id, answer = str(question.behind), answers.get(question.id)
+            if answer is None or question.repeats or asked[call_id] > 1:
+                continue
+            refused = "rejected" in str(results.get(call_id))
+            assert not (refused and answer["confirmed"]), f"{call_id} was approved first"
+            assert answer["confirmed"] or not self.house.effects[call_id], f"{call_id} was refused first"
 
     def nothing_acknowledged_is_lost(self, events: list[Event]) -> None:
         positions = {event.id: position for position, event in enumerate(events)}
