@@ -122,6 +122,21 @@ def test_an_invocation_shares_what_its_runner_has() -> None:
     assert agent.seen[1].run_config == RunConfig()
 
 
+def test_a_context_has_what_it_is_made_with() -> None:
+    runner = make(clerk())
+    session, app = Session(id="s1", app_name="house", user_id="bob"), SimpleNamespace(name="house")
+    content = Content(role="user", parts=[Part(text="tea")])
+    ctx = InvocationContext(
+        runner.session_service, session, runner.agent, runner.composition, RunConfig(), "e-1", content, "a.b", app
+    )
+    assert (ctx.session, ctx.invocation_id, ctx.user_content, ctx.branch) == (session, "e-1", content, "a.b")
+    assert (ctx.app, ctx.app_name, ctx.user_id) == (app, "house", "bob")
+    child = clerk()
+    view = ctx.for_agent(child)
+    assert (view.agent, view.branch, view.stash, view.budget) == (child, "a.b", ctx.stash, ctx.budget)
+    assert ctx.for_agent(runner.agent) is ctx
+
+
 def test_the_user_s_event_is_yielded_where_it_is_asked_for() -> None:
     runner = make(clerk(reply("here you are")))
     assert texts(say(runner, yield_user_message=True)) == [("user", "tea"), ("clerk", "here you are")]

@@ -95,6 +95,27 @@ class TestMaking:
         assert first.timestamp < second.timestamp
         assert Event(author="a", id="mine", timestamp=0.0).timestamp == 0.0
 
+    def test_what_comes_from_outside_gets_an_id_and_a_time_too(self, counted: None) -> None:
+        back = Event.model_validate({"author": "a"})
+        assert (back.id[:3], back.timestamp > 1000) == ("id-", True)
+        assert Event(author="a", content=Content(parts=[TEXT])).timestamp > 1000
+
+    def test_it_keeps_what_it_is_made_with(self) -> None:
+        fields: dict[str, Any] = {
+            "invocation_id": "e-1", "author": "a", "content": Content(role="model", parts=[TEXT]), "partial": True,
+            "actions": EventActions(escalate=True), "branch": "a.b", "isolation_scope": "s",
+            "long_running_tool_ids": {"c1"}, "output": 1, "node_info": NodeInfo(path="n"), "id": "x", "timestamp": 2.0,
+        }  # fmt: skip
+        for more in ({}, {"avg_logprobs": -0.5, "error_code": "X", "custom_metadata": {"k": 1}}):
+            made = Event(**fields, **more)
+            assert {name: getattr(made, name) for name in [*fields, *more]} == fields | more
+
+    def test_each_shorthand_works_by_itself(self) -> None:
+        content = Content(role="model", parts=[TEXT])
+        assert Event(author="a", content=content, state={"x": 1}).actions.state_delta == {"x": 1}
+        assert Event(author="a", content=content, route="left").actions.route == "left"
+        assert Event(author="a", message="hi").content == Content(role="user", parts=[TEXT])
+
     @pytest.mark.parametrize(
         "message", ["hi", TEXT, ["hi"], [TEXT], Content(role="user", parts=[TEXT]), {"parts": [{"text": "hi"}]}]
     )
@@ -117,7 +138,22 @@ class TestMaking:
         made = event(TEXT, CALL, RESULT, CALL)
         assert made.get_function_calls() == [CALL.function_call, CALL.function_call]
         assert made.get_function_responses() == [RESULT.function_response]
-        assert Event(author="a").get_function_calls() == []
+        assert Event(author="a").get_function_calls() == Event(author="a").get_function_responses() == []
+        assert Event(author="a", content=Content(role="model")).get_function_responses() == []
+
+    @pytest.mark.parametrize(("parts", "trailing"), [(None, False), ([], False), ([RAN], True), ([RAN, TEXT], False)])
+    def test_code_that_ran_may_be_the_last_thing(self, parts: Any, trailing: bool) -> None:
+        content = None if parts is None else Content(role="model", parts=parts)
+        assert Event(author="a", content=content).has_trailing_code_execution_result() is trailing
+
+    def test_what_it_shows_is_what_it_has(self) -> None:
+        shown = repr(event(TEXT, id="x", timestamp=2.0, node_info=NodeInfo(path="n")))
+        assert shown.startswith(
+            f"Event(content={Content(parts=[TEXT], role='model')!r}, invocation_id='', author='waiter', "
+        )
+        assert shown.endswith(f", node_info={NodeInfo(path='n')!r}, id='x', timestamp=2.0)")
+        assert "actions" not in shown
+        assert "None" not in shown
 
 
 class TestActions:
@@ -150,6 +186,16 @@ class TestTouching:
         shallow.actions.escalate = True
         deep.actions.state_delta["x"].append(2)
         assert made.actions == EventActions(state_delta={"x": [1]})
+
+    def test_only_a_deep_copy_has_everything_of_its_own(self) -> None:
+        made = event(TEXT, custom_metadata={"k": [1]}, node_info=NodeInfo(path="n"))
+        shallow, deep = made.model_copy(), made.model_copy(deep=True)
+        assert shallow.content is made.content
+        assert deep.content == made.content
+        assert deep.content is not made.content
+        deep.custom_metadata["k"].append(2)
+        assert made.custom_metadata == {"k": [1]}
+        assert shallow.node_info == deep.node_info == NodeInfo(path="n")
 
     def test_a_copy_of_a_committed_event_can_be_changed(self) -> None:
         frozen = freeze_event(event(TEXT, actions=EventActions(state_delta={"x": 1})))
@@ -209,6 +255,12 @@ class TestFrozen:
         mine = Mine(author="a", content=Content(parts=[TEXT]))
         assert type(freeze_event(mine)) is Mine
 
+    def test_so_do_actions_of_a_subclass(self) -> None:
+        class Mine(EventActions):
+            __slots__ = ()
+
+        assert type(freeze_event(event(TEXT, actions=Mine(escalate=True))).actions) is Mine
+
 
 class TestJson:
     def full(self) -> Event:
@@ -234,6 +286,12 @@ class TestJson:
         assert Event.model_validate_json(made.model_dump_json()) == made
         assert Event.model_validate(made.model_dump()) == made
         assert Event.model_validate(freeze_event(self.full()).model_dump(mode="json")) == made
+
+    def test_a_dump_is_of_python_s_values_or_of_json_s(self) -> None:
+        made = self.full()
+        assert made.model_dump()["long_running_tool_ids"] == {"c1"}
+        assert made.model_dump(mode="json")["long_running_tool_ids"] == ["c1"]
+        assert "branch" not in event(TEXT).model_dump(exclude_none=True)
 
     def test_the_wire_is_camel_case(self) -> None:
         wire = json.loads(self.full().model_dump_json(by_alias=True, exclude_none=True))

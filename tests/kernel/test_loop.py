@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from newel.agents import LlmAgent
 from newel.plugins import BasePlugin
@@ -62,6 +62,12 @@ class Fixed(BaseLlm):
         self.asked.append([c.model_dump(exclude_none=True) for c in list.copy(llm_request.contents)])
         for answer in self.answers[(len(self.asked) - 1) % len(self.answers)]:
             yield answer
+
+
+class Foreign(BaseModel):
+    """A model of somebody else."""
+
+    parts: str
 
 
 class Late(BaseTool):
@@ -245,6 +251,58 @@ class TestRequest:
         events = talk(waiter("tea"), plugins=[Plugin()]).say("tea")
         assert [e.content.parts[0].text for e in events] == ["wait", "tea"]
         assert seen == [(2, {"n": 1})]
+
+    def test_a_processor_s_event_may_end_the_turn_before_the_model_is_asked(self, talk: Any) -> None:
+        async def settle(ctx: Any, request: Any) -> list[Event]:
+            actions = EventActions(skip_summarization=True)
+            return [Event(ctx.invocation_id, ctx.agent.name, message="closed", actions=actions)]
+
+        class Plugin:
+            @hookimpl
+            def register_request_processors(self) -> list[RequestProcessor]:
+                return [RequestProcessor(name="settle", run=settle, after=("contents",))]
+
+        agent = waiter("not asked")
+        (event,) = talk(agent, plugins=[Plugin()]).say("tea")
+        assert event.content.parts[0].text == "closed"
+        assert agent.model.requests == []  # type: ignore[union-attr]
+
+    @pytest.mark.parametrize("how", ["left", "failed", "left with hooks", "failed with hooks"])
+    def test_the_model_s_stream_is_closed_before_the_run_is_over(self, talk: Any, how: str) -> None:
+        log: list[str] = []
+
+        class Streaming(BaseLlm):
+            async def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Any:
+                try:
+                    for number in range(9):
+                        yield said(str(number), partial=True)
+                finally:
+                    log.append("closed")
+
+        async def fail(ctx: Any, request: Any, response: LlmResponse) -> None:
+            if how.startswith("failed") and response.content.parts[0].text == "1":  # type: ignore[union-attr,index]
+                raise ValueError("smoke")
+
+        class Plugin:
+            @hookimpl
+            def register_response_processors(self) -> list[ResponseProcessor]:
+                return [ResponseProcessor(name="fail", run=fail, before=("planning",))]
+
+        hooks: Any = {"after_model_callback": lambda callback_context, llm_response: None}
+        agent = LlmAgent(name="waiter", model=Streaming(model="streaming"), **(hooks if "hooks" in how else {}))
+
+        async def run() -> None:
+            conversation = talk(agent, plugins=[Plugin()])
+            events = conversation.runner.run_async(user_id="ada", session_id="s1", new_message="go", run_config=SSE)
+            await anext(events)
+            if how.startswith("left"):
+                await events.aclose()
+            else:
+                with pytest.raises(ValueError, match="smoke"):
+                    await anext(events)
+            assert log == ["closed"]
+
+        asyncio.run(run())
 
     def test_a_processor_may_end_the_invocation(self, talk: Any) -> None:
         async def stop(ctx: Any, request: Any) -> list[Event]:
@@ -570,6 +628,14 @@ class TestCallbacks:
         assert [e.actions.state_delta for e in events] == [{"chunks": 1}, {"chunks": 2}, {"chunks": 3}]
         assert conversation.session.state == {"chunks": 3}
 
+    def test_what_is_written_before_a_stream_is_in_the_stored_event(self, talk: Any) -> None:
+        def before(callback_context: Context, llm_request: Any) -> None:
+            callback_context.state["before"] = 1
+
+        conversation = talk(waiter(["a", "b"], before_model_callback=before))
+        conversation.say("tea", run_config=SSE)
+        assert conversation.session.events[-1].actions.state_delta == {"before": 1}
+
     def test_an_answer_to_a_models_error_goes_through_after_model(self, talk: Any, shown: Any) -> None:
         def loud(callback_context: Any, llm_response: LlmResponse) -> None:
             part = llm_response.content.parts[0]  # type: ignore[union-attr,index]
@@ -618,6 +684,8 @@ class TestCallbacks:
             ("after_model_callback", Content(role="model", parts=[Part(text="x")]), "LlmResponse"),
             ("before_tool_callback", "text", "dict"),
             ("after_tool_callback", ["x"], "dict"),
+            ("before_tool_callback", Foreign(parts="none"), "dict"),
+            ("before_agent_callback", Foreign(parts="none"), "Content"),
         ],
     )
     def test_a_wrong_answer_names_who_gave_it(self, talk: Any, call: Any, hook: str, wrong: Any, wanted: str) -> None:

@@ -108,8 +108,8 @@ async def run_round(hook: str, round_: Round, keywords: Mapping[str, object]) ->
     if plugins and (answer := await first_answer(plugins, spec.returns, keywords)) is not None:
         return answer
     if own:
-        names = spec.agent_keywords or ()
-        values = keywords.values() if len(names) == len(keywords) else list(keywords.values())[-len(names) :]
+        names = spec.agent_keywords or ()  # the last of the plugins', under other names
+        values = list(keywords.values())[len(keywords) - len(names) :]
         if (answer := await first_answer(own, spec.returns, dict(zip(names, values, strict=True)))) is not None:
             return answer
     return await first_answer(fallbacks, spec.returns, keywords) if fallbacks else None
