@@ -385,6 +385,8 @@ class TestRequest:
         results: list[Any] = []
 
         async def upper(ctx: Any, request: Any, response: LlmResponse) -> list[Event]:
+            assert list(request.tools_dict) == ["brew"]
+            assert response.content is not None
             return [Event(author=ctx.agent.name, invocation_id=ctx.invocation_id, message="(thinking)")]
 
         async def audit(ctx: Any, call_event: Event, result_event: Event) -> list[Event]:

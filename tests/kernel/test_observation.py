@@ -17,7 +17,7 @@ from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
 from newel.tools import LongRunningFunctionTool
 from newel_compose import compose
-from newel_kernel import BaseLlm, Observer, Operation, Signal, hookimpl
+from newel_kernel import BaseLlm, Observer, Operation, RunConfig, Signal, StreamingMode, hookimpl
 from newel_kernel._internal import observation
 from newel_types import FunctionCall
 
@@ -91,6 +91,7 @@ def test_operations_hold_what_they_work_on() -> None:
     assert ends["invocation"].operation.input == "tea"
     assert ends["agent"].operation.subject is runner.agent
     assert ends["model"].operation.input.contents
+    assert ends["model"].operation.subject is runner.agent.model  # type: ignore[attr-defined]
     assert ends["tool"].operation.subject.name == "brew"
     assert ends["tool"].operation.input.id == events[0].get_function_calls()[0].id
     assert ends["tool"].outcome.get_function_responses()[0].response == {"result": "a pot"}
@@ -105,6 +106,28 @@ def test_an_operation_s_name_is_that_of_the_tool_or_of_the_model_that_is_asked()
     assert (tool.name, tool.subject) == ("", None)
     model = next(one.operation for one in notes.signals if one.operation.kind == "model")
     assert (model.name, model.input.model) == ("scripted", "scripted")
+
+    class Choosing(BasePlugin):
+        async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
+            llm_request.model = "another"
+
+    notes = Notes()
+    asyncio.run(turn(make(notes, Choosing(name="choosing"), steps=["tea"])))
+    assert "start model another" in notes.told
+
+
+def test_the_operation_of_a_model_that_streams_ends_with_its_whole_answer() -> None:
+    notes = Notes()
+
+    async def run() -> list[str]:
+        events = make(notes, steps=[["a ", "pot"]]).run_async(
+            user_id="ada", session_id="s1", new_message="tea", run_config=RunConfig(streaming_mode=StreamingMode.SSE)
+        )
+        return [f"{bool(event.partial)} {'stop model scripted' in notes.told}" async for event in events]
+
+    assert asyncio.run(run()) == ["True False", "True False", "False True"]
+    end = next(one for one in notes.signals if one.phase == "stop" and one.operation.kind == "model")
+    assert end.outcome.content.parts[0].text == "a pot"
 
 
 def test_a_signal_shows_nobodys_words() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from newel_kernel._internal import seam
 from newel_kernel._internal.contracts.response import LlmResponse
@@ -123,13 +123,12 @@ async def _only(response: LlmResponse) -> Responses:
     yield response
 
 
-def _own(response: object) -> LlmResponse:
+def _own(response: Any) -> LlmResponse:
     """`response` as one of ours, and not an object that was yielded, and committed, before."""
-    if not isinstance(response, LlmResponse) or response.__class__ is not LlmResponse:
-        response = LlmResponse.model_validate(response)
-    if isinstance(response.content, FrozenContent):
-        response = response.model_copy(update={"content": thaw(response.content)})
-    return response
+    own = response if response.__class__ is LlmResponse else LlmResponse.model_validate(response)
+    if isinstance(own.content, FrozenContent):
+        return own.model_copy(update={"content": thaw(own.content)})
+    return own
 
 
 async def _hooked(ctx: InvocationContext, request: LlmRequest, answers: Responses, draft: Draft) -> Responses:
