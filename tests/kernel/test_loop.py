@@ -183,6 +183,30 @@ class TestOneAgent:
         assert calling.content is not None
         assert calling.content.parts[0].function_call.id is None  # type: ignore[index,union-attr]
 
+    def test_a_hook_may_edit_an_answer_that_the_model_gives_again(self, talk: Any) -> None:
+        def louder(callback_context: Any, llm_response: LlmResponse) -> None:
+            part = llm_response.content.parts[0]  # type: ignore[union-attr,index]
+            part.text = f"{part.text}!"
+
+        model = Fixed(answers=[[said("tea")]])
+        conversation = talk(LlmAgent(name="waiter", model=model, after_model_callback=louder))
+        conversation.say("one")
+        stored = conversation.session.events[1]
+        assert stored.content.parts[0].text == "tea!"
+        conversation.say("two")
+        assert stored.content.parts[0].text == "tea!"
+        assert conversation.session.events[3].content.parts[0].text == "tea!!"
+
+    def test_of_two_calls_of_one_id_the_second_gets_one_of_its_own(self, talk: Any, call: Any) -> None:
+        calls = [call("brew", id="c1", leaf=leaf) for leaf in ("mint", "sage")]
+        conversation = talk(waiter(calls, "ok", tools=[brew]))
+        event, results, _ = conversation.say("tea")
+        first, second = [one.id for one in event.get_function_calls()]
+        assert first == "c1"
+        assert second not in ("c1", None)
+        assert [one.id for one in results.get_function_responses()] == [first, second]
+        assert [one.function_call.id for one in calls] == ["c1", "c1"]  # the model's own are left alone
+
     def test_calls_are_executed_once_though_the_model_ends_with_an_empty_response(self, talk: Any, call: Any) -> None:
         made: list[str] = []
 

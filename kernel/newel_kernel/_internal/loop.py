@@ -134,18 +134,16 @@ def _own(response: Any) -> LlmResponse:
 async def _hooked(ctx: InvocationContext, request: LlmRequest, answers: Responses, draft: Draft) -> Responses:
     """The model's `answers` after the hooks have seen them, or an answer in place of its failure."""
     async with aclosing(answers) as responses:
-        failed = False
-        while not failed:
+        while True:
             try:
                 response = await anext(responses)
             except StopAsyncIteration:
                 return
             except Exception as error:
-                failed = True
                 failure = {"llm_request": request, "error": error}
                 if (answer := await model_round(ctx, draft, "on_model_error_callback", failure)) is None:
                     raise
-                response = answer
+                response = answer  # the last one: the model's generator is over
             response = _own(response)
             replaced = await model_round(ctx, draft, "after_model_callback", {"llm_response": response})
             response = response if replaced is None else replaced
@@ -171,8 +169,9 @@ def _identify(
 ) -> Sequence[FunctionCall]:
     """The event's calls, each with an id; those of long-running tools are noted on the event."""
     ids = {call.id for call in calls if call.id}
-    if event.content is not None and len(ids) < len(calls):
-        event.content = event.content.model_copy(deep=True)  # the model may give the same object again
+    if len(ids) < len(calls):
+        # The model may give the same object again.
+        event.content = event.content.model_copy(deep=True)  # type: ignore[union-attr]  # it has calls
         calls = event.get_function_calls()
     long_running = set()
     for call in calls:
@@ -180,7 +179,7 @@ def _identify(
             ids.discard(call.id)  # a second call of the same id gets one of its own
         else:
             call.id = ctx.call_id_prefix + seam.new_id()
-        tool = request.tools_dict.get(call.name or "")
+        tool = request.tools_dict.get(call.name)  # type: ignore[arg-type]  # no name is no tool's
         if tool is not None and tool.is_long_running:
             long_running.add(call.id)
     event.long_running_tool_ids = long_running or None
