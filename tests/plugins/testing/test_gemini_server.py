@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from newel.testing import GeminiServer
-from newel.testing.gemini_rules import refusal
 from newel.testing.gemini_server import call, text
+from newel.testing.wire.gemini_rules import refusal
 
 HI = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}
 

@@ -24,7 +24,7 @@ from newel.agents import Context, LlmAgent
 from newel.models.scripted import ScriptedModel
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
-from newel.testing.gemini_rules import refusal
+from newel.testing.wire.gemini_rules import refusal
 from newel.tools import FunctionTool, ToolContext
 from newel.tools.kinds import adapt_tool
 from newel_kernel import RunConfig, Session

@@ -12,8 +12,9 @@ from typing import ClassVar
 
 from newel.testing.live import gemini_messages as messages
 from newel.testing.live.connection import Connection
-from newel.testing.live.gemini_rules import KINDS, camel, check
+from newel.testing.live.gemini_rules import KINDS, check
 from newel.testing.live.server import LiveServer
+from newel.testing.wire.gemini_rules import camel
 from newel_kernel import Json
 
 

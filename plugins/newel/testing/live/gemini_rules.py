@@ -6,15 +6,12 @@ import base64
 import binascii
 import re
 from collections.abc import Collection
-from typing import Any
 
 from newel.testing.live.connection import Connection
 from newel.testing.live.server import RefusedError
 from newel_kernel import Json
 
 KINDS = ("setup", "clientContent", "realtimeInput", "toolResponse", "contextUpdate")
-#: Their keys are the user's.
-_FREE = {"args", "response", "parameters", "parametersJsonSchema", "responseJsonSchema", "responseSchema", "properties"}
 _SETUP = {
     "model", "generationConfig", "systemInstruction", "tools", "realtimeInputConfig", "sessionResumption",
     "contextWindowCompression", "inputAudioTranscription", "outputAudioTranscription", "proactivity", "historyConfig",
@@ -35,15 +32,6 @@ _MODEL = re.compile(r"(models|publishers|projects|tunedModels)/[^/].*")
 _FUNCTION = re.compile(r"[A-Za-z_][\w.-]{0,63}")
 
 
-def camel(value: Any, key: str = "") -> Any:
-    """A message with the service's spelling of keys; clients may send snake_case."""
-    if key in _FREE:
-        return value
-    if isinstance(value, dict):
-        return {_camel(name): camel(inner, _camel(name)) for name, inner in value.items()}
-    return [camel(inner) for inner in value] if isinstance(value, list) else value
-
-
 def check(connection: Connection, message: Json, handles: Collection[str]) -> None:
     """Raise a RefusedError for what is wrong; `handles` can be resumed."""
     state = connection.state
@@ -61,11 +49,6 @@ def check(connection: Connection, message: Json, handles: Collection[str]) -> No
         _check_realtime(state, value)
     elif kind == "toolResponse":
         _check_responses(state, value)
-
-
-def _camel(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join(word.title() for word in rest) if rest else name
 
 
 def _keys(what: str, value: object, allowed: Collection[str]) -> None:

@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 
 from newel.testing.wire.answers import Answer
 from newel.testing.wire.anthropic_rules import check
+from newel.testing.wire.anthropic_said import said
 from newel.testing.wire.http import Logged
+from newel.testing.wire.said import Said
 from newel_kernel import Json
 
 _STOPS = {"end": "end_turn", "max": "max_tokens", "stop": "stop_sequence", "tool": "tool_use", "safety": "refusal"}
@@ -34,7 +36,7 @@ class AnthropicWire:
     """The Messages API. It remembers the thoughts that it gave with each call."""
 
     name: ClassVar[str] = "anthropic"
-    base: ClassVar[str] = "/anthropic"
+    base: str = "/anthropic"
     path: ClassVar[str] = "/v1/messages"
     request_id: ClassVar[str] = "request-id"
     end_events: ClassVar[int] = 1
@@ -46,6 +48,13 @@ class AnthropicWire:
     def check(self, request: Logged) -> None:
         """See `Wire`."""
         check(request.body, request.headers, self._issued)
+
+    def beside(self, request: Logged) -> None:
+        """See `Wire`."""
+
+    def said(self, request: Logged) -> Said:
+        """See `Wire`."""
+        return said(request.body)
 
     def is_streamed(self, request: Logged) -> bool:
         """See `Wire`."""

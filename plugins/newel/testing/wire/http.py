@@ -147,6 +147,10 @@ class HttpServer:
         """Whether the connection may serve another request."""
         if reply.events is None:
             if reply.then != "end":
+                half = reply.body[: len(reply.body) // 2]
+                if half:
+                    writer.write(_head(reply, f"content-length: {len(reply.body)}") + half)
+                    await writer.drain()
                 return await self._break(reader, writer, reply.then)
             writer.write(_head(reply, f"content-length: {len(reply.body)}") + reply.body)
             await writer.drain()
@@ -156,10 +160,9 @@ class HttpServer:
         for event in reply.events[:last]:
             writer.write(_chunk(event))
             await writer.drain()
-            if writer.transport.is_closing():
+            if writer.transport.is_closing() or await _leaves(reader, reply.pause):
                 self._abandon()
                 return False
-            await asyncio.sleep(reply.pause)
         if reply.then == "cut":
             rest = reply.events[last] if last < len(reply.events) else b'data: {"cut'
             writer.write(_chunk(rest[: max(1, len(rest) // 2)]))
@@ -179,8 +182,22 @@ class HttpServer:
             writer.transport.abort()
         elif then == "stall":
             await reader.read(1)  # returns when the client leaves
-            self._abandon()
+            if not self._stopping.is_set():
+                self._abandon()
         return False
+
+
+async def _leaves(reader: StreamReader, seconds: float) -> bool:
+    """Whether the client leaves within that time; it sends nothing while it waits for an answer."""
+    if not seconds:
+        await asyncio.sleep(0)
+        return False
+    try:
+        async with asyncio.timeout(seconds):
+            await reader.read(1)
+    except TimeoutError:
+        return False
+    return True
 
 
 def _head(reply: Reply, length: str) -> bytes:

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 from newel.testing.wire.answers import Answer
 from newel.testing.wire.http import Logged
 from newel.testing.wire.openai_messages import check
+from newel.testing.wire.openai_said import chat_said
+from newel.testing.wire.said import Said
 from newel_kernel import Json
 
 _STOPS = {"end": "stop", "max": "length", "stop": "stop", "tool": "tool_calls", "safety": "content_filter"}
@@ -17,7 +19,7 @@ class ChatWire:
     """Chat Completions. Of an answer, `more` may hold ``refusal``, ``reasoning_key``, ``no_choices`` and ``delta``."""
 
     name: ClassVar[str] = "openai"
-    base: ClassVar[str] = "/openai/v1"
+    base: str = "/openai/v1"
     path: ClassVar[str] = "/chat/completions"
     request_id: ClassVar[str] = "x-request-id"
     end_events: ClassVar[int] = 3
@@ -27,6 +29,13 @@ class ChatWire:
     def check(self, request: Logged) -> None:
         """See `Wire`."""
         check(request, further=self.further)
+
+    def beside(self, request: Logged) -> None:
+        """See `Wire`."""
+
+    def said(self, request: Logged) -> Said:
+        """See `Wire`."""
+        return chat_said(request.body)
 
     def is_streamed(self, request: Logged) -> bool:
         """See `Wire`."""
@@ -87,7 +96,7 @@ class CompatibleWire(ChatWire):
     """A server that speaks the protocol: vLLM, Ollama, OpenRouter. It takes some parameters more."""
 
     name: ClassVar[str] = "compatible"
-    base: ClassVar[str] = "/compatible/v1"
+    base: str = "/compatible/v1"
     further: ClassVar[bool] = True
 
 

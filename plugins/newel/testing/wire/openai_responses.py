@@ -12,6 +12,8 @@ from typing import ClassVar
 from newel.testing.wire.answers import Answer
 from newel.testing.wire.http import Logged
 from newel.testing.wire.openai_items import Memory, check
+from newel.testing.wire.openai_said import responses_said
+from newel.testing.wire.said import Said
 from newel_kernel import Json
 
 _ENDS = {"max": "max_output_tokens", "safety": "content_filter"}
@@ -26,7 +28,7 @@ class ResponsesWire:
     """The Responses API. Of an answer, `more` may hold ``refusal``, ``item`` parts and ``no_output``."""
 
     name: ClassVar[str] = "openai-responses"
-    base: ClassVar[str] = "/openai/v1"
+    base: str = "/openai/v1"
     path: ClassVar[str] = "/responses"
     request_id: ClassVar[str] = "x-request-id"
     end_events: ClassVar[int] = 1
@@ -39,6 +41,13 @@ class ResponsesWire:
     def check(self, request: Logged) -> None:
         """See `Wire`."""
         check(request, self.memory)
+
+    def beside(self, request: Logged) -> None:
+        """See `Wire`."""
+
+    def said(self, request: Logged) -> Said:
+        """See `Wire`."""
+        return responses_said(request.body)
 
     def is_streamed(self, request: Logged) -> bool:
         """See `Wire`."""

@@ -21,7 +21,11 @@ _NOT_IN_OPENAI = (
 
 
 class RefusedError(Exception):
-    """The service would answer 400."""
+    """The service would refuse the request, mostly with 400."""
+
+    def __init__(self, reason: str, status: int = 400) -> None:
+        super().__init__(reason)
+        self.status = status
 
 
 def walk(schema: Any, path: str = "#") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -50,7 +54,7 @@ def check_valid(schema: Any, where: str, *, top_object: bool = True) -> None:
     for path, node in walk(schema):
         _check_types(node, where + path)
         _check_lists(node, where + path)
-        if "$ref" in node and _resolved(schema, node["$ref"]) is None:
+        if "$ref" in node and resolved(schema, node["$ref"]) is None:
             raise RefusedError(f"{where}{path}: cannot resolve {node['$ref']!r}")
 
 
@@ -95,7 +99,8 @@ def check_strict_anthropic(schema: Any, where: str) -> None:
             raise RefusedError(f"{where}{path}: for 'object' type, 'additionalProperties' must be explicitly false")
 
 
-def _resolved(root: Any, ref: str) -> Any:
+def resolved(root: Any, ref: str) -> Any:
+    """What a reference within a schema names; None where there is nothing."""
     node = root
     for step in ref.removeprefix("#").strip("/").split("/"):
         if step:
@@ -121,3 +126,23 @@ def check_strict_openai(schema: Any, where: str) -> None:
             raise RefusedError(f"{where}{path}: $ref cannot have other keywords")
         if not node.keys() & {"type", "$ref", "anyOf", "enum", "const"}:
             raise RefusedError(f"{where}{path}: schema must have a 'type' key")
+
+
+_NAMED = ("properties", "$defs", "defs")
+_WITHIN = ("items", "anyOf", "additionalProperties", "prefixItems")
+
+
+def camel_schema(schema: Any) -> Any:
+    """A schema of Gemini's own form with its keywords in camel case; names of properties are the user's."""
+    if isinstance(schema, list):
+        return [camel_schema(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    new: dict[str, Any] = {}
+    for key, inner in schema.items():
+        name = re.sub(r"_([a-z])", lambda match: match[1].upper(), key)
+        if name in _NAMED:
+            new[name] = {own: camel_schema(one) for own, one in (inner or {}).items()}
+        else:
+            new[name] = camel_schema(inner) if name in _WITHIN else inner
+    return new

@@ -17,9 +17,11 @@ from typing import ClassVar, Protocol, TypeAlias
 from newel.testing.wire.answers import LONG, Answer
 from newel.testing.wire.anthropic import AnthropicWire
 from newel.testing.wire.faults import Fault
+from newel.testing.wire.gemini import GeminiWire
 from newel.testing.wire.http import HttpServer, Logged, Reply
 from newel.testing.wire.openai_chat import ChatWire, CompatibleWire
 from newel.testing.wire.openai_responses import ResponsesWire
+from newel.testing.wire.said import Said
 from newel.testing.wire.schemas import RefusedError
 from newel_kernel import Json
 
@@ -30,8 +32,9 @@ class Wire(Protocol):
     """A protocol: what its service refuses, and how an answer looks."""
 
     name: ClassVar[str]
-    #: The path of the base URL; and of requests below it, the start.
-    base: ClassVar[str]
+    #: The path of the base URL.
+    base: str
+    #: How the paths of requests below it begin.
     path: ClassVar[str]
     #: The header that names a request.
     request_id: ClassVar[str]
@@ -39,8 +42,14 @@ class Wire(Protocol):
     end_events: ClassVar[int]
     bad_event: ClassVar[bytes]
 
+    def beside(self, request: Logged) -> Reply | None:
+        """The reply to a request that takes no step of the script; None: it takes one."""
+
     def check(self, request: Logged) -> None:
-        """Raise a RefusedError as the service would answer 400."""
+        """Raise a RefusedError where the service would refuse the request."""
+
+    def said(self, request: Logged) -> Said:
+        """What an accepted request says."""
 
     def is_streamed(self, request: Logged) -> bool:
         """Whether the request asks for a stream."""
@@ -66,7 +75,7 @@ class WireServer(HttpServer):
 
     def __init__(self, wires: Sequence[Wire] | None = None) -> None:
         super().__init__(self._answer)
-        default: list[Wire] = [AnthropicWire(), ChatWire(), CompatibleWire(), ResponsesWire()]
+        default: list[Wire] = [AnthropicWire(), ChatWire(), CompatibleWire(), ResponsesWire(), GeminiWire()]
         self._wires = list(wires) if wires is not None else default
         self._steps: list[Step] = []
         self._lock = threading.Lock()
@@ -76,6 +85,11 @@ class WireServer(HttpServer):
     def base(self) -> dict[str, str]:
         """The base URL by protocol."""
         return {wire.name: self.url + wire.base for wire in self._wires}
+
+    @property
+    def wires(self) -> dict[str, Wire]:
+        """The protocols by their names."""
+        return {wire.name: wire for wire in self._wires}
 
     @property
     def bodies(self) -> list[Json]:
@@ -94,12 +108,19 @@ class WireServer(HttpServer):
         wire = next((one for one in self._wires if request.path.startswith(one.base + one.path)), None)
         if wire is None:
             return Reply(status=404, body=json.dumps({"error": {"message": f"no such path: {request.path}"}}).encode())
+        if (reply := wire.beside(request)) is not None:
+            return reply
         headers = {wire.request_id: f"req_{next(self._numbers)}"}
         try:
             wire.check(request)
         except RefusedError as refused:
             request.refused = str(refused)
-            return Reply(status=400, body=json.dumps(wire.error(400, request.refused)).encode(), headers=headers)
+            body = json.dumps(wire.error(refused.status, request.refused)).encode()
+            return Reply(status=refused.status, body=body, headers=headers)
+        return self._reply(wire, request, headers)
+
+    def _reply(self, wire: Wire, request: Logged, headers: dict[str, str]) -> Reply:
+        """The reply to a request that is accepted."""
         with self._lock:
             step = self._steps.pop(0) if len(self._steps) > 1 else self._steps[0]
         if isinstance(step, Fault):

@@ -212,6 +212,7 @@ def test_the_configuration_on_the_wire(gemini_server: GeminiServer) -> None:
         safety_settings=[types.SafetySetting(category="HARM_CATEGORY_HARASSMENT", threshold="BLOCK_NONE")],
         labels={"adk_agent_name": "root"},
     )
+    asked.model = "gemini-3-flash"
     ask(Gemini(), asked)
     body = gemini_server.requests[0].body
     assert body["contents"] == [{"role": "user", "parts": [{"text": "hi"}]}]

@@ -1,13 +1,15 @@
-"""The Interactions API of `GeminiServer`: what it keeps, what it refuses, and the script's answers in its words."""
+"""Gemini's Interactions API: what it keeps, what it refuses, and answers in its words."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from newel.testing.gemini_http import Step
 from newel_kernel import Json
+
+#: An answer in the words of generateContent.
+Chunks = Sequence[Json]
 
 PATH = re.compile(r"/v1(?:alpha|beta|beta1)?/(?:projects/[^/]+/locations/[^/]+/)?interactions")
 
@@ -68,17 +70,13 @@ class Interactions:
         calls = {step["id"] for step in interaction["steps"] if step["type"] == "function_call"}
         self.waiting[interaction["id"]] = calls
 
-    def answered(self, step: Step, model: str, *, streamed: bool, store: bool) -> Step:
-        """A step of the script in the words of this API."""
-        if step.raw is not None:
-            return step
+    def answered(self, chunks: Chunks, model: str, *, streamed: bool, whole: bool, store: bool) -> list[Json]:
+        """What `chunks` say in the words of this API: events, or one interaction. Unless `whole`, it breaks off."""
         number = len(self.waiting) + 1
-        interaction = _interaction(step.chunks, model, f"interaction-{number}", first_call=100 * number)
+        interaction = _interaction(chunks, model, f"interaction-{number}", first_call=100 * number)
         if store:
             self.keep(interaction)
-        if not streamed:
-            return Step((interaction,), step.pause, step.then)
-        return Step(tuple(_events(interaction, step.chunks, whole=step.then == "end")), step.pause, step.then)
+        return list(_events(interaction, chunks, whole=whole)) if streamed else [interaction]
 
 
 def _bad_steps(steps: list[Json], waiting: set[str]) -> Iterator[str]:
@@ -110,7 +108,7 @@ def _bad_step(step: Json) -> Iterator[str]:
             yield f"Unknown content type {piece.get('type')!r}."
 
 
-def _interaction(chunks: tuple[Json, ...], model: str, id: str, *, first_call: int) -> Json:
+def _interaction(chunks: Chunks, model: str, id: str, *, first_call: int) -> Json:
     """The interaction whose steps say what `chunks` say."""
     steps: list[Json] = []
     usage: Json = {}
@@ -157,7 +155,7 @@ def _add(steps: list[Json], part: Json, first_call: int) -> None:
         content.append(piece)
 
 
-def _events(interaction: Json, chunks: tuple[Json, ...], *, whole: bool) -> Iterator[Json]:
+def _events(interaction: Json, chunks: Chunks, *, whole: bool) -> Iterator[Json]:
     """The events of a streamed interaction; where the stream breaks off, without its end."""
     about = {name: interaction[name] for name in ("id", "model")}
     yield {"event_type": "interaction.created", "interaction": {**about, "status": "in_progress"}}
@@ -176,7 +174,7 @@ def _events(interaction: Json, chunks: tuple[Json, ...], *, whole: bool) -> Iter
     yield {"event_type": "interaction.completed", "interaction": ended}
 
 
-def _parts(chunks: tuple[Json, ...]) -> Iterator[Json]:
+def _parts(chunks: Chunks) -> Iterator[Json]:
     for chunk in chunks:
         for candidate in chunk.get("candidates", ())[:1]:
             yield from candidate.get("content", {}).get("parts", ())

@@ -1,4 +1,4 @@
-"""The context caches of `GeminiServer`: what the service keeps of requests, and what it refuses."""
+"""Gemini's context caches: what the service keeps of requests, and what it refuses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from newel.testing.gemini_rules import refusal
+from newel.testing.wire.gemini_rules import refusal
 from newel_kernel import Json, seam
 
 PATH = re.compile(
