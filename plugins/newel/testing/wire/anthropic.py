@@ -8,7 +8,7 @@ import json
 from typing import Any, ClassVar
 
 from newel.testing.wire.answers import Answer
-from newel.testing.wire.anthropic_rules import check
+from newel.testing.wire.anthropic_rules import check, is_modern
 from newel.testing.wire.anthropic_said import said
 from newel.testing.wire.http import Logged
 from newel.testing.wire.said import Said
@@ -20,6 +20,14 @@ _KINDS = {
     413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error",
 }  # fmt: skip
 _THOUGHTS = ("thinking", "redacted_thinking")
+_SAMPLING = frozenset(("temperature", "top_p", "top_k"))
+_UNSAYABLE = frozenset(
+    ("seed", "presence_penalty", "frequency_penalty", "response_logprobs", "logprobs", "candidate_count", "safety",
+     "media:audio", "media:video", "media:model", "choice:tools", "choice beside thinking", "temperature above 1",
+     "exact budget", "bounds of the answer", "some stop sequences",
+     "temperature beside thinking", "top_p beside thinking", "top_k beside thinking",
+     "max_output_tokens beside thinking")
+)  # fmt: skip
 
 
 def signature(thinking: str) -> str:
@@ -48,6 +56,10 @@ class AnthropicWire:
     def check(self, request: Logged) -> None:
         """See `Wire`."""
         check(request.body, request.headers, self._issued)
+
+    def unsayable(self, model: str) -> frozenset[str]:
+        """See `Wire`."""
+        return _UNSAYABLE | (_SAMPLING if is_modern(model) else frozenset())
 
     def beside(self, request: Logged) -> None:
         """See `Wire`."""

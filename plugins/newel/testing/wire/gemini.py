@@ -13,7 +13,7 @@ from newel.testing.wire.gemini_caches import Caches, tokens_of
 from newel.testing.wire.gemini_interactions import Interactions
 from newel.testing.wire.gemini_rules import refusal
 from newel.testing.wire.gemini_said import said
-from newel.testing.wire.gemini_turns import signature, signature_bytes
+from newel.testing.wire.gemini_turns import is_third, signature, signature_bytes
 from newel.testing.wire.http import Logged, Reply
 from newel.testing.wire.said import Said
 from newel.testing.wire.schemas import RefusedError
@@ -49,6 +49,10 @@ class GeminiWire:
         #: Thought signatures that went out.
         self.issued: set[bytes] = set()
         self._count = 0
+
+    def unsayable(self, model: str) -> frozenset[str]:
+        """See `Wire`."""
+        return frozenset(("caching",) if is_third(model) else ("caching", "media in results"))
 
     def beside(self, request: Logged) -> Reply | None:
         """See `Wire`."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from newel.testing.wire.answers import Answer
 from newel.testing.wire.http import Logged
 from newel.testing.wire.openai_messages import check
+from newel.testing.wire.openai_rules import UNSAYABLE, UNSAYABLE_WHERE_IT_REASONS, reasons
 from newel.testing.wire.openai_said import chat_said
 from newel.testing.wire.said import Said
 from newel_kernel import Json
@@ -29,6 +30,13 @@ class ChatWire:
     def check(self, request: Logged) -> None:
         """See `Wire`."""
         check(request, further=self.further)
+
+    def unsayable(self, model: str) -> frozenset[str]:
+        """See `Wire`."""
+        found = UNSAYABLE | {"media in results", "media:uri:application/pdf"}
+        return (found | UNSAYABLE_WHERE_IT_REASONS if reasons(model) else found) - (
+            {"top_k"} if self.further else set()
+        )
 
     def beside(self, request: Logged) -> None:
         """See `Wire`."""

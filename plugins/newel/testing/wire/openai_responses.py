@@ -12,10 +12,14 @@ from typing import ClassVar
 from newel.testing.wire.answers import Answer
 from newel.testing.wire.http import Logged
 from newel.testing.wire.openai_items import Memory, check
+from newel.testing.wire.openai_rules import UNSAYABLE, UNSAYABLE_WHERE_IT_REASONS, reasons
 from newel.testing.wire.openai_said import responses_said
 from newel.testing.wire.said import Said
 from newel_kernel import Json
 
+_UNSAYABLE = frozenset(
+    ("stop_sequences", "seed", "presence_penalty", "frequency_penalty", "candidate_count", "media:audio")
+)
 _ENDS = {"max": "max_output_tokens", "safety": "content_filter"}
 
 
@@ -41,6 +45,10 @@ class ResponsesWire:
     def check(self, request: Logged) -> None:
         """See `Wire`."""
         check(request, self.memory)
+
+    def unsayable(self, model: str) -> frozenset[str]:
+        """See `Wire`."""
+        return UNSAYABLE | _UNSAYABLE | (UNSAYABLE_WHERE_IT_REASONS if reasons(model) else frozenset())
 
     def beside(self, request: Logged) -> None:
         """See `Wire`."""

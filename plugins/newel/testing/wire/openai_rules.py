@@ -19,6 +19,16 @@ _IMAGE = re.compile(r"data:(image/(?:png|jpeg|jpg|gif|webp));base64,(.*)", re.S)
 _FILE = re.compile(r"data:([^;,]+);base64,(.*)", re.S)
 _NOT_AT_THE_TOP = ("anyOf", "oneOf", "allOf", "enum", "not")
 
+#: What these protocols have no words for, and what models that reason refuse besides.
+UNSAYABLE = frozenset(
+    ("top_k", "safety", "media:video", "media:model", "budget", "bounds of the answer", "some stop sequences",
+     "caching")
+)  # fmt: skip
+UNSAYABLE_WHERE_IT_REASONS = frozenset(
+    ("temperature", "top_p", "stop_sequences", "presence_penalty", "frequency_penalty", "logprobs",
+     "response_logprobs")
+)  # fmt: skip
+
 
 def reasons(model: str) -> bool:
     """Whether a model reasons, and takes no sampling settings."""

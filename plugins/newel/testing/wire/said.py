@@ -5,12 +5,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from newel.testing.wire.facts import Fact
 from newel_kernel import Json
+
+_LEGAL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,3 +106,11 @@ def named_tools(names: Iterable[str]) -> str | None:
 def settings_of(body: Json, names: dict[str, str]) -> dict[str, Any]:
     """The fields of `body` under newel's names; `names` are ours to theirs."""
     return {ours: body[theirs] for ours, theirs in names.items() if body.get(theirs) is not None}
+
+
+def same_name(ours: str, theirs: str) -> bool:
+    """Whether two names can be of one tool: one that is illegal is spelt otherwise."""
+    if ours == theirs or _LEGAL.fullmatch(ours):
+        return ours == theirs
+    letters = re.sub(r"[^a-z0-9]", "", ours.lower())[:20]
+    return letters in re.sub(r"[^a-z0-9]", "", theirs.lower())

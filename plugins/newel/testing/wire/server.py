@@ -42,6 +42,9 @@ class Wire(Protocol):
     end_events: ClassVar[int]
     bad_event: ClassVar[bytes]
 
+    def unsayable(self, model: str) -> frozenset[str]:
+        """The kinds of losses (`losses`) that a request for a model must have; said, they are right."""
+
     def beside(self, request: Logged) -> Reply | None:
         """The reply to a request that takes no step of the script; None: it takes one."""
 

@@ -1,0 +1,137 @@
+"""Bench: a provider before a service of its protocol, and what is asked of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from newel.testing.wire.server import Step, Wire, WireServer
+from newel_kernel import BaseLlm, LlmRequest, LlmResponse, ModelCapabilities
+from newel_types import Content, GenerateContentConfig, Part
+
+#: The API key that the provider is to send; it may be seen nowhere else.
+WIRE_KEY = "sk-wire-SECRET-0123456789"
+#: Makes a model: base URL of the service, name of the model.
+MakeModel: TypeAlias = Callable[[str, str], BaseLlm]
+
+#: The names of models, by protocol: a usual one, one that thinks, the newest.
+MODELS: Mapping[str, Mapping[str, str]] = {
+    "anthropic": {"usual": "claude-sonnet-4-5", "thinking": "claude-sonnet-4-5", "newest": "claude-opus-5"},
+    "openai": {"usual": "gpt-4o", "thinking": "gpt-5", "newest": "gpt-5"},
+    "openai-responses": {"usual": "gpt-4o", "thinking": "gpt-5", "newest": "gpt-5"},
+    "gemini": {"usual": "gemini-2.5-flash", "thinking": "gemini-2.5-flash", "newest": "gemini-3-pro-preview"},
+}
+_ANY = {"usual": "model", "thinking": "model", "newest": "model"}
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of one request."""
+
+    responses: list[LlmResponse] = field(default_factory=list)
+    error: Exception | None = None
+    #: What was logged at WARNING.
+    told: list[str] = field(default_factory=list)
+
+    def shows(self, secret: str) -> bool:
+        """Whether a secret is in anything that a caller or a log sees."""
+        trace = "".join(traceback.format_exception(self.error)) if self.error is not None else ""
+        return secret in f"{trace}{self.error!r}{self.told}{[one.model_dump_json() for one in self.responses]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A provider's maker, and the protocol of its service."""
+
+    make: MakeModel
+    #: The name of the protocol, or a protocol of your own.
+    protocol: str | Callable[[], Wire]
+    #: The kinds of losses that the provider cannot help: its SDK has no words for them.
+    unsayable: frozenset[str] = frozenset()
+
+    @contextmanager
+    def serving(self) -> Iterator[Place]:
+        """The service, while it runs."""
+        own = None if isinstance(self.protocol, str) else self.protocol()
+        with WireServer([own] if own is not None else None) as server:
+            if isinstance(self.protocol, str) and self.protocol not in server.wires:
+                raise ValueError(f"there is no protocol {self.protocol!r}; there are {', '.join(sorted(server.wires))}")
+            wire = own if own is not None else server.wires[str(self.protocol)]
+            yield Place(self, server, wire)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A running service, and models that go there."""
+
+    bench: Bench
+    server: WireServer
+    wire: Wire
+
+    def name(self, level: str) -> str:
+        """The name of a model of a level."""
+        return MODELS.get(self.wire.name, _ANY)[level]
+
+    def model(self, level: str = "usual") -> BaseLlm:
+        """A new model."""
+        return self.bench.make(self.server.base[self.wire.name], self.name(level))
+
+    def run(self, request: LlmRequest, *steps: Step, stream: bool = False, model: BaseLlm | None = None) -> Outcome:
+        """Send one request to the service, which follows the steps."""
+        self.server.script(*steps)
+        outcome = Outcome()
+        with _listening(outcome.told):
+            asyncio.run(_collect(model or self.model(), request, stream, outcome))
+        return outcome
+
+
+async def _collect(model: BaseLlm, request: LlmRequest, stream: bool, outcome: Outcome) -> None:
+    try:
+        async with asyncio.timeout(30), aclosing(model.generate_content_async(request, stream=stream)) as responses:
+            async for response in responses:
+                outcome.responses.append(response)
+    except Exception as error:  # noqa: BLE001 - the border of a plugin: it is judged
+        outcome.error = error
+
+
+def capabilities(model: BaseLlm, request: LlmRequest) -> ModelCapabilities:
+    """What the model of a request says it can do."""
+    asked = getattr(model, "capabilities_for", None)
+    found: ModelCapabilities = asked(request) if asked is not None else model.capabilities
+    return found
+
+
+def hello(name: str, config: GenerateContentConfig | None = None) -> LlmRequest:
+    """A request that says little."""
+    contents = [Content(role="user", parts=[Part(text="Hi")])]
+    return LlmRequest(model=name, contents=contents, config=config or GenerateContentConfig())
+
+
+def problems(found: Collection[str], about: str) -> None:
+    """Raise an AssertionError where there are any."""
+    if found:
+        raise AssertionError(f"{about}: " + "; ".join(found))
+
+
+class _Ears(logging.Handler):
+    def __init__(self, told: list[str]) -> None:
+        super().__init__(logging.WARNING)
+        self._told = told
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._told.append(record.getMessage())
+
+
+@contextmanager
+def _listening(told: list[str]) -> Iterator[None]:
+    ears = _Ears(told)
+    logging.getLogger().addHandler(ears)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(ears)

@@ -1,0 +1,122 @@
+"""What of a request's config its body does not say: tools, choices, settings, schemas, thinking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from newel.testing.wire.facts import Fact, facts_of
+from newel.testing.wire.said import Said, named_tools, same_name
+from newel_kernel import Json
+
+#: A kind, and what of it is lost.
+Found: TypeAlias = tuple[str, str]
+
+_SETTINGS = (
+    "temperature", "top_p", "top_k", "max_output_tokens", "stop_sequences", "seed", "presence_penalty",
+    "frequency_penalty", "response_logprobs", "logprobs", "candidate_count",
+)  # fmt: skip
+#: What an answer's schema may say in a description instead, or to newel alone.
+_SOFT = (
+    "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern", "default", "format", "title",
+)  # fmt: skip
+
+
+def setting_losses(config: Json, said: Said, protocol: str) -> Iterator[Found]:
+    """What is lost of a config, whether or not the protocol could say it."""
+    yield from _tools(config, said, protocol)
+    yield from _choice(config, said)
+    yield from _settings(config, said)
+    yield from _shape(config, said, protocol)
+    yield from _thinking(config.get("thinking_config") or {}, said, protocol)
+
+
+def _tools(config: Json, said: Said, protocol: str) -> Iterator[Found]:
+    for one in [one for tool in config.get("tools", ()) for one in tool["function_declarations"]]:
+        sent = next((tool for name, tool in said.tools.items() if same_name(one["name"], name)), None)
+        if sent is None:
+            yield "tool", f"the tool {one['name']}"
+            continue
+        if one.get("description", "").strip() not in sent.description:
+            yield "tool", f"the description of the tool {one['name']}"
+        for path, keyword, value in sorted(_parameters(one) - sent.facts, key=str):
+            if protocol == "gemini" and (path, keyword, value) == ("", "type", "object"):
+                continue
+            if sent.strict and keyword in ("default", "title"):
+                continue
+            yield "tool", f"of the schema of {one['name']}{path}: {keyword}={value!r}"
+
+
+def _parameters(declaration: Json) -> frozenset[Fact]:
+    if declaration.get("parameters"):
+        return facts_of(declaration["parameters"], gemini=True)
+    return facts_of(declaration.get("parameters_json_schema") or {})
+
+
+def _choice(config: Json, said: Said) -> Iterator[Found]:
+    calling = (config.get("tool_config") or {}).get("function_calling_config") or {}
+    if not calling:
+        return
+    want = named_tools(calling.get("allowed_function_names") or ()) or calling["mode"].lower()
+    if said.choice == want or (want == "auto" and said.choice is None) or (want == "none" and not said.tools):
+        return
+    thinks = said.thinking not in (None, "off")
+    what = "choice:tools" if want.startswith("tools:") else "choice beside thinking" if thinks else "choice"
+    yield what, f"the choice of tools {want} (sent: {said.choice})"
+
+
+def _settings(config: Json, said: Said) -> Iterator[Found]:
+    thinks = said.thinking not in (None, "off")
+    for name in _SETTINGS:
+        want, sent = config.get(name), said.settings.get(name)
+        if want is None or want == sent:
+            continue
+        what = name
+        if name == "stop_sequences" and sent and set(sent) < set(want):
+            what = "some stop sequences"
+        elif thinks and (name in ("temperature", "top_p", "top_k") or (name == "max_output_tokens" and sent > want)):
+            what = f"{name} beside thinking"
+        elif name == "temperature" and want > 1:
+            what = "temperature above 1"
+        yield what, f"{name}={want} (sent: {sent})"
+    if config.get("safety_settings") and "safety" not in said.settings:
+        yield "safety", "the safety settings"
+
+
+def _shape(config: Json, said: Said, protocol: str) -> Iterator[Found]:
+    json_schema, own = config.get("response_json_schema"), config.get("response_schema")
+    shape = json_schema or own
+    if shape is None:
+        asked = config.get("response_mime_type") == "application/json"
+        if asked and not said.json_mode and "json" not in said.system.lower():
+            yield "json", "that the answer is to be JSON"
+        return
+    if said.schema is None:
+        yield "schema", "the schema of the answer"
+        return
+    wanted = facts_of(shape, gemini=json_schema is None)
+    missing: set[Fact] = set(wanted - said.schema)
+    if str(shape.get("type")).lower() == "array":  # within an object, where the protocol wants one
+        sent = {fact[1:] for fact in said.schema}
+        missing = {fact for fact in wanted if fact[1:] not in sent}
+    for path, keyword, value in sorted(missing, key=str):
+        soft = keyword in _SOFT and protocol != "gemini"
+        if keyword != "title":
+            yield "bounds of the answer" if soft else "schema", f"of the answer's schema{path}: {keyword}={value!r}"
+
+
+def _thinking(thinking: Json, said: Said, protocol: str) -> Iterator[Found]:
+    budget, level = thinking.get("thinking_budget"), thinking.get("thinking_level")
+    if level:
+        if said.effort != level.lower():
+            yield "effort", f"the thinking level {level} (sent: {said.effort})"
+    elif budget == 0:
+        words = ("none", "minimal") if protocol.startswith("openai") else ("none", "minimal", None)
+        if said.thinking not in (None, "off") or said.effort not in words:
+            yield "thinking", "that there is to be no thinking"
+    elif budget is not None:
+        exact = "dynamic" if budget < 0 else f"budget:{budget}"
+        if said.thinking is None or said.thinking == "off":
+            yield "budget", f"the thinking budget {budget} (sent: {said.thinking}, effort {said.effort})"
+        elif said.thinking != exact:
+            yield "exact budget", f"the thinking budget {budget} (sent: {said.thinking})"
