@@ -21,6 +21,7 @@ COMMANDS = [
     Command(name="eval", load=_from("evaluation.group", "evaluation"), help="Evaluate an agent, and look at runs."),
     Command(name="eval_set", load=_from("evaluation.eval_set", "eval_set"), help="Make eval sets, and fill them."),
     Command(name="doctor", load=_from("doctor", "doctor"), help="Look at the SDKs, keys and proxies of models."),
+    Command(name="fake-server", load=_from("fake_server", "fake_server"), help="Serve models' protocols locally."),
     Command(name="graph", load=_from("graph", "graph"), help="Draw what an agent is made of."),
     Command(name="keys", load=_from("keys", "keys"), help="Keep API keys where only their user reads them."),
     Command(name="lock", load=_from("lock", "lock"), help="Hold the plugins to their present versions."),

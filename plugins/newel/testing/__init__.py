@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from newel.testing.oauth_server import OAuthServer as OAuthServer
     from newel.testing.sessions.conformance import session_checks as session_checks
     from newel.testing.sessions.conformance import session_conformance as session_conformance
+    from newel.testing.wire.bench import WIRE_KEY as WIRE_KEY
+    from newel.testing.wire.conformance import model_checks as model_checks
+    from newel.testing.wire.conformance import model_conformance as model_conformance
+    from newel.testing.wire.server import WireServer as WireServer
 
 _WHERE = dict.fromkeys(
     ["ScriptError", "ScriptExhaustedError", "ScriptLeftoverError", "ScriptMismatchError", "ScriptedModel"],
@@ -39,7 +43,11 @@ _WHERE = dict.fromkeys(
     "OAuthServer": "newel.testing.oauth_server",
     "OpenAIRealtimeServer": "newel.testing.live.openai",
     "Turn": "newel.testing.conversation",
+    "WIRE_KEY": "newel.testing.wire.bench",
+    "WireServer": "newel.testing.wire.server",
     "live_conformance": "newel.testing.live.conformance",
+    "model_checks": "newel.testing.wire.conformance",
+    "model_conformance": "newel.testing.wire.conformance",
     "session_checks": "newel.testing.sessions.conformance",
     "session_conformance": "newel.testing.sessions.conformance",
 }

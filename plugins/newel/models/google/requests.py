@@ -95,7 +95,8 @@ def _config(request: LlmRequest, vertex: bool, contents: list[Json]) -> Json:
     if config.http_options is not None:
         options = config.http_options
         http = {name: value for name in options.model_fields_set if (value := getattr(options, name)) is not None}
-        http = {name: plain(value) for name, value in http.items()}
+        # Retries are made by one layer, which is ours.
+        http = {name: plain(value) for name, value in http.items() if name != "retry_options"}
     http["extra_body"] = {"contents": contents, **(http.get("extra_body") or {})}
     fields["http_options"] = http
     return fields

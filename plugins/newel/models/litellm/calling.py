@@ -53,6 +53,8 @@ class Calling:
                 await self.exchange.drain()
         finally:
             await _close(chunks)
+            if self.exchange is not None:
+                await self.exchange.close()
         if self.exchange is not None and not self.exchange.ended:
             raise self.service.cut_short("the stream ended without its end marker")
         self._end()

@@ -5,10 +5,11 @@ It makes up statuses for lost connections, and a good end for a stream that has 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -19,6 +20,8 @@ _current: ContextVar[Exchange | None] = ContextVar("litellm_exchange", default=N
 #: How much of an answer is looked at together; more than any end marker has.
 _TAIL = 512
 _MOST = 20_000
+#: How long the end of a connection's answer is waited for after its end marker, in seconds.
+_PATIENCE = 0.2
 _REFUSAL = re.compile(rb'"refusal"\s*:\s*"[^"]')
 _THOUGHTS = re.compile(rb'"(?:reasoning|thinking)_tokens"')
 
@@ -43,6 +46,8 @@ class Exchange:
     body: bytes = b""
     #: The answer, as far as nobody has read it.
     rest: AsyncIterator[bytes] | None = None
+    #: The HTTP response; LiteLLM does not close each one.
+    response: Any = None
     _tail: bytes = b""
 
     def note(self, chunk: bytes) -> None:
@@ -65,6 +70,22 @@ class Exchange:
                 self.note(await anext(self.rest))
             except StopAsyncIteration:
                 return
+
+    async def finish(self) -> None:
+        """Read what is behind the end marker, so that the connection can be used again.
+
+        An answer without the marker was left, and a service that does not end its answer is not waited for.
+        """
+        if self.ended and self.rest is not None:
+            with suppress(StopAsyncIteration, TimeoutError):
+                async with asyncio.timeout(_PATIENCE):
+                    while True:
+                        await anext(self.rest)
+
+    async def close(self) -> None:
+        """Close the response, if there is one."""
+        if self.response is not None:
+            await self.response.aclose()
 
     @property
     def message(self) -> str:
@@ -93,7 +114,7 @@ async def note_response(response: Any) -> None:
     """A hook of httpx: have the running exchange see the answer."""
     exchange = _current.get()
     if exchange is not None:
-        exchange.status, exchange.headers = response.status_code, response.headers
+        exchange.status, exchange.headers, exchange.response = response.status_code, response.headers, response
         library = type(response).__module__.partition(".")[0]
         response.stream = _watched(library)(response.stream, exchange)
 
@@ -113,6 +134,9 @@ def _watched(library: str) -> Callable[[Any, Exchange], Any]:
                 yield chunk
 
         async def aclose(self) -> None:
-            await self._inner.aclose()
+            try:
+                await self._exchange.finish()
+            finally:
+                await self._inner.aclose()
 
     return Watched

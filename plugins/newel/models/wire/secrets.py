@@ -61,6 +61,8 @@ def _request_headers(holder: Any) -> MutableMapping[str, str]:
 def _masked(value: Any, secrets: tuple[str, ...]) -> Any:
     if isinstance(value, str):
         return mask(value, secrets)
+    if isinstance(value, bytes):
+        return mask(value.decode("latin-1"), secrets).encode("latin-1")
     if isinstance(value, dict):
         return {name: _masked(inner, secrets) for name, inner in value.items()}
     if isinstance(value, list):

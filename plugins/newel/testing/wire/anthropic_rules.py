@@ -24,6 +24,8 @@ _TOOL_KEYS = {
     "name", "description", "input_schema", "type", "cache_control", "strict", "defer_loading", "allowed_callers",
     "input_examples", "eager_input_streaming",
 }  # fmt: skip
+#: The output format as the service had it in its beta; with that header it still takes it.
+_BETA_FORMAT = "output_format"
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _VERSION = re.compile(r"claude-(?:opus|sonnet|haiku|fable|mythos)-(\d+)(?:-(\d{1,2}))?(?:$|[-@])")
@@ -44,8 +46,9 @@ def check(body: Any, headers: Mapping[str, str], issued: Mapping[str, list[Json]
         raise RefusedError("anthropic-version: header is required")
     if not isinstance(body, dict):
         raise RefusedError("body must be an object")
+    beta = "structured-outputs" in headers.get("anthropic-beta", "")
     for key in body:
-        if key not in _KEYS:
+        if key not in _KEYS and not (beta and key == _BETA_FORMAT):
             raise RefusedError(f"{key}: Extra inputs are not permitted")
     if not isinstance(body.get("model"), str) or not body["model"]:
         raise RefusedError("model: Field required")
@@ -57,7 +60,7 @@ def check(body: Any, headers: Mapping[str, str], issued: Mapping[str, list[Json]
     names = _check_tools(body)
     _check_choice(body, names)
     check_messages(body, names, issued, modern=is_modern(body["model"]))
-    _check_output(body.get("output_config") or {})
+    _check_output(body.get("output_config") or ({"format": body[_BETA_FORMAT]} if body.get(_BETA_FORMAT) else {}))
     _check_marks(body)
     for stop in body.get("stop_sequences") or ():
         if not isinstance(stop, str) or not stop.strip():

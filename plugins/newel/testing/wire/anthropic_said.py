@@ -39,7 +39,7 @@ def said(body: Json) -> Said:
 
 def _tell_output(found: Said, body: Json, choice: Json) -> None:
     config, thinking = body.get("output_config") or {}, body.get("thinking") or {}
-    shape = config.get("format")
+    shape = config.get("format") or body.get("output_format")
     if shape is not None:
         found.schema = facts_of(shape["schema"])
     elif choice.get("type") == "tool" or len(found.tools) == 1:  # the older way: a tool that must be called

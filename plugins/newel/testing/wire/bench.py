@@ -10,6 +10,7 @@ from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from newel.models.wire.service import chain_of
 from newel.testing.wire.server import Step, Wire, WireServer
 from newel_kernel import BaseLlm, LlmRequest, LlmResponse, ModelCapabilities
 from newel_types import Content, GenerateContentConfig, Part
@@ -40,8 +41,13 @@ class Outcome:
 
     def shows(self, secret: str) -> bool:
         """Whether a secret is in anything that a caller or a log sees."""
-        trace = "".join(traceback.format_exception(self.error)) if self.error is not None else ""
-        return secret in f"{trace}{self.error!r}{self.told}{[one.model_dump_json() for one in self.responses]}"
+        texts = [*self.told, *(one.model_dump_json() for one in self.responses)]
+        if self.error is not None:
+            texts += traceback.format_exception(self.error)
+        for one in chain_of(self.error):
+            response = getattr(one, "response", None)
+            texts += [f"{one!r} {vars(one)}", str(getattr(response, "headers", "")), _body(response)]
+        return any(secret in text for text in texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +87,12 @@ class Place:
         """A new model."""
         return self.bench.make(self.server.base[self.wire.name], self.name(level))
 
-    def run(self, request: LlmRequest, *steps: Step, stream: bool = False, model: BaseLlm | None = None) -> Outcome:
+    def run(self, request: LlmRequest, *steps: Step, model: BaseLlm, stream: bool = False) -> Outcome:
         """Send one request to the service, which follows the steps."""
         self.server.script(*steps)
         outcome = Outcome()
         with _listening(outcome.told):
-            asyncio.run(_collect(model or self.model(), request, stream, outcome))
+            asyncio.run(_collect(model, request, stream, outcome))
         return outcome
 
 
@@ -116,6 +122,13 @@ def problems(found: Collection[str], about: str) -> None:
     """Raise an AssertionError where there are any."""
     if found:
         raise AssertionError(f"{about}: " + "; ".join(found))
+
+
+def _body(response: object) -> str:
+    try:
+        return str(getattr(response, "text", ""))
+    except Exception:  # noqa: BLE001 - httpx raises where a stream was not read
+        return ""
 
 
 class _Ears(logging.Handler):

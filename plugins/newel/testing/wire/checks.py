@@ -31,7 +31,8 @@ _WAIT = 0.2
 def check_request(place: Place, case: WireRequest) -> None:
     """The service takes the request, and nothing is lost in silence."""
     name = place.name(case.level(place.wire.name))
-    model, request = place.model(case.level(place.wire.name)), case.request(place.wire.name, name)
+    model = place.model(case.level(place.wire.name))
+    request = case.request(place.wire.name, model.model)
     unclaimed = set(_unclaimed(case, capabilities(model, request)))
     outcome = place.run(request, _HELLO, model=model)
     log = place.server.log
@@ -93,22 +94,22 @@ def check_answer(place: Place, answer: Answer, *, stream: bool) -> None:
     thinks = any(part.keys() & {"thought", "redacted"} for part in answer.parts)
     level = "thinking" if thinks else "usual"
     model, config = place.model(level), _config(thinks)
-    request = hello(place.name(level), config)
+    request = hello(model.model, config)
     if thinks and not capabilities(model, request).thinking and place.wire.name != "compatible":
         return
     outcome = place.run(request, answer, stream=stream, model=model)
     refused = [f"refused: {one.refused}" for one in place.server.log if one.refused]
     problems(refused or list(_read(place, answer, outcome, stream)), "streamed" if stream else "whole")
     finals = [one for one in outcome.responses if not one.partial]
-    calls = [part.function_call for part in (finals[-1].content.parts or [] if finals and finals[-1].content else [])]
-    calls = [one for one in calls if one is not None]
+    parts = finals[-1].content.parts or [] if finals and finals[-1].content else []
+    calls = [part.function_call for part in parts if part.function_call is not None]
     if not calls or answer.raw_args is not None or is_no_answer(answer):
         return
     results = [Part.from_function_response(name=str(one.name), response={"ok": True}) for one in calls]
     for one, part in zip(calls, results, strict=True):
         assert part.function_response is not None
         part.function_response.id = one.id
-    again = hello(place.name(level), config)
+    again = hello(model.model, config)
     again.contents += [finals[-1].content, Content(role="user", parts=results)]  # type: ignore[list-item]
     back = place.run(again, _HELLO, model=place.model(level))
     problems([f"sent back, it is refused: {one.refused}" for one in place.server.log if one.refused], "history")
@@ -132,7 +133,8 @@ def check_fault(place: Place, given: Fault, *, stream: bool) -> None:
     options = {"retry_options": {"attempts": 1}, **({"timeout": 400} if given.then == "stall" else {})}
     config = GenerateContentConfig.model_validate({"http_options": options})
     told = fault(given.name, **({"message": f"the key {WIRE_KEY} is wrong"} if given.status >= 400 else {}))
-    outcome = place.run(hello(place.name("usual"), config), told, stream=stream)
+    model = place.model()
+    outcome = place.run(hello(model.model, config), told, stream=stream, model=model)
     found = []
     error = outcome.error
     if not isinstance(error, ModelError):
@@ -157,7 +159,8 @@ def check_recovery(place: Place, given: Fault) -> None:
     asked = fault(given.name, **({"retry_after": _WAIT} if given.status >= 400 else {}))
     retries = {"attempts": 3, "initial_delay": 0.001, "max_delay": 0.002}
     config = GenerateContentConfig.model_validate({"http_options": {"retry_options": retries}})
-    outcome = place.run(hello(place.name("usual"), config), asked, _HELLO)
+    model = place.model()
+    outcome = place.run(hello(model.model, config), asked, _HELLO, model=model)
     problems([f"not outlived: {outcome.error!r}"] if outcome.error or not outcome.responses else [], "retry")
     times = [request.at for request in place.server.log]
     problems([f"{len(times)} requests instead of 2"] if len(times) != 2 else [], "retry")
@@ -172,7 +175,7 @@ def check_one_connection(place: Place, *, stream: bool) -> None:
     async def talk() -> None:
         model = place.model()
         for _ in range(20):
-            await _drained(model, hello(place.name("usual")), stream)
+            await _drained(model, hello(model.model), stream)
 
     before = place.server.connections
     asyncio.run(talk())
@@ -188,7 +191,8 @@ def check_cancellation(place: Place) -> None:
         first = asyncio.Event()
 
         async def read() -> None:
-            async for _ in place.model().generate_content_async(hello(place.name("usual")), stream=True):
+            model = place.model()
+            async for _ in model.generate_content_async(hello(model.model), stream=True):
                 first.set()
 
         task = asyncio.create_task(read())
@@ -211,7 +215,7 @@ def check_abandoned(place: Place, streams: int) -> None:
     async def abandon() -> list[str]:
         model = place.model()
         for _ in range(streams):
-            async with aclosing(model.generate_content_async(hello(place.name("usual")), stream=True)) as responses:
+            async with aclosing(model.generate_content_async(hello(model.model), stream=True)) as responses:
                 await anext(responses)
         gc.collect()
         others = asyncio.all_tasks() - {asyncio.current_task()}

@@ -18,6 +18,9 @@ from newel.testing.wire.kit_answers import kit_answers
 from newel.testing.wire.requests import wire_requests
 from newel.testing.wire.server import Wire
 
+#: What the names of the checks begin with.
+PARTS = ("request", "answer", "fault", "connection")
+
 
 def model_checks(
     make: MakeModel,
@@ -51,8 +54,9 @@ def model_conformance(
     run_checks(found)
 
 
-def run_checks(found: Mapping[str, Callable[[], None]]) -> None:
-    """Run checks; one AssertionError names all that fail."""
+def run_checks(found: Mapping[str, Callable[[], None]], part: str = "") -> None:
+    """Run checks, or those of one of the `PARTS`; one AssertionError names all that fail."""
+    found = {name: check for name, check in found.items() if name.startswith(part)}
     failed = []
     for name, check in found.items():
         try:

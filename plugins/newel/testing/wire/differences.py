@@ -58,7 +58,8 @@ def _parts_differ(answer: Answer, final: LlmResponse, calls: list[FunctionCall],
         if have.id != want_call["id"] and not answer.more.get("no_ids"):
             yield f"the id {have.id!r} of a call instead of {want_call['id']!r}"
     yield from _unsigned(answer, parts, protocol)
-    if any(part.get("citations") for part in answer.parts) and "cited_text" not in final.model_dump_json():
+    cited = final.citation_metadata is not None or "cited_text" in final.model_dump_json()
+    if any(part.get("citations") for part in answer.parts) and not cited:
         yield "citations are lost"
 
 

@@ -58,7 +58,7 @@ class Logged:
 class HttpServer:
     """Serves while it is entered. `log` has every request in order."""
 
-    def __init__(self, handle: Callable[[Logged], Reply]) -> None:
+    def __init__(self, handle: Callable[[Logged], Reply], port: int = 0) -> None:
         self._handle = handle
         self.log: list[Logged] = []
         #: How many connections were opened, and how many clients left before their answer was whole.
@@ -69,15 +69,24 @@ class HttpServer:
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="wire-server", daemon=True)
         self._open: set[StreamWriter] = set()
-        self.port = 0
+        self.port = port
+        self._failure: OSError | None = None
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        self._ready.wait(10)
+    def start(self) -> Self:
+        """Listen; an OSError says why it cannot. Once listening, an entered server stays as it is."""
+        if self._thread.ident is None:
+            self._thread.start()
+            self._ready.wait(10)
+        if self._failure is not None:
+            raise self._failure
         return self
 
+    def __enter__(self) -> Self:
+        return self.start()
+
     def __exit__(self, *exc: object) -> None:
-        self._loop.call_soon_threadsafe(self._stopping.set)
+        if self._failure is None:
+            self._loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join(10)
 
     @property
@@ -96,7 +105,12 @@ class HttpServer:
 
     async def _serve(self) -> None:
         self._stopping = asyncio.Event()
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=1 << 26)
+        try:
+            server = await asyncio.start_server(self._connected, "127.0.0.1", self.port, limit=1 << 26)
+        except OSError as error:  # the port is taken
+            self._failure = error
+            self._ready.set()
+            return
         self.port = server.sockets[0].getsockname()[1]
         self._ready.set()
         await self._stopping.wait()

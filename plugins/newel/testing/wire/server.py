@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import ClassVar, Protocol, TypeAlias
 
@@ -25,7 +25,8 @@ from newel.testing.wire.said import Said
 from newel.testing.wire.schemas import RefusedError
 from newel_kernel import Json
 
-Step: TypeAlias = Answer | Fault
+#: What a request gets: an answer, one that what it says decides, or a fault.
+Step: TypeAlias = Answer | Fault | Callable[[Said], Answer]
 
 
 class Wire(Protocol):
@@ -76,8 +77,8 @@ class Wire(Protocol):
 class WireServer(HttpServer):
     """Checks each request and answers with the next step of the script, whose last step repeats."""
 
-    def __init__(self, wires: Sequence[Wire] | None = None) -> None:
-        super().__init__(self._answer)
+    def __init__(self, wires: Sequence[Wire] | None = None, *, port: int = 0) -> None:
+        super().__init__(self._answer, port)
         default: list[Wire] = [AnthropicWire(), ChatWire(), CompatibleWire(), ResponsesWire(), GeminiWire()]
         self._wires = list(wires) if wires is not None else default
         self._steps: list[Step] = []
@@ -128,7 +129,7 @@ class WireServer(HttpServer):
             step = self._steps.pop(0) if len(self._steps) > 1 else self._steps[0]
         if isinstance(step, Fault):
             return self._fault(wire, step, request, headers)
-        return _good(wire, step, request, headers)
+        return _good(wire, step if isinstance(step, Answer) else step(wire.said(request)), request, headers)
 
     def _fault(self, wire: Wire, fault: Fault, request: Logged, headers: dict[str, str]) -> Reply:
         if fault.within:

@@ -32,7 +32,10 @@ def setting_losses(config: Json, said: Said, protocol: str) -> Iterator[Found]:
 
 
 def _tools(config: Json, said: Said, protocol: str) -> Iterator[Found]:
+    allowed = _allowed(config) if said.choice == "any" and set(said.tools) == _allowed(config) else None
     for one in [one for tool in config.get("tools", ()) for one in tool["function_declarations"]]:
+        if allowed is not None and one["name"] not in allowed:
+            continue  # the choice is said by what is declared
         sent = next((tool for name, tool in said.tools.items() if same_name(one["name"], name)), None)
         if sent is None:
             yield "tool", f"the tool {one['name']}"
@@ -57,12 +60,20 @@ def _choice(config: Json, said: Said) -> Iterator[Found]:
     calling = (config.get("tool_config") or {}).get("function_calling_config") or {}
     if not calling:
         return
-    want = named_tools(calling.get("allowed_function_names") or ()) or calling["mode"].lower()
+    names = _allowed(config)
+    if names and said.choice == "any" and set(said.tools) == names:
+        return
+    want = named_tools(names) or calling["mode"].lower()
     if said.choice == want or (want == "auto" and said.choice is None) or (want == "none" and not said.tools):
         return
     thinks = said.thinking not in (None, "off")
     what = "choice:tools" if want.startswith("tools:") else "choice beside thinking" if thinks else "choice"
     yield what, f"the choice of tools {want} (sent: {said.choice})"
+
+
+def _allowed(config: Json) -> set[str]:
+    calling = (config.get("tool_config") or {}).get("function_calling_config") or {}
+    return set(calling.get("allowed_function_names") or ())
 
 
 def _settings(config: Json, said: Said) -> Iterator[Found]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import gc
 import pickle
 import subprocess
 import sys
@@ -56,19 +55,6 @@ def _failure(caller: Caller, key: str, name: str, stream: bool, **more: Any) -> 
     return raised.value, shown
 
 
-@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-@pytest.mark.parametrize("name", [name for name in FAULTS if not FAULTS[name].within])
-def test_a_fault_is_one_error(claude: Caller, key: str, name: str, stream: bool) -> None:
-    error, shown = _failure(claude, key, name, stream)
-    assert (error.provider, error.model) == ("anthropic", "claude-sonnet-4-5")
-    assert error.code
-    assert all(response.partial for response in shown)
-    assert error.retryable is FAULTS[name].passes
-    if FAULTS[name].status >= 400:
-        assert error.code == FAULTS[name].status
-        assert error.request_id == "req_1"
-
-
 @pytest.mark.parametrize("name", [name for name in FAULTS if FAULTS[name].within])
 def test_stream_needs_message_stop(claude: Caller, key: str, name: str) -> None:
     error, shown = _failure(claude, key, name, True)
@@ -91,59 +77,6 @@ def test_no_request_is_redirected(claude: Caller, key: str) -> None:
     error, _ = _failure(claude, key, "redirect", False)
     assert not error.retryable
     assert [request.path for request in claude.server.log] == ["/anthropic/v1/messages"]
-
-
-def test_one_client_and_one_connection_for_many_turns(claude: Caller) -> None:
-    llm = AnthropicLlm(model="claude-sonnet-4-5")
-    claude.server.script(LONG)
-
-    async def turns() -> None:
-        for number in range(20):
-            stream = bool(number % 2)
-            assert [r async for r in llm.generate_content_async(_request(), stream=stream)][-1].content is not None
-
-    asyncio.run(turns())
-    assert len(claude.server.log) == 20
-    assert claude.server.connections == 1
-
-
-def test_cancellation_in_a_stream_closes_the_socket(claude: Caller) -> None:
-    llm = AnthropicLlm(model="claude-sonnet-4-5")
-    claude.server.script(LONG.having(pause=0.01))
-
-    async def run() -> None:
-        started = asyncio.Event()
-
-        async def read() -> None:
-            async for _ in llm.generate_content_async(_request(), stream=True):
-                started.set()
-
-        task = asyncio.create_task(read())
-        await started.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert await asyncio.to_thread(claude.server.left.wait, 0.5)
-
-    asyncio.run(run())
-
-
-def test_abandoned_streams_leave_nothing(claude: Caller) -> None:
-    llm = AnthropicLlm(model="claude-sonnet-4-5")
-    claude.server.script(LONG)
-
-    async def run() -> None:
-        for _ in range(200):
-            async with aclosing(llm.generate_content_async(_request(), stream=True)) as responses:
-                await anext(responses)
-        await llm.aclose()
-        gc.collect()
-        for _ in range(10):  # generators within generators end one after the other
-            await asyncio.sleep(0)
-        assert asyncio.all_tasks() == {asyncio.current_task()}
-
-    asyncio.run(run())
-    gc.collect()
 
 
 def test_each_loop_has_its_client_and_a_copy_its_own(claude: Caller) -> None:
@@ -276,5 +209,3 @@ def _environment() -> dict[str, str]:
     import os
 
     return dict(os.environ)
-
-
