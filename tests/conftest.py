@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
+import pty
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +23,8 @@ from newel_compose import Composition, compose
 from newel_kernel import BaseAgent, BaseSessionService, Event, Session, seam
 from newel_types import Content, FunctionCall, Part
 
+#: Seconds for a script that does not read.
+_PATIENCE = 60
 WHERE = {"app_name": "tearoom", "user_id": "ada", "session_id": "s1"}
 
 
@@ -272,3 +276,28 @@ def mariadb() -> Iterator[Callable[[], str]]:
 
     with _database("MariaDB", lambda name: f"DROP DATABASE {name}; CREATE DATABASE {name}", execute) as empty:
         yield lambda: f"mysql+asyncmy://root@{host}/{empty()}"
+
+
+@pytest.fixture
+def in_terminal() -> Callable[[Path, Mapping[str, str]], tuple[int, str]]:
+    """Runs a script of the shell, in its folder: its status, and what it shows on a terminal."""
+    return _in_terminal
+
+
+def _in_terminal(script: Path, env: Mapping[str, str]) -> tuple[int, str]:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        ["bash", "-e", script], cwd=script.parent, env=env, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        shown = b"".join(iter(lambda: _read(ours), b""))
+        status = process.wait(_PATIENCE)
+    os.close(ours)
+    return status, shown.decode().replace("\r\n", "\n")
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # the other end is closed
+        return b""

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import html
+import io
 import os
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+from rich.text import Text
 
 from newel.models.kinds import ModelProvider
 from newel_compose import compose
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PICTURE = ROOT / "docs" / "start" / "terminal.svg"
+WIDTH = 96
+#: What the picture shows, run in an empty folder.
+COMMANDS = [
+    "newel new agent weather",
+    'newel run weather "What is the weather in Paris?"',
+    "newel plugins why tool_timeout",
+]
 #: Variables that would choose another model or distribution.
 ELSEWHERE = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "NEWEL_DISTRIBUTION")
 
@@ -61,7 +74,8 @@ def test_the_offline_command_runs(tmp_path: Path) -> None:
 
 def test_the_command_of_the_tests_is_the_one_of_the_continuous_check() -> None:
     install, test = "pip install -e '.[test]'", "pytest"
-    assert f"{install} && {test}" in lines("console")
+    assert f"`{install} && {test}`" in README
+    assert f"{install} && {test}" in (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
     check = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     steps = [re.sub(r" --quiet\b| -q\b", "", line) for line in check.splitlines() if line.startswith("step ")]
     assert any(line.endswith(install) for line in steps), steps
@@ -74,13 +88,38 @@ def test_the_models_of_the_commands_have_a_provider() -> None:
     assert any(re.fullmatch(pattern, named) for one in providers for pattern in one.item.patterns)
 
 
-@pytest.mark.parametrize("text", [pytest.param(text, id=str(n)) for n, text in enumerate(blocks("yaml"), 1)])
-def test_a_distribution_composes(text: str, tmp_path: Path) -> None:
-    file = tmp_path / "newel.yaml"
-    file.write_text(text, encoding="utf-8")
-    composed = compose(file)
-    assert composed.distribution.name == "mine"
-    assert [p.name for p in composed.plugins if p.state == "disabled"] == ["code_execution"]
+def drawn(shown: str) -> str:
+    """The picture of a terminal that shows it. Its fonts are the reader's own: nothing is asked of anybody."""
+    console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
+    console.print(Text.from_ansi(shown))
+    fonts = re.compile(r"@font-face \{.*?\n    \}\n", re.DOTALL)
+    return fonts.sub("", console.export_svg(title="newel", unique_id="newel")).replace("Fira Code", "ui-monospace")
+
+
+def texts(picture: str) -> list[str]:
+    """The lines of a picture."""
+    lines: dict[str, str] = {}
+    for place, text in re.findall(r'<text[^>]*\by="([\d.]+)"[^>]*>([^<]*)</text>', picture):
+        lines[place] = lines.get(place, "") + html.unescape(text).replace("\xa0", " ")
+    return list(lines.values())
+
+
+def test_the_picture_shows_what_the_commands_print(
+    tmp_path: Path, in_terminal: Callable[[Path, Mapping[str, str]], tuple[int, str]]
+) -> None:
+    """With NEWEL_PICTURE=1 it is drawn anew."""
+    (tmp_path / "newel").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m newel.cli.main "$@"\n')
+    (tmp_path / "newel").chmod(0o755)
+    script = tmp_path / "picture.sh"
+    script.write_text("".join(f"printf '\\033[1m$ \\033[0m'; echo {shlex.quote(line)}\n{line}\n" for line in COMMANDS))
+    path = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "COLUMNS": str(WIDTH), "TERM": "xterm-256color"}
+    status, shown = in_terminal(script, {**environment(), **path})
+    assert status == 0, shown
+    shown = re.sub(r"--session [0-9a-f-]{36}", "--session 3f5c1c52", shown)
+    if os.environ.get("NEWEL_PICTURE"):
+        PICTURE.write_text(drawn(shown), encoding="utf-8")
+    assert "https://" not in PICTURE.read_text(encoding="utf-8").replace("https://www.textualize.io", "")
+    assert texts(PICTURE.read_text(encoding="utf-8")) == texts(drawn(shown))
 
 
 def test_what_it_links_to_exists() -> None:

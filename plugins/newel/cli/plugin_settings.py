@@ -33,12 +33,12 @@ def settings_of(composition: Composition, name: str | None) -> list[Json]:
 
 
 def _rows(plugin: str, settings: BaseModel) -> Iterator[Json]:
-    comments = _comments(type(settings))
+    comments = comments_of(type(settings))
     for name, field in type(settings).model_fields.items():
         yield {
             "plugin": plugin,
             "setting": name,
-            "type": _type(field.annotation),
+            "type": type_name(field.annotation),
             "default": _default(field),
             "value": to_jsonable_python(getattr(settings, name), fallback=str),
             "description": field.description or comments.get(name, ""),
@@ -50,25 +50,25 @@ def _default(field: FieldInfo) -> object:
     return None if value is PydanticUndefined else to_jsonable_python(value, fallback=str)
 
 
-def _type(annotation: Any) -> str:
+def type_name(annotation: Any) -> str:
     """A type as one writes it, without the bounds that go with it."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _type(arguments[0])
+        return type_name(arguments[0])
     if origin is Literal:
         return " or ".join(map(repr, arguments))
     if origin in (Union, UnionType):
-        return " or ".join(map(_type, arguments))
+        return " or ".join(map(type_name, arguments))
     if origin is not None:
-        return f"{_type(origin)}[{', '.join(map(_type, arguments))}]"
+        return f"{type_name(origin)}[{', '.join(map(type_name, arguments))}]"
     return "None" if annotation is NoneType else getattr(annotation, "__name__", str(annotation))
 
 
-def _comments(model: type[BaseModel]) -> dict[str, str]:
-    """The comments before a model's fields that describe them: lines that begin with ``#:``."""
+def comments_of(model: type) -> dict[str, str]:
+    """The comments before the fields of a class that describe them: lines that begin with ``#:``."""
     comments: dict[str, str] = {}
     for kind in reversed(model.__mro__):
-        if not issubclass(kind, BaseModel) or kind is BaseModel:
+        if kind in (BaseModel, object):
             continue
         try:
             lines = inspect.getsource(kind).splitlines()

@@ -92,6 +92,7 @@ from newel_kernel import InvocationContext, LlmRequest, RequestProcessor, hookim
 class Settings(BaseModel, extra="forbid"):
     """Settings of {name}."""
 
+    #: What is added to every instruction.
     sentence: str = "Answer in one sentence."
 
 

@@ -1,0 +1,69 @@
+"""What newel's own plugins declare and provide, found in the composition of `standard` and in that of evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+from newel.evaluation.plugins import evaluation_composition
+from newel_compose import Composition, load
+from newel_compose._internal import hookspecs  # the host's own hooks: no door offers them, everybody may implement them
+from newel_kernel import KERNEL_KINDS, Kind, Stage
+
+#: The keys of a distribution that have the order of the kernel's chains.
+_CHAINS = {
+    "RequestProcessor": "request_chain", "ResponseProcessor": "response_chain", "ResultProcessor": "result_chain",
+    "ToolPolicy": "tool_chain",
+}  # fmt: skip
+
+
+class Declared(NamedTuple):
+    """A kind, and who declares it."""
+
+    kind: Kind[Any]
+    owner: str
+
+    @property
+    def name(self) -> str:
+        """The name of its descriptor's class."""
+        return self.kind.descriptor.__name__
+
+    @property
+    def chain(self) -> str:
+        """The key of a distribution that has the order of its stages, or empty."""
+        return f"orders: {self.kind.order}" if self.kind.order else _CHAINS.get(self.name, "")
+
+    @property
+    def is_stage(self) -> bool:
+        """Whether its descriptors have anchors."""
+        return issubclass(self.kind.descriptor, Stage)
+
+
+@cache
+def composition() -> Composition:
+    """The plugins of `standard`, with those of evaluations."""
+    return evaluation_composition("standard")
+
+
+@cache
+def own_plugins() -> tuple[str, ...]:
+    """The names of newel's own plugins, without those that are only installed beside it."""
+    return tuple(record.name for record in composition().plugins if record.distribution == "newel")
+
+
+@cache
+def kinds() -> tuple[Declared, ...]:
+    """Every kind: the kernel's, the host's, and those of newel's plugins."""
+    found = [Declared(kind, "the kernel") for kind in KERNEL_KINDS]
+    found.append(Declared(Kind(hookspecs.HookPolicy, hookspecs.register_hook_policies), "the host"))
+    for group in ("newel.plugins", "newel.evaluation"):
+        for name, plugin in load(own_plugins(), group=group)[0].items():
+            if declare := getattr(plugin, "register_kinds", None):
+                found += [Declared(kind, f"the plugin `{name}`") for kind in declare()]
+    return tuple(found)
+
+
+def other_registration_hooks() -> tuple[Callable[..., Any], ...]:
+    """The hooks that fill no kind: what a plugin says of itself."""
+    return hookspecs.register_settings, hookspecs.register_kinds

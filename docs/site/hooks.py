@@ -1,0 +1,63 @@
+"""What the site adds to the pages: the generated reference, its places in the navigation, links out of the docs."""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import api
+import listings
+
+DOCS = Path(__file__).resolve().parents[1]
+
+
+@cache
+def generated() -> dict[str, str]:
+    """Path of a generated page -> its text."""
+    return {**listings.pages(), **api.pages()}
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the generated pages where the navigation has a folder."""
+    config.nav = [_filled(entry) for entry in config.nav or []]
+    return config
+
+
+def _filled(entry: Any) -> Any:
+    """An entry of the navigation; a folder becomes the list of its pages."""
+    if isinstance(entry, dict):
+        return {title: _filled(value) for title, value in entry.items()}
+    if isinstance(entry, list):
+        return [_filled(value) for value in entry]
+    if not entry.endswith("/"):
+        return entry
+    here = sorted(path.relative_to(DOCS).as_posix() for path in (DOCS / entry).glob("*.md"))
+    pages = here + [path for path in generated() if path.startswith(entry)]
+    return sorted(pages, key=lambda path: (not path.endswith("/index.md"), path.removesuffix(".md")))
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the generated pages."""
+    for path, text in generated().items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """A link to what stands beside the docs is a text on a site, which does not have it."""
+    folder = (DOCS / page.file.src_uri).parent
+
+    def text_of(link: re.Match[str]) -> str:
+        target = (folder / link[2].partition("#")[0]).resolve()
+        return link[0] if target.is_relative_to(DOCS) else link[1]
+
+    return re.sub(r"\[([^\]]+)\]\((\.\./[^)\s]+)\)", text_of, markdown)

@@ -1,0 +1,272 @@
+"""The pages of the reference that list what the composition has: kinds, hooks, settings, commands, distributions."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import api
+import click
+import composed
+
+import newel.distributions
+from newel.cli.group import cli
+from newel.cli.kinds import Command
+from newel.cli.plugin_settings import comments_of, settings_of, type_name
+from newel_compose import Distribution
+from newel_kernel import LIFECYCLE, Json, lifecycle_hookspecs
+
+KINDS = "plugins/kinds"
+
+
+def pages() -> dict[str, str]:
+    """Path of a page -> its text."""
+    listed = {"hooks": _hooks, "settings": _settings, "commands": _commands, "distributions": _distributions}
+    return {
+        f"{KINDS}/index.md": _kinds(),
+        **{f"{KINDS}/{declared.name}.md": _kind(declared) for declared in composed.kinds()},
+        **{f"reference/{name}.md": page() for name, page in listed.items()},
+    }
+
+
+def table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]] | list[tuple[str, ...]]) -> str:
+    """A table of Markdown; a bar in a cell does not end it."""
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join("| " + " | ".join(map(api.cell, line)) + " |" for line in lines)
+
+
+def _code(value: object) -> str:
+    return f"`{value}`" if value not in (None, "") else ""
+
+
+def words(name: str) -> str:
+    """The name of a class in words: `ModelProvider` is a model provider."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+
+
+# --- hooks ------------------------------------------------------------------------------------------------------------
+
+
+def described(hook: Callable[..., Any]) -> tuple[str, str]:
+    """What a hook's docstring says, and its example as a block of Python."""
+    text, _, example = (inspect.getdoc(hook) or "").partition("\n>>> ")
+    return text.strip(), _as_block(f">>> {example}") if example else ""
+
+
+def _as_block(example: str) -> str:
+    """A session of the interpreter as a block to copy; what it prints stands behind as a comment."""
+    lines = []
+    for line in example.splitlines():
+        if line[:4] in (">>> ", "... ", "...", ">>>"):
+            lines.append(line[4:])
+        elif line.strip():
+            lines.append(f"# {line}")
+    return "\n".join(["```python", *lines, "```"])
+
+
+def _signature(hook: Callable[..., Any]) -> str:
+    signature = inspect.signature(hook)
+    return f"```python\ndef {getattr(hook, '__name__', '')}{signature}\n```".replace("newel_kernel._internal.", "")
+
+
+def _hook(hook: Callable[..., Any]) -> str:
+    text, example = described(hook)
+    return "\n\n".join([f"### {getattr(hook, '__name__', '')}", _signature(hook), text, example])
+
+
+def _hooks() -> str:
+    lifecycle = [vars(lifecycle_hookspecs)[name] for name in LIFECYCLE]
+    rows = [
+        (f"[`{one.kind.hook}`](../{KINDS}/{one.name}.md)", _code(one.name), one.owner, _first(one.kind.specification))
+        for one in composed.kinds()
+    ]
+    return "\n\n".join([
+        "# Hooks",
+        "A plugin takes part through functions that it marks with `@hookimpl`. An implementation may take fewer of the "
+        "keywords than the signature has. [Write a plugin](../plugins/write-a-plugin.md) shows how.",
+        "## Lifecycle hooks",
+        inspect.getdoc(lifecycle_hookspecs) or "",
+        *map(_hook, lifecycle),
+        "## Registration hooks",
+        "They are called once, when a distribution is composed. Each returns a list of descriptors of one kind.",
+        table(("hook", "of", "declared by", "what for"), rows),
+        "## What a plugin says of itself",
+        *map(_hook, composed.other_registration_hooks()),
+    ]) + "\n"  # fmt: skip
+
+
+def _first(hook: Callable[..., Any]) -> str:
+    return " ".join(described(hook)[0].split("\n\n")[0].split())
+
+
+# --- kinds ------------------------------------------------------------------------------------------------------------
+
+
+def _kinds() -> str:
+    rows = [
+        (f"[`{one.name}`]({one.name}.md)", _code(one.kind.hook), one.owner, _first(one.kind.specification))
+        for one in composed.kinds()
+    ]
+    return "\n\n".join([
+        "# Kinds",
+        "A kind is what plugins may provide, described by a descriptor. Each has a page with its hook, its descriptor, "
+        "an example that runs, and who provides some. A plugin of yours may declare further ones with "
+        "[register_kinds](../../reference/hooks.md#register_kinds).",
+        table(("kind", "hook", "declared by", "what for"), rows),
+    ]) + "\n"  # fmt: skip
+
+
+def _kind(one: composed.Declared) -> str:
+    text, example = described(one.kind.specification)
+    return "\n\n".join([
+        f"# {words(one.name).capitalize()}",
+        text,
+        f"Plugins provide it through `{one.kind.hook}`, which returns a list of `{one.name}`. {_declared_by(one)}",
+        _place(one),
+        "## An example",
+        "With `from newel_kernel import *` and `from newel_compose import *`. What it gives stands behind it.",
+        example,
+        "## The descriptor",
+        api.described(
+            f"{one.kind.descriptor.__module__}.{one.name}", one.name, one.kind.descriptor,
+            heading_level=3, skip_local_inventory=True,
+        ),
+        "## Who provides some",
+        _provided(one),
+    ]) + "\n"  # fmt: skip
+
+
+def _declared_by(one: composed.Declared) -> str:
+    module = one.kind.descriptor.__module__
+    door = module.partition("._")[0]
+    return f"It is declared by {one.owner}: `from {door} import {one.name}`."
+
+
+def _place(one: composed.Declared) -> str:
+    if not one.is_stage:
+        return (
+            "Its name is unique within the kind. Where two plugins provide the same name, a distribution says under "
+            "`replace` which one counts."
+        )
+    listed = f" The distribution lists their order under `{one.chain}`." if one.chain else ""
+    placed = "One that is not listed says with `after` or `before` where it stands."
+    return f"Those of a composition stand in an order.{listed} {placed}"
+
+
+def _description(item: object) -> str:
+    return str(getattr(item, "description", "") or getattr(item, "help", ""))
+
+
+def _provided(one: composed.Declared) -> str:
+    owned = composed.composition().registry.owned(one.kind.descriptor)
+    rows = [
+        (_code(name), _code(owner.plugin), api.first_paragraph(_description(owner.item)))
+        for name, owner in owned.items()
+        if owner.plugin in composed.own_plugins()
+    ]
+    if not rows:
+        return "None of newel's own plugins: the kind is there for others."
+    if not any(row[2] for row in rows):
+        return table(("name", "plugin"), [row[:2] for row in rows])
+    return table(("name", "plugin", ""), rows)
+
+
+# --- settings and distributions ---------------------------------------------------------------------------------------
+
+
+def _shown(row: Json, key: str) -> str:
+    value = row[key]
+    return _code(str(value).lower() if isinstance(value, bool) else value if value != "" else "''")
+
+
+def _settings() -> str:
+    rows = [row for row in settings_of(composed.composition(), None) if row["plugin"] in composed.own_plugins()]
+    plugins = dict.fromkeys(str(row["plugin"]) for row in rows)
+    return "\n\n".join([
+        "# Settings",
+        "A distribution sets them per plugin, under `settings`: `settings: {tool_timeout: {seconds: 30}}`. "
+        "`newel plugins settings` lists them with the values that hold in your folder.",
+        *(part for plugin in plugins for part in (f"## {plugin}", _of_plugin(plugin, rows))),
+    ]) + "\n"  # fmt: skip
+
+
+def _of_plugin(plugin: str, rows: list[Json]) -> str:
+    return table(("setting", "type", "default", "in `standard`", "what it is"), [
+        (_code(row["setting"]), _code(row["type"]), _shown(row, "default"),
+         _shown(row, "value") if row["value"] != row["default"] else "", str(row["description"]))
+        for row in rows if row["plugin"] == plugin
+    ])  # fmt: skip
+
+
+def _distributions() -> str:
+    folder = Path(newel.distributions.__path__[0])
+    comments = comments_of(Distribution)
+    keys = [
+        (_code(name), _code(type_name(field.annotation)), comments.get(name, ""))
+        for name, field in Distribution.model_fields.items()
+        if name != "source"
+    ]
+    return "\n\n".join([
+        "# Distributions",
+        "The keys of its file. [Compose a distribution](../guides/compose-a-distribution.md) explains them.",
+        table(("key", "type", "what it is"), keys),
+        *(
+            f"## {file.stem}\n\n```yaml\n{file.read_text(encoding='utf-8').strip()}\n```"
+            for file in sorted(folder.glob("*.yaml"))
+        ),
+    ]) + "\n"  # fmt: skip
+
+
+# --- commands ---------------------------------------------------------------------------------------------------------
+
+
+def commands() -> dict[str, click.Command]:
+    """Every command and sub-command, by its words."""
+    found: dict[str, click.Command] = {}
+    for one in sorted(composed.composition().registry.all(Command), key=lambda command: command.name):
+        _collect(one.load(), one.name, found)
+    return found
+
+
+def _collect(command: click.Command, path: str, found: dict[str, click.Command]) -> None:
+    found[path] = command
+    if isinstance(command, click.Group):
+        for name in sorted(command.commands):
+            _collect(command.commands[name], f"{path} {name}", found)
+
+
+def _commands() -> str:
+    return "\n\n".join([
+        "# Commands",
+        cli.help or "",
+        "`--debug`, anywhere on the line, shows tracebacks. [The commands by task](../guides/commands.md) is shorter.",
+        *(_command(path, command) for path, command in commands().items()),
+    ]) + "\n"  # fmt: skip
+
+
+def _command(path: str, command: click.Command) -> str:
+    context = click.Context(command, info_name=f"newel {path}")
+    pieces = " ".join(command.collect_usage_pieces(context))
+    rows = [
+        (
+            _code(", ".join([*param.opts, *param.secondary_opts])),
+            _code(_kind_of(param)),
+            " ".join(str(getattr(param, "help", "") or "").split()),
+        )
+        for param in command.get_params(context)
+        if isinstance(param, click.Option)
+    ]
+    level = "#" * (2 + path.count(" "))
+    text = inspect.cleandoc(command.help or "").replace("\b\n", "")
+    return "\n\n".join(
+        [f"{level} {path}", f"```text\nnewel {path} {pieces}\n```", text, table(("option", "value", ""), rows)]
+    )
+
+
+def _kind_of(param: click.Parameter) -> str:
+    if getattr(param, "is_flag", False):
+        return ""
+    return str(getattr(param, "metavar", None) or param.type.name)
