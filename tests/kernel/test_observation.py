@@ -176,7 +176,10 @@ def test_an_observer_that_fails_is_named_and_stops_nothing(caplog: pytest.LogCap
     broken.register_observers = hookimpl(lambda: [Observer(name="broken", notify=fail)])  # type: ignore[method-assign]
     assert asyncio.run(turn(make(broken, notes)))[-1].author == "waiter"
     assert len(notes.signals) == 10
-    assert {record.getMessage().partition(" at")[0] for record in caplog.records} == {"the observer 'broken' failed"}
+    messages = [record.getMessage() for record in caplog.records]
+    assert messages == [
+        f"the observer 'broken' failed at the {one.phase} of {one.operation!r}" for one in notes.signals
+    ]
 
 
 @pytest.mark.parametrize("observed", [False, True])
@@ -247,11 +250,12 @@ def test_a_stream_that_is_closed_early_stops_and_closes_what_it_streams() -> Non
         async with aclosing(operation(notes).stream(count(3, closed))) as items:
             async for _ in items:
                 break
+        assert len(closed) == 1
 
     asyncio.run(run())
     assert notes.told == ["start node one", "stop node one"]
     assert notes.signals[-1].error is None
-    assert len(closed) == 1
+    assert closed[0] is notes.signals[0].operation
 
 
 def test_a_stream_ends_with_what_is_its_last_item_though_more_may_come() -> None:
@@ -299,7 +303,7 @@ def test_within_stands_around_each_step() -> None:
 
     @contextmanager
     def within(one: Operation) -> Any:
-        steps.append("in")
+        steps.append(f"in {one.name}")
         yield
         steps.append("out")
 
@@ -308,7 +312,7 @@ def test_within_stands_around_each_step() -> None:
             steps.append("item")
 
     asyncio.run(run())
-    assert steps == ["in", "out", "item", "in", "out", "item", "in", "out"]
+    assert steps == ["in one", "out", "item", "in one", "out", "item", "in one", "out"]
 
 
 def test_the_merging_of_results_is_an_operation() -> None:

@@ -1,0 +1,102 @@
+"""What the chains do for an agent: worked out once, and again as soon as something that it follows from is another."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from newel_kernel import BaseAgent, Chains, Plan, RequestProcessor, ResponseProcessor
+
+
+class Empty:
+    """A registry without anything in it."""
+
+    def all(self, kind: type[Any]) -> list[Any]:
+        return []
+
+
+def nothing(*_: Any) -> None:
+    """Does nothing."""
+
+
+def made(name: str) -> Any:
+    return lambda agent: (name, agent.name, agent.description)
+
+
+def chains(**fields: Any) -> Chains:
+    return Chains(registry=Empty(), **fields)  # type: ignore[arg-type]
+
+
+def plan(agent: BaseAgent, composition: Chains) -> Plan:
+    return Plan.of(SimpleNamespace(agent=agent, composition=composition))  # type: ignore[arg-type]
+
+
+def tree() -> tuple[BaseAgent, BaseAgent]:
+    leaf = BaseAgent(name="leaf")
+    return BaseAgent(name="root", sub_agents=[leaf]), leaf
+
+
+def test_the_steps_are_those_that_apply_to_the_agent() -> None:
+    def root_only(agent: BaseAgent) -> bool:
+        return agent.name == "root"
+
+    composition = chains(
+        request_chain=(
+            RequestProcessor(name="plain", run=nothing),
+            RequestProcessor(name="root", run=nothing, applies_to=root_only),
+            RequestProcessor(name="own", run=nothing, for_agent=made("own")),
+        ),
+        response_chain=(
+            ResponseProcessor(name="root", run=made("response"), applies_to=root_only),
+            ResponseProcessor(name="plain", run=nothing),
+        ),
+    )  # fmt: skip
+    root, leaf = tree()
+    assert list(plan(leaf, composition).request) == [(1, nothing), (2, ("own", "leaf", ""))]
+    assert list(plan(root, composition).request) == [(1, nothing), (2, nothing), (3, ("own", "root", ""))]
+    assert [len(plan(one, composition).response) for one in (leaf, root)] == [1, 2]
+
+
+def test_a_plan_holds_until_a_field_of_the_tree_is_assigned() -> None:
+    composition = chains()
+    root, leaf = tree()
+    first = plan(leaf, composition)
+    assert (first.agent, first.root) == (leaf, root)
+    assert plan(leaf, composition) is first
+    root.description = "new"
+    second = plan(leaf, composition)
+    assert second is not first
+    assert plan(leaf, composition) is second
+
+
+def test_a_plan_is_of_its_chains() -> None:
+    _, leaf = tree()
+    step, answer = RequestProcessor(name="step", run=nothing), ResponseProcessor(name="answer", run=nothing)
+    counts = [
+        (len(one.request), len(one.response))
+        for one in (
+            plan(leaf, composition)
+            for composition in (chains(), chains(request_chain=(step,)), chains(response_chain=(answer,)))
+        )
+    ]
+    assert counts == [(0, 0), (1, 0), (0, 1)]
+
+
+def test_an_agent_that_moves_to_another_tree_gets_another_plan() -> None:
+    composition = chains()
+    root, leaf = tree()
+    other = BaseAgent(name="other")
+    first, edits = plan(leaf, composition), root.edits
+    leaf.parent_agent = other
+    assert other.edits == edits  # so that nothing but the root tells them apart
+    second = plan(leaf, composition)
+    assert (second is first, second.root) == (False, other)
+
+
+def test_a_copy_of_an_agent_has_a_plan_of_its_own() -> None:
+    composition = chains()
+    _, leaf = tree()
+    first = plan(leaf, composition)
+    copy = leaf.model_copy()
+    assert plan(copy, composition).agent is copy
+    assert plan(leaf, composition) is first
