@@ -120,6 +120,21 @@ def test_an_invocation_shares_what_its_runner_has() -> None:
     assert texts(stored(runner)) == [("user", "tea"), ("clerk", "here you are")]
     say(runner)
     assert agent.seen[1].run_config == RunConfig()
+    assert [event.touched_actions for event in stored(runner)] == [None] * 4
+
+
+def test_a_message_brings_a_state_that_is_its_own() -> None:
+    runner, state = make(clerk(reply("here you are"))), {"order": ["tea"]}
+    say(runner, state_delta=state)
+    state["order"].append("milk")
+    assert asyncio.run(_stored(runner)).state == {"order": ["tea"]}
+    assert stored(runner)[0].actions.state_delta == {"order": ["tea"]}
+
+
+def test_a_message_that_no_turn_takes_is_not_stored() -> None:
+    runner = make(clerk(reply("here you are")), TurnPolicy(messages=lambda ctx, turn: []))
+    assert texts(say(runner, state_delta={"order": "tea"}, yield_user_message=True)) == [("clerk", "here you are")]
+    assert texts(stored(runner)) == [("clerk", "here you are")]
 
 
 def test_a_context_has_what_it_is_made_with() -> None:

@@ -336,7 +336,10 @@ class TestRequest:
         class Plugin:
             @hookimpl
             def register_request_processors(self) -> list[RequestProcessor]:
-                return [RequestProcessor(name="stop", run=stop, before=("basic",))]
+                return [
+                    RequestProcessor(name="stop", run=stop, before=("basic",)),
+                    RequestProcessor(name="late", run=lambda ctx, request: 1 / 0, after=("stop",), before=("basic",)),
+                ]
 
         (event,) = talk(waiter(after_agent_callback=lambda callback_context: 1 / 0), plugins=[Plugin()]).say("tea")
         assert event.content.parts[0].text == "closed"

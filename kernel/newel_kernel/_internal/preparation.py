@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 from newel_kernel._internal.contracts.agent import BaseAgent
@@ -98,7 +97,7 @@ async def _declare(ctx: InvocationContext, owner: ModelAgent, request: LlmReques
     tools: Sequence[BaseTool]
     plain: list[BaseTool] = []
     for entry in owner.tools:
-        if type(entry) is not FunctionType and isinstance(entry, BaseToolset):
+        if isinstance(entry, BaseToolset):
             context = ctx.context_type(ctx)
             await entry.process_llm_request(tool_context=context, llm_request=request)
             tools = await entry.get_tools_with_prefix(context)
