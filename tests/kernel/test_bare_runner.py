@@ -18,6 +18,7 @@ from newel_kernel import (
     Event,
     InvocationContext,
     Observer,
+    RequestProcessor,
     RunConfig,
     Runner,
     Session,
@@ -64,10 +65,13 @@ def reply(words: str, **fields: Any) -> Event:
     return Event(author="clerk", message=words, **fields)
 
 
-def make(root: BaseAgent, /, *descriptors: Descriptor, hooks: Any = None, **fields: Any) -> Runner:
+def make(
+    root: BaseAgent, /, *descriptors: Descriptor, runner_type: type[Runner] = Runner, request_chain: Any = (),
+    **fields: Any,
+) -> Runner:  # fmt: skip
     fields = {"app_name": "tearoom", "agent": root, "auto_create_session": True} | fields
-    chains = Chains(registry=Shelf(*descriptors), hooks=hooks or {})  # type: ignore[arg-type]
-    return Runner(composition=chains, session_service=InMemorySessionService(), **fields)
+    chains = Chains(registry=Shelf(*descriptors), request_chain=request_chain)  # type: ignore[arg-type]
+    return runner_type(composition=chains, session_service=InMemorySessionService(), **fields)
 
 
 async def all_of(events: Any) -> list[Event]:
@@ -202,6 +206,46 @@ def test_where_nobody_answers_only_the_epilogues_run() -> None:
     assert say(runner) == []
     assert texts(stored(runner)) == [("user", "tea"), ("clerk", "closed: None")]
     assert agent.seen == []
+
+
+def test_a_run_that_resumes_brings_no_message_and_goes_on_under_its_id() -> None:
+    def enter(ctx: InvocationContext, turn: Any, invocation_id: str | None) -> None:
+        named.append((ctx.invocation_id, turn.content, invocation_id))
+
+    named: list[Any] = []
+    signals: list[Signal] = []
+    agent = clerk(reply("here you are"))
+    runner = make(agent, TurnPolicy(enter=enter), Observer(name="watch", notify=signals.append))
+    events = asyncio.run(all_of(runner.run_async(invocation_id="e-7", **WHERE)))
+    assert texts(events) == texts(stored(runner)) == [("clerk", "here you are")]
+    assert named == [("e-7", None, "e-7")]
+    assert signals[0].operation.invocation_id == "e-7"
+    with pytest.raises(ConfigurationError, match="needs a `new_message` or the `invocation_id`"):
+        runner.run_async(**WHERE)
+
+
+@pytest.mark.parametrize(("message", "resumes"), [("tea", False), (None, True)])
+def test_a_subclass_may_open_sessions_otherwise_for_runs_that_resume(message: Any, resumes: bool) -> None:
+    opened: list[bool] = []
+
+    class Looking(Runner):
+        async def _open(self, user_id: str, session_id: str, config: RunConfig, resumes: bool) -> Session:
+            opened.append(resumes)
+            return await super()._open(user_id, session_id, config, resumes)
+
+    runner = make(clerk(), TurnPolicy(enter=lambda ctx, turn, invocation_id: None), runner_type=Looking)
+    asyncio.run(all_of(runner.run_async(new_message=message, invocation_id="e-7", **WHERE)))
+    assert opened == [resumes]
+
+
+def test_the_steps_of_a_run_are_those_that_serve_its_app() -> None:
+    def serves(app: Any) -> bool:
+        return app is not None and app.name == "house"
+
+    step = RequestProcessor(name="step", run=lambda ctx, request: None, serves=serves)
+    app = SimpleNamespace(name="house", root_agent=clerk())
+    assert make(clerk(), app=app, request_chain=(step,)).composition.request_steps == (step,)
+    assert make(clerk(), request_chain=(step,)).composition.request_steps == ()
 
 
 def test_an_invocation_is_observed_by_those_who_want_to() -> None:

@@ -278,3 +278,20 @@ def test_once_the_consumer_is_gone_nobody_waits_for_it() -> None:
         assert comes_late.cancelled()
 
     asyncio.run(main())
+
+
+def test_neither_does_anybody_whose_event_it_left_with_or_left_behind() -> None:
+    async def main() -> None:
+        meeting = Meeting()
+        waits = [asyncio.create_task(meeting.produce(one(name))) for name in "ab"]
+        await asyncio.sleep(0)
+        async with aclosing(merge_streams([], meeting)) as events:
+            assert (await anext(events)).author == "a"
+        done, _ = await asyncio.wait(waits, timeout=5)
+        assert done == set(waits)
+        assert all(wait.cancelled() for wait in waits)
+
+    async def one(name: str) -> AsyncGenerator[Event, None]:
+        yield Event(author=name)
+
+    asyncio.run(main())

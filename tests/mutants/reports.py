@@ -1,4 +1,4 @@
-"""What became of the mutants of each module, which a run goes on from; and what docs/mutants.md says of survivors.
+"""What became of the mutants of each module, which a run goes on from; and what docs/explanation/mutants.md says of survivors.
 
 python tests/mutants/reports.py FOLDER [PATH ...] prints the score, and what survives unexplained: then it ends with 1.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mutations import Mutant
 
 ESCAPED = ("survived", "not reached")
-_DOCUMENT = Path("docs/mutants.md")
+_DOCUMENT = Path("docs/explanation/mutants.md")
 
 
 def files_of(names: Sequence[str]) -> list[Path]:

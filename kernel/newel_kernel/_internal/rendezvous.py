@@ -58,8 +58,9 @@ async def merge_streams(producers: Sequence[Events], meeting: Meeting | None = N
     try:
         while running or meeting.waiting:
             while meeting.waiting:
-                event, committed = meeting.waiting.popleft()
+                event, committed = meeting.waiting[0]
                 yield event
+                meeting.waiting.popleft()
                 if not committed.done():
                     committed.set_result(None)
             running = [task for task in running if not task.done() or task.result()]  # a result is None, or raised
