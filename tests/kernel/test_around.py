@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -194,6 +195,11 @@ def test_a_run_makes_as_many_model_calls_as_its_limit_says(talk: Any, call: Any,
         with pytest.raises(LlmCallsLimitExceededError, match=f"limit of `{limit}` exceeded"):
             conversation.say("go", run_config=RunConfig(max_llm_calls=limit))
     assert len(waiter.model.requests) == calls
+
+
+def test_a_limit_that_no_run_can_reach_is_refused() -> None:
+    with pytest.raises(ValueError, match=f"max_llm_calls should be less than {sys.maxsize}"):
+        RunConfig(max_llm_calls=sys.maxsize)
 
 
 def test_each_run_has_its_limit_anew(talk: Any) -> None:

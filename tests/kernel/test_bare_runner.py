@@ -161,6 +161,35 @@ def test_the_user_s_event_is_yielded_where_it_is_asked_for() -> None:
     assert texts(say(runner, yield_user_message=True)) == [("user", "tea"), ("clerk", "here you are")]
 
 
+@pytest.mark.parametrize("config", [RunConfig(), RunConfig(custom_metadata={"k": 1})])
+def test_a_chunk_does_not_reach_the_store(config: RunConfig) -> None:
+    class Noting(InMemorySessionService):
+        async def append_event(self, session: Session, event: Event) -> Event:
+            appended.append(event)
+            return await super().append_event(session, event)
+
+    appended: list[Event] = []
+    runner = make(clerk(reply("here", partial=True), reply("here you are")))
+    runner.session_service = Noting()
+    assert [event.partial for event in say(runner, run_config=config)] == [True, None]
+    assert texts(appended) == [("user", "tea"), ("clerk", "here you are")]
+
+
+def test_a_new_session_is_worked_with_as_its_store_opens_it() -> None:
+    class Opening(InMemorySessionService):
+        async def open(self, **where: Any) -> Session | None:
+            opened.append(await super().open(**where))
+            return opened[-1]
+
+    opened: list[Session | None] = []
+    agent = clerk(reply("here you are"))
+    runner = make(agent)
+    runner.session_service = Opening()
+    say(runner)
+    assert opened[0] is None
+    assert agent.seen[0].session is opened[1]
+
+
 def test_a_new_session_keeps_the_id_that_its_store_gives_it() -> None:
     class Renaming(InMemorySessionService):
         async def create_session(self, *, session_id: str | None = None, **where: Any) -> Session:

@@ -285,6 +285,7 @@ def test_a_copy_of_a_session_has_its_own_events_and_nothing_that_was_derived(dee
     copy = view.model_copy(deep=deep, update={"user_id": "bob"})
     assert (copy.id, copy.user_id, copy.version, copy.lease) == ("s", "bob", 7, 3)
     assert (copy.events[0] is view.events[0]) is not deep
+    assert (copy.events[0].content is view.events[0].content) is not deep
     assert COUNT not in copy.stash
     copy.events.clear()
     assert len(view.events) == 1

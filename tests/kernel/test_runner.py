@@ -204,6 +204,7 @@ class TestOrder:
         events = conversation.say("go")
         assert shown(events) == [("model", "closed")]
         assert conversation.session.events[1:] == events
+        assert len({event.invocation_id for event in conversation.session.events}) == 1
         assert log == ["on_user_message with 0 stored", "on_event with 1 stored", "after_run with 2 stored"]
 
     def test_the_message_that_a_plugin_gives_is_the_one_stored_and_answered(self, talk: Any, text: Any) -> None:
@@ -260,7 +261,7 @@ class TestOrder:
         with pytest.raises(AssertionError):  # the agent looks for the very object that it yielded
             conversation.say("go")
         stored = conversation.session.events[-1]
-        assert (stored.content.parts[0].text, stored.error_message) == ("a 0", "noted")
+        assert (stored.author, stored.content.parts[0].text, stored.error_message) == ("a", "a 0", "noted")
         assert stored.actions.state_delta == {"a": 0}
 
     def test_an_event_edited_in_place_is_stored_as_edited(self, talk: Any) -> None:

@@ -53,15 +53,18 @@ class TestState:
         assert "x" not in state
         assert state.get("y", "gone") == "gone"
         assert len(state) == 0
-        with pytest.raises(KeyError):
-            state["x"]
-        with pytest.raises(KeyError):
-            del state["x"]
+        for key in ("x", "never"):
+            with pytest.raises(KeyError, match=key):
+                state[key]
+            with pytest.raises(KeyError, match=key):
+                del state[key]
 
     def test_a_delta_of_none_hides_what_is_stored(self) -> None:
-        state = State({"x": 1}, {"x": None})
+        state = State({"x": 1, "y": 1}, {"x": None, "y": 2})
         assert "x" not in state
-        assert dict(state) == {}
+        assert dict(state) == {"y": 2}
+        with pytest.raises(KeyError, match="x"):
+            state["x"]
 
     def test_the_methods_of_a_mapping_record_too(self) -> None:
         delta: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What became of the mutants of each module, which a run goes on from; and what docs/explanation/mutants.md says of survivors.
+"""What became of the mutants of each module, which a run goes on from; and which survivors docs/explanation explains.
 
 python tests/mutants/reports.py FOLDER [PATH ...] prints the score, and what survives unexplained: then it ends with 1.
 """
