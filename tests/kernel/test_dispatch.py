@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from newel.agents import LlmAgent, ParallelAgent
 from newel.testing import ScriptedModel
-from newel_kernel import Context, Event, EventActions
+from newel_kernel import BaseTool, Context, Event, EventActions, ToolAbortedError
 from newel_kernel._internal.dispatch import merge_results
-from newel_types import Content, FunctionCall, FunctionResponse, Part
+from newel_types import Content, FunctionCall, FunctionDeclaration, FunctionResponse, Part
 
 
 def waiter(*steps: Any, **fields: Any) -> LlmAgent:
@@ -86,6 +86,7 @@ def test_one_result_event_with_the_actions_of_all(talk: Any, call: Any) -> None:
     conversation = talk(waiter([call("left"), call("plain"), call("right")], tools=[left, right, plain]))
     event = conversation.say("go")[-1]
     assert [r.response for r in event.get_function_responses()] == [{"l": 1}, {"result": None}, {"r": 2}]
+    assert event.content.role == "user"
     assert event.actions == EventActions(
         state_delta={"a": 1, "b": 2, "nested": {"x": 1, "y": 2}}, artifact_delta={"f": 0}, skip_summarization=True
     )
@@ -223,6 +224,45 @@ def test_a_callback_that_answers_for_an_unknown_tool_sees_the_call(talk: Any, ca
     assert conversation.session.state == {"gone": "gone"}
 
 
+@pytest.mark.parametrize("raised", [SystemExit(1), KeyboardInterrupt(), asyncio.CancelledError()])
+def test_what_would_end_the_process_is_an_error_of_the_tool(talk: Any, call: Any, raised: BaseException) -> None:
+    def leave() -> None:
+        raise raised
+
+    where = r"the tool 'leave' \(.*leave\) raised " + type(raised).__name__
+    with pytest.raises(ToolAbortedError, match=where) as error:
+        talk(waiter(call("leave"), tools=[leave]), distribution="minimal").say("go")
+    assert error.value.__cause__ is raised
+
+
+@pytest.mark.parametrize(
+    ("fields", "results"),
+    [({}, [{"result": None}]), ({"defers_response": True}, []), ({"is_long_running": True}, [])],
+)
+def test_a_call_that_returns_nothing_has_a_result_unless_it_comes_later(
+    talk: Any, call: Any, fields: dict[str, bool], results: list[Any]
+) -> None:
+    class Desk(BaseTool):
+        def _get_declaration(self) -> FunctionDeclaration:
+            return FunctionDeclaration(name=self.name)
+
+        async def run_async(self, *, args: Any, tool_context: Any) -> Any:
+            return answer
+
+    answer: Any = None
+    desk = Desk(name="desk")
+    for name, value in fields.items():
+        setattr(desk, name, value)
+
+    def responses() -> list[Any]:
+        events = talk(waiter(call("desk"), "done", tools=[desk])).say("go")
+        return [one.response for event in events for one in event.get_function_responses()]
+
+    assert responses() == results
+    answer = {"a": 1}
+    assert responses() == [{"a": 1}]
+
+
 def test_a_call_that_names_no_tool_is_one_of_an_unknown_tool(talk: Any) -> None:
     with pytest.raises(ValueError, match="Tool '' not found"):
         talk(waiter(Part(function_call=FunctionCall(args={})))).say("go")
@@ -339,13 +379,15 @@ def test_of_two_calls_that_write_one_key_the_last_wins_and_the_loser_is_named(
         tool_context.state["cup"] = value
         tool_context.state["same"] = "for both"
         tool_context.state[f"own {value}"] = {"part": value}
+        tool_context.state["parts"] = {f"of {value}": value}
         return "written"
 
     calls = [call("write", value=0), call("write", value=1)]
     conversation = talk(waiter(calls, "ok", tools=[write]))
     first, second = conversation.say("go")[1].get_function_responses()
     stored = asyncio.run(conversation.stored())
-    assert stored.state == {"cup": 1, "same": "for both", "own 0": {"part": 0}, "own 1": {"part": 1}}
+    own = {"own 0": {"part": 0}, "own 1": {"part": 1}}
+    assert stored.state == {"cup": 1, "same": "for both", "parts": {"of 0": 0, "of 1": 1}, **own}
     (record,) = caplog.records
     told = f"the state key 'cup' has the value of write ({second.id}); what write ({first.id}) wrote beside it is lost"
     assert record.getMessage() == told

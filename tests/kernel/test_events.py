@@ -177,6 +177,7 @@ class TestTouching:
         assert made.touched_actions is None
         repr(made), made.model_dump(), made.model_dump_json(), made.model_copy(), made.is_final_response()
         assert made.touched_actions is None
+        assert made.touched_node_info is None
         made.actions.state_delta["x"] = 1
         assert made.touched_actions is made.actions
 

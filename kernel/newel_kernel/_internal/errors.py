@@ -154,5 +154,5 @@ def brief(text: str) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``"; did you mean 'x'?"`` where a known name is close, else an empty string."""
-    close = get_close_matches(name, list(known), n=1)
+    close = get_close_matches(name, known)
     return f"; did you mean {close[0]!r}?" if close else ""

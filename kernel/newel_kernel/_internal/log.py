@@ -34,7 +34,7 @@ class Log:
             target = actions.rewind_before_invocation_id if actions is not None else None
             if target:
                 first = self.beginning(target)
-                index = index if first is None or first > index else first
+                index = index if first is None else min(first, index)
             else:
                 yield index, events[index]
             index -= 1
