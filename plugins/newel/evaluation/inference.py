@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import newel
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 DEFAULT_APP = "EvaluationGenerator"
 DEFAULT_USER = "test_user_id"
 SESSION_PREFIX = "adk-eval-session-"
+#: Says a message to the agent; the turn, and its events, the user's among them.
+Turn = Callable[[Content], Awaitable[tuple[Invocation, Sequence[Event]]]]
 
 
 @dataclass(slots=True)
@@ -77,9 +81,13 @@ class Stage:
 
 
 async def infer_case(
-    stage: Stage, request: tuple[str, str], case: EvalCase, simulator: UserSimulator, session_id: str
-) -> InferenceResult:
-    """What the agent does with a case of ``(app, set)``; a failure is a result, too."""
+    stage: Stage, request: tuple[str, str], case: EvalCase, simulator: UserSimulator, session_id: str,
+    live_seconds: float | None = None,
+) -> InferenceResult:  # fmt: skip
+    """What the agent does with a case of ``(app, set)``; a failure is a result, too.
+
+    With `live_seconds` it runs over a live connection, and each of its turns may take so long.
+    """
     given = case.session_input
     runner = stage.runner((given.app_name if given is not None else "") or DEFAULT_APP)
     user = (given.user_id if given is not None else "") or DEFAULT_USER
@@ -92,7 +100,10 @@ async def infer_case(
     try:
         session = await _open(runner, case, user, pinned, session_id)
         result.session_id = session.id
-        result.inferences = await _converse(runner, user, session.id, simulator)
+        if live_seconds is None:
+            result.inferences = await _converse(partial(_turn, runner, user, session.id), simulator)
+        else:
+            result.inferences = await _converse_live(runner, user, session.id, simulator, live_seconds)
         result.status = InferenceStatus.SUCCESS
     except Exception as error:  # noqa: BLE001 - an agent and its tools are the user's; one case fails, the others run
         result.status = InferenceStatus.FAILURE
@@ -116,16 +127,25 @@ async def _open(runner: Runner, case: EvalCase, user: str, pinned: str | None, s
     )
 
 
-async def _converse(runner: Runner, user: str, session_id: str, simulator: UserSimulator) -> list[Invocation]:
+async def _converse(turn: Turn, simulator: UserSimulator) -> list[Invocation]:
     turns: list[Invocation] = []
     events: list[Event] = []
     while True:
         message = await simulator.get_next_user_message(list(events))
         if message.status is not Status.SUCCESS or message.user_message is None:
             return turns
-        turn, own = await _turn(runner, user, session_id, message.user_message)
-        turns.append(turn)
+        invocation, own = await turn(message.user_message)
+        turns.append(invocation)
         events.extend(own)
+
+
+async def _converse_live(
+    runner: Runner, user: str, session_id: str, simulator: UserSimulator, seconds: float
+) -> list[Invocation]:
+    # What drives live connections loads with the first of them.
+    live = import_module("newel.evaluation.live_inference")
+    async with live.live_conversation(runner, user, session_id, seconds) as conversation:
+        return await _converse(conversation.turn, simulator)
 
 
 async def _turn(runner: Runner, user: str, session_id: str, message: Content) -> tuple[Invocation, Sequence[Event]]:

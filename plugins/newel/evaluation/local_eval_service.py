@@ -22,7 +22,7 @@ from newel.evaluation.inference import SESSION_PREFIX, Stage, Stores, infer_case
 from newel.evaluation.judging import judge_case
 from newel.evaluation.metric_evaluator_registry import DEFAULT_METRIC_EVALUATOR_REGISTRY, MetricEvaluatorRegistry
 from newel.evaluation.simulation.user_simulator_provider import UserSimulatorProvider
-from newel_kernel import BaseAgent, BaseSessionService, FeatureUnavailableError, seam
+from newel_kernel import BaseAgent, BaseSessionService, seam
 
 if TYPE_CHECKING:
     from newel.apps.app import App
@@ -69,8 +69,7 @@ class LocalEvalService(BaseEvalService):
     async def perform_inference(self, inference_request: InferenceRequest) -> AsyncGenerator[InferenceResult, None]:
         """Run the cases of a set; ids that it does not have are passed over."""
         config = inference_request.inference_config
-        if config.use_live:
-            raise FeatureUnavailableError("cases cannot run live here; leave `use_live` out")
+        live_seconds = config.live_timeout_seconds if config.use_live else None
         app, set_id = inference_request.app_name, inference_request.eval_set_id
         eval_set = self._sets.get_eval_set(app, set_id)
         if eval_set is None:
@@ -80,7 +79,7 @@ class LocalEvalService(BaseEvalService):
 
         async def run(case: EvalCase) -> InferenceResult:
             simulator = self._simulators.provide(case)
-            return await infer_case(self._stage, (app, set_id), case, simulator, self._session_id())
+            return await infer_case(self._stage, (app, set_id), case, simulator, self._session_id(), live_seconds)
 
         async with aclosing(as_done(cases, run, config.parallelism)) as results:
             async for result in results:

@@ -35,6 +35,12 @@ class TurnRecorder:
         self._began = seam.monotonic()
         self._started: dict[tuple[str, str | None], float] = {}
 
+    def begin(self) -> None:
+        """Forget what was noted: another turn of the same connection begins."""
+        self.agents, self.spans = {}, []
+        self._began = seam.monotonic()
+        self._started.clear()
+
     def seconds(self, kind: str) -> float:
         """How long the calls of a kind took, all together."""
         return sum(span.seconds for span in self.spans if span.kind == kind)

@@ -150,7 +150,7 @@ class Engine:
         session_id = f"{SESSION_PREFIX}{derived_id(self.run_id, *unit.key)}"
         simulator = self._simulators.provide(unit.case)
         request = (self.plan.app_name, unit.eval_set.eval_set_id)
-        inference = await infer_case(self.plan.stage, request, unit.case, simulator, session_id)
+        inference = await infer_case(self.plan.stage, request, unit.case, simulator, session_id, self.plan.live_seconds)
         if self.file is not None and inference.status is InferenceStatus.SUCCESS:
             self.file.keep_inference(unit.key, inference)
         return inference

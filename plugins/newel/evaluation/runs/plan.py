@@ -53,6 +53,12 @@ class Plan:
         )  # fmt: skip
         return get_eval_metrics_from_config(merged)
 
+    @property
+    def live_seconds(self) -> float | None:
+        """How long a turn of a live run may take; None: cases do not run live."""
+        live = self.config.live_model_config
+        return float(live.timeout_seconds) if live is not None else None
+
     def check(self) -> None:
         """Refuse what cannot work before the first case runs: metrics that nobody provides, two sets of one id."""
         register_custom_metrics_from_config(self.config, self.registry, self.folder)
@@ -66,6 +72,11 @@ class Plan:
         ids = [eval_set.eval_set_id for eval_set in self.sets]
         problems += [f"two eval sets have the id {one!r}" for one in sorted({i for i in ids if ids.count(i) > 1})]
         problems += [problem for eval_set in self.sets for problem in _repeated_cases(eval_set)]
+        if self.live_seconds is not None and self.options.cassette is not None:
+            problems.append(
+                "a cassette keeps answers to requests, and a live connection has none: leave --cassette out, or "
+                "live_model_config"
+            )
         if problems:
             raise ConfigurationError("; ".join(problems) + "; `newel eval metrics` lists what there is")
 
