@@ -11,6 +11,8 @@ from newel_kernel import Descriptor, Settings, hookspec
 
 if TYPE_CHECKING:
     from newel.evaluation.eval_case import EvalCase
+    from newel.evaluation.eval_set_results_manager import EvalSetResultsManager
+    from newel.evaluation.eval_sets_manager import EvalSetsManager
     from newel.evaluation.runs.report import Report
 
 
@@ -29,6 +31,27 @@ class Metric(Loader):
     informational: bool = False
     #: A cost: its score passes up to the threshold, and less of it is better.
     less_is_better: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeBackend(Loader):
+    """Computes metrics by another way than a judge model, where `backend` of their criterion names it.
+
+    `load` imports and returns its Evaluator class, which is called with `eval_metric=`.
+    """
+
+    #: The metrics that it computes.
+    metrics: tuple[str, ...]
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalStorage(Descriptor):
+    """Keeps eval sets and results; `name` is the scheme of its URIs, as in ``--eval_storage_uri gs://bucket``."""
+
+    #: From the URI.
+    open: Callable[[str], tuple[EvalSetsManager, EvalSetResultsManager]]
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +120,44 @@ def register_metrics(settings: Settings) -> Sequence[Metric]:
     >>> composed = compose("adk", plugins=[plugin, Plugin()])
     >>> composed.registry.find(Metric, "brevity").interval
     (0.0, 1.0)
+    """
+    return ()
+
+
+@hookspec
+def register_judge_backends(settings: Settings) -> Sequence[JudgeBackend]:
+    """Services that compute metrics instead of a judge model, for `backend` of a criterion.
+
+    >>> from newel.evaluation import plugin
+    >>> def load_service():
+    ...     raise NotImplementedError
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_judge_backends(self):
+    ...         return [JudgeBackend(name="house", load=load_service, metrics=("safety_v1",))]
+    >>> composed = compose("adk", plugins=[plugin, Plugin()])
+    >>> composed.registry.find(JudgeBackend, "house").metrics
+    ('safety_v1',)
+    """
+    return ()
+
+
+@hookspec
+def register_eval_storages(settings: Settings) -> Sequence[EvalStorage]:
+    """Where eval sets come from and results go to, besides files, by the scheme of a URI.
+
+    >>> from newel.evaluation import plugin
+    >>> from newel.evaluation.in_memory_eval_set_results_manager import InMemoryEvalSetResultsManager
+    >>> from newel.evaluation.in_memory_eval_sets_manager import InMemoryEvalSetsManager
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_eval_storages(self):
+    ...         def open_memory(uri):
+    ...             return InMemoryEvalSetsManager(), InMemoryEvalSetResultsManager()
+    ...         return [EvalStorage(name="memory", open=open_memory)]
+    >>> composed = compose("adk", plugins=[plugin, Plugin()])
+    >>> composed.registry.find(EvalStorage, "memory").open("memory:")[0].list_eval_sets("app")
+    []
     """
     return ()
 

@@ -17,11 +17,15 @@ HISTORY = Path(".adk") / "eval_history"
 
 
 def read_result(path: Path) -> EvalSetResult:
-    """The result in a file; older writers put the JSON into a JSON string."""
-    text = path.read_text(encoding="utf-8")
+    """The result in a file."""
+    return result_of(path.read_text(encoding="utf-8"), str(path))
+
+
+def result_of(text: str, where: str) -> EvalSetResult:
+    """The result in a text; older writers put the JSON into a JSON string."""
     if text.lstrip().startswith('"'):
         text = json.loads(text)
-    return read_model(EvalSetResult, text, str(path))
+    return read_model(EvalSetResult, text, where)
 
 
 class LocalEvalSetResultsManager(EvalSetResultsManager):

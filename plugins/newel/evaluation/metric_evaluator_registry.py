@@ -11,7 +11,7 @@ from newel.evaluation.custom_metric_evaluator import CustomMetricEvaluator
 from newel.evaluation.eval_config import EvalConfig
 from newel.evaluation.eval_metrics import EvalMetric, Interval, MetricInfo, MetricValueInfo, canonical_name
 from newel.evaluation.evaluator import Evaluator
-from newel.evaluation.kinds import Metric
+from newel.evaluation.kinds import JudgeBackend, Metric
 from newel.evaluation.plugins import plugin_registry
 from newel_kernel import ConfigurationError, did_you_mean
 
@@ -51,7 +51,9 @@ class MetricEvaluatorRegistry:
         metric = self._metrics().get(name)
         if metric is None:
             raise NotFoundError(self._unknown(name))
-        return _make(metric.load(), eval_metric, not metric.informational)
+        backend = backend_of(eval_metric)
+        load = metric.load if backend is None else backend.load
+        return _make(load(), eval_metric, not metric.informational)
 
     def get_registered_metrics(self) -> list[MetricInfo]:
         """Copies of the descriptions of all metrics."""
@@ -73,6 +75,27 @@ class MetricEvaluatorRegistry:
             f"no metric {name!r} is installed{did_you_mean(name, known)}; `newel eval metrics` lists them, a package "
             f"with the hook `register_metrics` or an entry in `custom_metrics` adds one"
         )
+
+
+def backend_of(eval_metric: EvalMetric) -> JudgeBackend | None:
+    """The service that the criterion names; None: a judge model. A ConfigurationError where it cannot be."""
+    given = (eval_metric.criterion.model_extra or {}) if eval_metric.criterion is not None else {}
+    name = given.get("backend")
+    if name is None:
+        return None
+    backends = {one.name: one for one in plugin_registry().all(JudgeBackend)}
+    backend = backends.get(name) if isinstance(name, str) else None
+    if backend is None:
+        raise ConfigurationError(
+            f"the criterion of {eval_metric.metric_name} names the backend {name!r}, which nobody provides"
+            f"{did_you_mean(str(name), backends)} (there are: {', '.join(sorted(backends)) or 'none'}); leave it out, "
+            f"and a judge model scores"
+        )
+    if eval_metric.metric_name not in backend.metrics:
+        raise ConfigurationError(
+            f"the backend {name!r} does not compute {eval_metric.metric_name}, but {', '.join(backend.metrics)}"
+        )
+    return backend
 
 
 def _make(factory: EvaluatorFactory, eval_metric: EvalMetric, judged: bool) -> Evaluator:

@@ -13,6 +13,8 @@ def register_kinds() -> list[Kind[Any]]:
     """Metrics and what stands beside them."""
     return [
         Kind(kinds.Metric, kinds.register_metrics),
+        Kind(kinds.JudgeBackend, kinds.register_judge_backends),
+        Kind(kinds.EvalStorage, kinds.register_eval_storages),
         Kind(kinds.ArgumentMatcher, kinds.register_argument_matchers),
         Kind(kinds.SimulatedUser, kinds.register_user_simulators),
         Kind(kinds.ReportFormat, kinds.register_report_formats),

@@ -91,7 +91,7 @@ def test_17_what_cannot_be_evaluated_has_a_status_of_its_own(app: Any) -> None:
         (["./demo", "good", "--case", "zz*"], 1, "no case to run"),
         (["./demo", "good", "--rate-limit", "60"], 2, "not of the form MODEL=60"),
         (["./demo", "good", "--resume", "x"], 1, "no run x"),
-        (["./demo", "good", "--eval_storage_uri", "gs://b"], 2, "no plugin provides the storage"),
+        (["./demo", "good", "--eval_storage_uri", "s3://b"], 2, "no plugin provides the storage .*there are: gs:"),
         (["./demo", "good", "--cassette", "replay"], 2, "record one with --cassette record"),
     ],
 )

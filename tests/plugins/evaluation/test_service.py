@@ -20,7 +20,6 @@ from newel.evaluation.eval_metrics import EvalMetric
 from newel.evaluation.in_memory_eval_sets_manager import InMemoryEvalSetsManager
 from newel.evaluation.local_eval_service import LocalEvalService
 from newel.sessions import InMemorySessionService
-from newel_kernel import FeatureUnavailableError
 
 
 def service(kit: Any, *cases: Any, **fields: Any) -> LocalEvalService:
@@ -76,11 +75,6 @@ def test_a_turn_holds_calls_results_and_times(kit: Any) -> None:
     assert [r.response for r in get_all_tool_responses(turn.intermediate_data)] == [{"hits": "x"}]
     assert turn.duration is not None
     assert turn.duration >= (turn.model_duration or 0) + (turn.tool_duration or 0) > 0
-
-
-def test_live_cases_are_refused(kit: Any) -> None:
-    with pytest.raises(FeatureUnavailableError):
-        asyncio.run(inferred(service(kit, kit.case("a", kit.turn("hello"))), use_live=True))
 
 
 def test_another_number_of_turns_is_refused(kit: Any) -> None:

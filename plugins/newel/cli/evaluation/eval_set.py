@@ -11,6 +11,7 @@ import click
 
 from newel.cli.agent_source import load_source
 from newel.cli.evaluation.from_session import from_session
+from newel.cli.evaluation.sets import storage_of
 from newel.cli.startup import composition_of
 from newel.errors.not_found_error import NotFoundError
 from newel.evaluation.conversation_scenarios import (
@@ -19,6 +20,7 @@ from newel.evaluation.conversation_scenarios import (
     ConversationScenarios,
 )
 from newel.evaluation.eval_case import EvalCase, SessionInput
+from newel.evaluation.eval_sets_manager import EvalSetsManager
 from newel.evaluation.files import read_model
 from newel.evaluation.generated_cases import generated_scenarios
 from newel.evaluation.local_eval_sets_manager import LocalEvalSetsManager
@@ -33,18 +35,23 @@ def eval_set() -> None:
 eval_set.add_command(from_session)
 
 
-def manager_of(agent_dir: str) -> tuple[LocalEvalSetsManager, str]:
-    """The sets of an agent's folder, and the app's name."""
+def manager_of(agent_dir: str, uri: str | None = None) -> tuple[EvalSetsManager, str]:
+    """The sets of an agent's folder, or those that are kept at `uri`; and the app's name."""
     folder = Path(agent_dir).resolve()
-    return LocalEvalSetsManager(folder.parent), folder.name
+    storage = storage_of(uri)
+    return storage[0] if storage is not None else LocalEvalSetsManager(folder.parent), folder.name
+
+
+_storage_option = click.option("--eval_storage_uri", metavar="URI", help="Where sets are kept, if not in files.")
 
 
 @eval_set.command("create")
 @click.argument("agent_dir", type=click.Path(exists=True, file_okay=False))
 @click.argument("eval_set_id")
-def create(agent_dir: str, eval_set_id: str) -> None:
+@_storage_option
+def create(agent_dir: str, eval_set_id: str, eval_storage_uri: str | None) -> None:
     """Make an empty set in the agent's folder."""
-    manager, app = manager_of(agent_dir)
+    manager, app = manager_of(agent_dir, eval_storage_uri)
     try:
         manager.create_eval_set(app, eval_set_id)
     except ValueError as error:
@@ -57,9 +64,12 @@ def create(agent_dir: str, eval_set_id: str) -> None:
 @click.argument("eval_set_id")
 @click.option("--scenarios_file", required=True, type=click.Path(exists=True, dir_okay=False), help="The scenarios.")
 @click.option("--session_input_file", type=click.Path(exists=True, dir_okay=False), help="Where they start from.")
-def add_eval_case(agent_dir: str, eval_set_id: str, scenarios_file: str, session_input_file: str | None) -> None:
+@_storage_option
+def add_eval_case(
+    agent_dir: str, eval_set_id: str, scenarios_file: str, session_input_file: str | None, eval_storage_uri: str | None
+) -> None:
     """Add a case for each scenario of a file; those that are there already are passed over."""
-    manager, app = manager_of(agent_dir)
+    manager, app = manager_of(agent_dir, eval_storage_uri)
     scenarios = read_model(ConversationScenarios, Path(scenarios_file).read_text(encoding="utf-8"), scenarios_file)
     _add(manager, app, eval_set_id, scenarios.scenarios, _session(session_input_file))
 
@@ -71,20 +81,22 @@ def add_eval_case(agent_dir: str, eval_set_id: str, scenarios_file: str, session
     "--user_simulation_config_file", required=True, type=click.Path(exists=True, dir_okay=False),
     help="count, model_name, generation_instruction, environment_context.",
 )  # fmt: skip
+@_storage_option
 @click.pass_context
 def generate_eval_cases(
-    ctx: click.Context, agent_dir: str, eval_set_id: str, user_simulation_config_file: str
+    ctx: click.Context, agent_dir: str, eval_set_id: str, user_simulation_config_file: str,
+    eval_storage_uri: str | None,
 ) -> None:  # fmt: skip
     """Let a model invent scenarios for the agent, and add a case for each."""
     text = Path(user_simulation_config_file).read_text(encoding="utf-8")
     config = read_model(ConversationGenerationConfig, text, user_simulation_config_file)
     agent = load_source(agent_dir, composition_of(ctx, None)).agent
-    manager, app = manager_of(agent_dir)
+    manager, app = manager_of(agent_dir, eval_storage_uri)
     _add(manager, app, eval_set_id, asyncio.run(generated_scenarios(agent, config)), None)
 
 
 def _add(
-    manager: LocalEvalSetsManager, app: str, eval_set_id: str, scenarios: list[ConversationScenario],
+    manager: EvalSetsManager, app: str, eval_set_id: str, scenarios: list[ConversationScenario],
     session: SessionInput | None,
 ) -> None:  # fmt: skip
     for scenario in scenarios:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from newel.cli.evaluation.output import print_details_of, print_summary, progress, statuses
-from newel.cli.evaluation.sets import Subject, sets_of, subject_of
+from newel.cli.evaluation.sets import Subject, sets_of, storage_of, subject_of
 from newel.cli.startup import composition_of
 from newel.evaluation.eval_config import EvalConfig, get_evaluation_criteria_or_default
 from newel.evaluation.eval_set import EvalSet
@@ -21,7 +21,7 @@ from newel.evaluation.runs.evaluation import EvaluationRun, evaluate
 from newel.evaluation.runs.options import Budget, RateLimit, RunOptions
 from newel.evaluation.runs.run_file import SUFFIX
 from newel.evaluation.runs.units import ERROR, FAILED, SKIPPED, units_of
-from newel_kernel import ConfigurationError, FeatureUnavailableError, seam
+from newel_kernel import ConfigurationError, seam
 
 #: Failed cases, or nothing ran; and cases that could not be evaluated.
 FAILURE, UNEVALUATED, INTERRUPTED = 1, 2, 130
@@ -56,10 +56,9 @@ def command(ctx: click.Context, /, agent: str, sets: tuple[str, ...], **given: A
     Status 0: all passed; 1: a case failed, or nothing ran; 2: a case could not be evaluated, and none failed.
     """
     logging.basicConfig(level=given["log_level"].upper())
-    if given["eval_storage_uri"]:
-        raise FeatureUnavailableError(f"no plugin provides the storage {given['eval_storage_uri']!r} of eval sets")
+    storage = storage_of(given["eval_storage_uri"])
     subject = subject_of(agent, composition_of(ctx, None))
-    chosen = sets_of(subject, sets)
+    chosen = sets_of(subject, sets, storage[0] if storage is not None else None)
     options = _options(subject, given)
     config = _config(given["config_file_path"], sets)
     path = _stored(subject, given["resume"]) or subject.runs / f"{subject.name}_{seam.clock()}{SUFFIX}"
@@ -72,6 +71,10 @@ def command(ctx: click.Context, /, agent: str, sets: tuple[str, ...], **given: A
         _say_how_to_resume(path, "interrupted")
         sys.stdout.flush()
         os._exit(INTERRUPTED)  # a tool's thread that never ends must not keep the process
+    if storage is not None:
+        for eval_set in chosen:
+            own = [one for one in run.results if one.eval_set_id == eval_set.eval_set_id]
+            storage[1].save_eval_set_result(subject.name, eval_set.eval_set_id, own)
     if given["print_detailed_results"]:
         print_details_of(run)
     print_summary(run)

@@ -10,13 +10,16 @@ import click
 
 from newel.cli.agent_source import AgentSource, load_source
 from newel.evaluation.eval_set import EvalSet
-from newel.evaluation.kinds import CaseSource
+from newel.evaluation.eval_set_results_manager import EvalSetResultsManager
+from newel.evaluation.eval_sets_manager import EvalSetsManager
+from newel.evaluation.kinds import CaseSource, EvalStorage
 from newel.evaluation.local_eval_set_results_manager import HISTORY
 from newel.evaluation.local_eval_sets_manager import LocalEvalSetsManager, load_eval_set_from_file
 from newel.evaluation.plugins import plugin_registry
 from newel_compose import Composition
-from newel_kernel import ConfigurationError, did_you_mean
+from newel_kernel import ConfigurationError, FeatureUnavailableError, did_you_mean
 
+Storage = tuple[EvalSetsManager, EvalSetResultsManager]
 RUNS = HISTORY.parent / "eval_runs"
 
 
@@ -50,13 +53,28 @@ def subject_of(reference: str, composition: Composition) -> Subject:
     return Subject(source, source.agent.name, Path.cwd())
 
 
-def sets_of(subject: Subject, arguments: Sequence[str]) -> list[EvalSet]:
+def storage_of(uri: str | None) -> Storage | None:
+    """What keeps sets and results at `uri`; None: files in the agent's folder."""
+    if uri is None:
+        return None
+    scheme, colon, _ = uri.partition(":")
+    storages = {one.name: one for one in plugin_registry().all(EvalStorage)}
+    if not colon or scheme not in storages:
+        raise FeatureUnavailableError(
+            f"no plugin provides the storage {uri!r} of eval sets (there are: "
+            f"{', '.join(f'{name}:' for name in sorted(storages)) or 'none'})"
+        )
+    return storages[scheme].open(uri)
+
+
+def sets_of(subject: Subject, arguments: Sequence[str], kept: EvalSetsManager | None = None) -> list[EvalSet]:
     """The sets that the arguments name, with the cases that they choose; all of the agent's folder without any."""
-    manager = LocalEvalSetsManager(subject.folder.parent)
+    manager = kept or LocalEvalSetsManager(subject.folder.parent)
     if not arguments:
         arguments = manager.list_eval_sets(subject.folder.name)
         if not arguments:
-            raise click.ClickException(f"{subject.folder} has no *.evalset.json; name a file or create a set")
+            where = "the storage" if kept is not None else str(subject.folder)
+            raise click.ClickException(f"{where} has no *.evalset.json; name a file or create a set")
     named = [_split(argument) for argument in arguments]
     if Path(named[0][0]).is_file():
         return [_chosen(_from_file(name), cases) for name, cases in named]
@@ -89,7 +107,7 @@ def _of_another_format(path: Path) -> EvalSet | None:
     return None
 
 
-def _from_folder(manager: LocalEvalSetsManager, subject: Subject, set_id: str) -> EvalSet:
+def _from_folder(manager: EvalSetsManager, subject: Subject, set_id: str) -> EvalSet:
     try:
         found = manager.get_eval_set(subject.folder.name, set_id)
     except ConfigurationError:  # the file is there, and wrong
@@ -99,10 +117,14 @@ def _from_folder(manager: LocalEvalSetsManager, subject: Subject, set_id: str) -
     if found is None:
         known = manager.list_eval_sets(subject.folder.name)
         raise click.ClickException(
-            f"there is neither a file {set_id} nor an eval set of that id in {subject.folder}"
+            f"there is neither a file {set_id} nor an eval set of that id in {_place(manager, subject)}"
             f"{did_you_mean(set_id, known)}"
         )
     return found
+
+
+def _place(manager: EvalSetsManager, subject: Subject) -> str:
+    return str(subject.folder) if isinstance(manager, LocalEvalSetsManager) else "the storage"
 
 
 def _chosen(eval_set: EvalSet, cases: list[str]) -> EvalSet:

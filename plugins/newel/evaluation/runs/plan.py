@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from newel.evaluation.eval_config import EFFICIENCY, EvalConfig, get_eval_metrics_from_config
+from newel.evaluation.eval_config import EFFICIENCY, EvalConfig, criterion_of, get_eval_metrics_from_config
 from newel.evaluation.eval_metrics import EvalMetric, canonical_name
 from newel.evaluation.eval_set import EvalSet
 from newel.evaluation.inference import Stage
 from newel.evaluation.metric_evaluator_registry import (
     DEFAULT_METRIC_EVALUATOR_REGISTRY,
     MetricEvaluatorRegistry,
+    backend_of,
     register_custom_metrics_from_config,
 )
 from newel.evaluation.runs.options import RunOptions
@@ -63,12 +64,13 @@ class Plan:
         """Refuse what cannot work before the first case runs: metrics that nobody provides, two sets of one id."""
         register_custom_metrics_from_config(self.config, self.registry, self.folder)
         known = [info.metric_name for info in self.registry.get_registered_metrics()]
-        named = [(where, name) for where, criteria in self._criteria() for name in criteria]
+        named = [(where, name, value) for where, criteria in self._criteria() for name, value in criteria.items()]
         problems = [
             f"{where}: no metric {name!r} is installed{did_you_mean(name, known)}"
-            for where, name in named
+            for where, name, _ in named
             if canonical_name(name) not in known
         ]
+        problems += self._backend_problems(named)
         ids = [eval_set.eval_set_id for eval_set in self.sets]
         problems += [f"two eval sets have the id {one!r}" for one in sorted({i for i in ids if ids.count(i) > 1})]
         problems += [problem for eval_set in self.sets for problem in _repeated_cases(eval_set)]
@@ -79,6 +81,19 @@ class Plan:
             )
         if problems:
             raise ConfigurationError("; ".join(problems) + "; `newel eval metrics` lists what there is")
+
+    def _backend_problems(self, named: list[tuple[str, str, Any]]) -> list[str]:
+        """What is wrong with the services that criteria name: unknown, or not configured."""
+        found: dict[str, None] = {}  # each once, in order
+        for where, name, value in named:
+            if isinstance(getattr(value, "model_extra", value), dict) and criterion_of(value).model_extra:
+                metric = EvalMetric(metric_name=name, criterion=criterion_of(value))
+                try:
+                    if backend_of(metric) is not None:
+                        self.registry.get_evaluator(metric)
+                except ConfigurationError as error:
+                    found[f"{where}: {error}"] = None
+        return list(found)
 
     def _criteria(self) -> list[tuple[str, Any]]:
         found: list[tuple[str, Any]] = [("the config", self.config.criteria)]

@@ -27,9 +27,13 @@ class UserSimulatorProvider:
 
     def provide(self, eval_case: EvalCase) -> UserSimulator:
         """A new simulator for the case."""
-        if eval_case.conversation is not None:
-            return simulation.StaticUserSimulator(static_conversation=eval_case.conversation)
-        return self._factory()(config=self._config, conversation_scenario=eval_case.conversation_scenario)
+        if eval_case.conversation is None:
+            return self._factory()(config=self._config, conversation_scenario=eval_case.conversation_scenario)
+        static = simulation.StaticUserSimulator(static_conversation=eval_case.conversation)
+        factory = self._factory() if self._config.type not in (None, DEFAULT_TYPE) else None
+        if factory is not None and getattr(factory, "speaks_for_others", False):
+            return factory(config=self._config, text_simulator=static)
+        return static
 
     def _factory(self) -> SimulatorFactory:
         registered = registered_simulator(self._config)
