@@ -20,7 +20,8 @@ from newel_compose import Composition, compose
 from newel_types import GenerateContentConfig
 
 ROOT = Path(__file__).resolve().parents[3]
-EXAMPLES = sorted((ROOT / "docs" / "examples").rglob("*.yaml"))
+#: The agents and apps among them; the others are distributions.
+EXAMPLES = [file for file in sorted((ROOT / "docs" / "examples").rglob("*.yaml")) if "extends:" not in file.read_text()]
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,1 @@
+"""A house's plugins for newel, and its distribution: `house.yaml`."""

@@ -1,0 +1,1 @@
+"""Sessions in a journal: one file of JSON lines, which is read again at the start."""
