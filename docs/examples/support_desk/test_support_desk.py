@@ -79,4 +79,5 @@ def test_what_was_said_is_found_in_a_later_session(tmp_path):
 
 def test_its_distribution_keeps_everything_in_files():
     services = compose(FOLDER / "newel.yaml").distribution.services
-    assert services == {"session": "sqlite:///.newel/sessions.db", "memory": "sqlite:///.newel/memory.db"}
+    assert services["session"] == "sqlite:///.newel/sessions.db"
+    assert services["memory"] == "sqlite:///.newel/memory.db"
