@@ -36,7 +36,9 @@ class EventLog(list[Event]):
     under the same id has another one. `cache` is what views share (see Session.cache).
     """
 
-    __slots__ = ("__weakref__", "_greatest", "_ids", "_seen", "cache", "foreign", "held_for", "holder", "number")
+    __slots__ = (
+        "__weakref__", "_greatest", "_ids", "_seen", "cache", "coming", "foreign", "held_for", "holder", "number",
+    )  # fmt: skip
 
     def __init__(self, events: Sequence[Event] = (), number: int = 0) -> None:
         list.__init__(self, events)
@@ -44,6 +46,8 @@ class EventLog(list[Event]):
         self.cache = Stash()
         #: A view that has seen fewer events is stale: another process was first (and not out of band).
         self.foreign = 0
+        #: What this process is writing behind the log: it is stored a little before it is here.
+        self.coming: tuple[Sequence[Event], Event] | None = None
         #: Who had the lease of the session when it was last opened.
         self.holder: str | None = None
         #: For how many seconds from then.
@@ -74,6 +78,12 @@ class EventLog(list[Event]):
                 list.append(self, event)
                 if event.id > self._greatest:
                     self._greatest = event.id
+
+    @staticmethod
+    def own(events: Sequence[Event], coming: tuple[Sequence[Event], Event] | None) -> int:
+        """How many of the first `events` this process has written itself, where `coming` was on its way."""
+        ids = {event.id for event in (*coming[0], coming[1])} if coming is not None else ()
+        return next((count for count, event in enumerate(events) if event.id not in ids), len(events))
 
     #: Adds the one event that comes next.
     take = list.append

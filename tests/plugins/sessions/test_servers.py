@@ -14,6 +14,7 @@ import pytest
 
 from newel.sessions import DatabaseSessionService, SqliteSessionService, StoreUnavailableError
 from newel.sessions.kinds import SessionBackend
+from newel.sessions.stored import pooled
 from newel_compose import compose
 from newel_kernel import ConfigurationError, Event, FeatureUnavailableError, SessionError
 from newel_postgres import PostgresSessionService
@@ -72,6 +73,42 @@ def test_cut_connections_lose_and_double_nothing(postgres: Callable[[], str], se
             assert [event.content.parts[0].text for event in got.events] == texts
             assert got.state.get("n", -1) == len(texts) - 1
         await fresh.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_what_this_process_has_just_stored_is_not_taken_for_another_ones(
+    service: Any, postgres: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgres()
+    driven = pooled.driven
+
+    async def main() -> None:
+        stored, looked, armed = asyncio.Event(), asyncio.Event(), True
+
+        async def late(connection: Any, steps: Any) -> Any:  # the moment before the answer is here
+            nonlocal armed
+            result = await driven(connection, steps)
+            if armed:
+                armed = False
+                stored.set()
+                await looked.wait()
+            return result
+
+        store = service(url)
+        await store.create_session(**WHERE)
+        first, second = await store.open(**WHERE), await store.open(**WHERE)
+        monkeypatch.setattr(pooled, "driven", late)
+        append = asyncio.ensure_future(store.append_event(first, said("one")))
+        await stored.wait()
+        await store.get_session(**WHERE)
+        looked.set()
+        await append
+        await store.append_event(second, said("two"))
+        got = await store.get_session(**WHERE)
+        assert [event.content.parts[0].text for event in got.events] == ["one", "two"]
+        await store.close()
 
     asyncio.run(main())
 

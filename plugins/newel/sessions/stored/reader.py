@@ -62,11 +62,13 @@ class SessionReader:
         log = self.logs.get(key)
         if log is None or log.number != row.number:
             log = EventLog((), row.number)
+        coming = log.coming  # before the length: what it has then was written before that
         first = len(log)
         if row.version > first:
             events = await self._events(key, Tail(row.number, first, row.version))
             log.grow(first, events)
-            if log is self.logs.get(key) and row.in_band > first:  # another process has written behind it
+            own = log.own(events, coming)
+            if log is self.logs.get(key) and row.in_band > first + own:  # another process has written behind it
                 log.foreign = max(log.foreign, row.in_band)
         return self.logs.keep(key, log)
 

@@ -92,6 +92,7 @@ class Append:
         earlier = batch.added(log)
         check_new(log, event, earlier)
         check_pairing(log, event, earlier)
+        log.coming = earlier, event
         version = len(log) + len(earlier)
         hold = self._hold()
         counting = (log.number, version, sql.dialect.time(event.timestamp), data, *self._guard(hold))

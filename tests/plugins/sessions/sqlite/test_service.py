@@ -13,6 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import weakref
 from collections.abc import Awaitable, Callable
@@ -25,6 +26,7 @@ import pytest
 from newel.sessions import SqliteSessionService
 from newel.sessions.sqlite.database import locate
 from newel.sessions.stored.schema import MIGRATIONS
+from newel.sessions.stored.steps import Batch
 from newel_kernel import (
     ConfigurationError,
     Event,
@@ -134,6 +136,34 @@ def test_an_append_after_another_process_is_stale_once(tmp_path: Path) -> None:
         assert texts(copied) == texts(view) == texts(await store.get_session(**AT)) == ["theirs", "ours", "last"]
 
     run(tmp_path, scenario)
+
+
+def test_what_this_process_has_just_stored_is_not_taken_for_another_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored, looked = threading.Event(), threading.Event()
+    grow = Batch.grow
+
+    def late(batch: Batch) -> None:  # the moment in which an event is in the file, and not yet in the log
+        stored.set()
+        assert looked.wait(10)
+        grow(batch)
+
+    async def main(store: SqliteSessionService) -> None:
+        await store.create_session(**AT)
+        first, second = await store.open(**AT), await store.open(**AT)
+        assert first is not None
+        assert second is not None
+        monkeypatch.setattr(Batch, "grow", late)
+        append = asyncio.ensure_future(store.append_event(first, said("one")))
+        await asyncio.to_thread(stored.wait, 10)
+        assert texts(await store.get_session(**AT)) == ["one"]
+        looked.set()
+        await append
+        await store.append_event(second, said("two"))  # of two views in one process none is stale
+        assert texts(await store.get_session(**AT)) == ["one", "two"]
+
+    run(tmp_path, main)
 
 
 def test_another_process_may_delete_recreate_and_take_over(tmp_path: Path) -> None:
