@@ -5,8 +5,9 @@
   python random_trees.py compare mine.jsonl 1.24.1.jsonl 2.1.0.jsonl
 
 A seed makes a plan of plain data (a tree, scripts, callbacks, a plugin, tools, messages), the same on every package;
-the plan is run, and what `recorder.py` saw of it is one line of the output. `compare` prints the seeds whose result
-is none of the releases', grouped by where they differ first; random_trees.md says what differs and why.
+the plan is run, and what `recorder.py` saw of it is one line of the output. `compare` counts the seeds whose result
+is none of the releases' by what is known of that (random_known.py, random_trees.md), and prints the rest, grouped by
+where they differ first.
 """
 import argparse
 import asyncio
@@ -22,6 +23,7 @@ import warnings
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
+import random_known as known  # noqa: E402
 from compare import diff, short, strip_soft  # noqa: E402
 from ns import Namespace, NamespaceMissing  # noqa: E402
 from recorder import Recorder, canonicalise  # noqa: E402
@@ -464,18 +466,25 @@ def shape(path):
 def compare(args):
   mine = read(args.files[0])
   releases = [read(path) for path in args.files[1:]]
-  groups = collections.defaultdict(list)
+  groups, counts = collections.defaultdict(list), collections.Counter()
   for seed, result in sorted(mine.items()):
-    found = difference(result, [release[seed] for release in releases if seed in release])
-    if found:
+    theirs = [release[seed] for release in releases if seed in release]
+    found = difference(result, theirs)
+    reasons = known.explain(Planner(seed).plan(), result, theirs) if found else None
+    if reasons:
+      counts[' | '.join(reasons)] += 1
+    elif found:
       groups[' | '.join(shape(where) for where, _, _ in found)].append((seed, found))
   for path, cases in sorted(groups.items(), key=lambda pair: -len(pair[1])):
     print(f'{len(cases):5d}  {path}')
     for seed, found in cases[:args.show]:
       for where, theirs, ours in found:
         print(f'       seed {seed} {where}\n         - {short(theirs)}\n         + {short(ours)}')
+  for reasons, count in counts.most_common():
+    print(f'{count:5d}  known: {reasons}')
   different = sum(map(len, groups.values()))
-  print(f'{len(mine) - different}/{len(mine)} seeds are as in a release')
+  same = len(mine) - different - counts.total()
+  print(f'{same}/{len(mine)} seeds are as in a release, {counts.total()} differ as known, {different} as is not known')
 
 
 def main():
