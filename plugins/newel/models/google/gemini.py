@@ -13,6 +13,7 @@ from pydantic import PrivateAttr
 from newel.models.google import backend, requests
 from newel.models.google.client import SERVICE_ALONE, Connection, connect
 from newel.models.google.history import Dialect, History
+from newel.models.google.plain_chunks import plain_text
 from newel.models.google.request_keys import CACHE_CONFIG
 from newel.models.google.sdk import Answer, Json, Sdk
 from newel.models.google.streaming import StreamingResponseAggregator
@@ -111,16 +112,11 @@ class Gemini(RemoteLlm):
                 async for response in responses:
                     yield response
 
-    async def _sent(self, connection: Connection, request: LlmRequest, name: str, stream: bool) -> Responses:
+    def _sent(self, connection: Connection, request: LlmRequest, name: str, stream: bool) -> Responses:
         """The responses to a request, once it may refer to a cache."""
         dialect = Dialect.of(self.capabilities_for(request), vertex=self.on_vertex)
         arguments = requests.arguments(request, name, dialect, self._conversions)
-        if not stream:
-            yield await _whole(connection, arguments)
-            return
-        async with aclosing(_streamed(connection, arguments)) as responses:
-            async for response in responses:
-                yield response
+        return _streamed(connection, arguments) if stream else _unary(connection, arguments)
 
     @asynccontextmanager
     async def connect(self, llm_request: LlmRequest) -> AsyncIterator[BaseLlmConnection]:
@@ -159,14 +155,14 @@ class Gemini(RemoteLlm):
         return connect(service, limits, vertex=self.on_vertex, key=key, options=options, sockets=sockets)
 
 
-async def _whole(connection: Connection, arguments: Json) -> LlmResponse:
+async def _unary(connection: Connection, arguments: Json) -> Responses:
     answer = _ours(await connection.sdk.aio.models.generate_content(**arguments))
     if answer.candidates is None and answer.prompt_feedback is None and answer.usage_metadata is None:
         raise connection.service.malformed("an object without candidates, feedback or usage")
     response = LlmResponse.create(answer)
     if response.content is None and response.error_code is None:
         raise connection.service.malformed("a candidate without content and finish reason")
-    return response
+    yield response
 
 
 async def _streamed(connection: Connection, arguments: Json) -> Responses:
@@ -174,7 +170,8 @@ async def _streamed(connection: Connection, arguments: Json) -> Responses:
     aggregator = StreamingResponseAggregator()
     async with connection.stream(connection.sdk.aio.models.generate_content_stream, **arguments) as chunks:
         async for chunk in chunks:
-            yield aggregator.add(_ours(chunk))
+            plain = plain_text(chunk)
+            yield aggregator.add(_ours(chunk)) if plain is None else aggregator.add_plain(plain, chunk)
     if not aggregator.ended:
         raise connection.service.cut_short("the stream ended without a finish reason")
     yield aggregator.whole()

@@ -7,6 +7,7 @@ from typing import Any
 
 from newel.contexts.call_ids import new_call_id
 from newel.models.google.partial_arguments import merge_pieces
+from newel.models.google.plain_chunks import usage_of
 from newel_kernel import LlmResponse
 from newel_types import Content, FinishReason, FunctionCall, GenerateContentResponse, Part, deep_copy
 
@@ -41,6 +42,19 @@ class StreamingResponseAggregator:
     async def process_response(self, response: object) -> AsyncGenerator[LlmResponse, None]:
         """Take one chunk (a GenerateContentResponse, ours or google-genai's) and yield it as a partial response."""
         yield self.add(response)
+
+    def add_plain(self, part: Any, chunk: Any) -> LlmResponse:
+        """Take a chunk of which `plain_text` has found the one part, and return it as a partial response."""
+        text, thought, version = part.text, part.thought or None, chunk.model_version
+        usage, facts = usage_of(chunk.usage_metadata), self._facts
+        self._chunks += 1
+        self._answered = True
+        if version is not None:
+            facts["model_version"] = version
+        if usage is not None:
+            facts["usage_metadata"] = usage
+        self._take_text(text, bool(thought))
+        return LlmResponse(Content([Part(text, thought=thought)], "model"), True, version, usage_metadata=usage)
 
     def add(self, response: object) -> LlmResponse:
         """Take one chunk and return it as a partial response."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
 from pydantic import BaseModel, Field
 
 from newel.models.kinds import ModelCall, ModelPolicy
+from newel.models.policies.deadlines import Deadline, DeadlineError
 from newel.models.wire.limits import LIMITS, Limits
 from newel.models.wire.service import Service
 from newel_kernel import BaseLlm, Chains, LlmRequest, LlmResponse, hookimpl
@@ -34,25 +34,25 @@ async def bounded(
     call: ModelCall, model: BaseLlm, request: LlmRequest, stream: bool, limits: Limits
 ) -> AsyncGenerator[LlmResponse, None]:
     """The responses, as long as they come in time and are not too many. The HTTP client sees to the other limits."""
-    loop = asyncio.get_running_loop()
-    end = loop.time() + limits.total
-    chunks = 0
-    async with aclosing(call(model, request, stream)) as responses:
-        while True:
-            try:
-                async with asyncio.timeout_at(end) as limit:
-                    response = await anext(responses)
-            except StopAsyncIteration:
-                return
-            except TimeoutError as error:
-                if not limit.expired():
-                    raise
-                raise _service(model, request).too_slow(f"no whole answer within {limits.total:g} s") from error
-            size = _size(response)
-            chunks += size if response.partial else 0  # what follows them holds the same again
-            if max(size, chunks) > limits.response_bytes:
-                raise _service(model, request).too_large(limits.response_bytes)
-            yield response
+    most, chunks = limits.response_bytes, 0
+    deadline = Deadline(limits.total)
+    try:
+        async with aclosing(call(model, request, stream)) as responses:
+            while True:
+                try:
+                    response = await deadline.next(responses)
+                except StopAsyncIteration:
+                    return
+                except DeadlineError as error:
+                    raise _service(model, request).too_slow(f"no whole answer within {limits.total:g} s") from error
+                size = _size(response)
+                if response.partial:  # what follows the chunks holds the same again
+                    chunks += size
+                if size > most or chunks > most:
+                    raise _service(model, request).too_large(most)
+                yield response
+    finally:
+        deadline.close()
 
 
 def _service(model: BaseLlm, request: LlmRequest) -> Service:

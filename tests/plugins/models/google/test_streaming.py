@@ -6,9 +6,12 @@ import asyncio
 from typing import Any
 
 import pytest
+from google.genai import types as genai_types
 
 from newel import types as t
 from newel.models import LlmResponse
+from newel.models.google.gemini import _ours
+from newel.models.google.plain_chunks import plain_text
 from newel.models.google.streaming import StreamingResponseAggregator
 from newel_kernel import ModelError
 
@@ -310,3 +313,40 @@ def test_changing_a_partial_response_leaves_the_whole_alone() -> None:
     final = aggregator.close()
     assert final is not None
     assert final.content == t.Content(role="model", parts=[call(name="f", id="c", args={"x": 1})])
+
+
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        {"content": {"role": "model", "parts": [{"text": "Hel"}]}, "index": 0},
+        {"content": {"role": "model", "parts": [{"text": "Hm", "thought": True}]}},
+        {"content": {"role": "model", "parts": [{"text": "lo"}]}, "finish_reason": "STOP"},
+        {"content": {"role": "model", "parts": [{"text": "a"}, {"text": "b"}]}},
+        {"content": {"role": "model", "parts": [{"text": "a", "thought_signature": b"x"}]}},
+        {"content": {"role": "model", "parts": [{"text": ""}]}},
+        {"content": {"role": "model", "parts": [{"function_call": {"name": "f", "args": {}}}]}},
+        {"content": {"role": "model", "parts": [{"text": "a"}]}, "grounding_metadata": {"web_search_queries": ["q"]}},
+        {"content": {"role": "model"}},
+        {},
+    ],
+)
+@pytest.mark.parametrize(
+    "more",
+    [
+        {}, {"model_version": "m", "response_id": "r"},
+        {"usage_metadata": {"prompt_token_count": 3, "candidates_token_count": 1, "total_token_count": 4}},
+        {"usage_metadata": {"prompt_tokens_details": [{"modality": "TEXT", "token_count": 3}]}},
+    ],
+)  # fmt: skip
+def test_a_plain_chunk_comes_out_as_any_other(candidate: dict[str, Any], more: dict[str, Any]) -> None:
+    chunk = genai_types.GenerateContentResponse.model_validate({"candidates": [candidate], **more})
+    long, short = StreamingResponseAggregator(), StreamingResponseAggregator()
+    first = long.add(_ours(chunk))
+    part = plain_text(chunk)
+    second = short.add(_ours(chunk)) if part is None else short.add_plain(part, chunk)
+    if first.content is not None and any(p.function_call for p in first.content.parts or ()):
+        return  # it has an id of its own each time, and is never plain
+    assert second == first
+    assert short.whole() == long.whole()
+    assert second.model_dump_json(exclude_none=True) == first.model_dump_json(exclude_none=True)
+    assert part is None or (candidate.keys() <= {"content", "index"} and "prompt_tokens_details" not in str(more))

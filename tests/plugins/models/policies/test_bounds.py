@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from newel.agents import LlmAgent, RunConfig, StreamingMode
+from newel.models.policies.deadlines import Deadline, DeadlineError
 from newel.testing import Conversation
 from newel_kernel import BaseLlm, LlmRequest, LlmResponse, ModelError
 from newel_types import Content, FinishReason, FunctionCall, GenerateContentResponseUsageMetadata, Part
@@ -160,3 +161,45 @@ def test_calls_beyond_the_bound_are_left_out(chat: Chat, settings: Any, ran: int
     assert len(turn.calls) == len(turn.results) == ran
     assert one.session.events[1].custom_metadata == {"calls_left_out": 10_000 - ran}
     assert "tool_calls.max_calls" in caplog.text
+
+
+def test_a_deadline_cancels_what_it_waits_for_and_nothing_else() -> None:
+    async def items() -> AsyncGenerator[int, None]:
+        yield 1
+        await asyncio.sleep(60)
+
+    async def run() -> list[object]:
+        found: list[object] = []
+        deadline, stream = Deadline(0.02), items()
+        found.append(await deadline.next(stream))
+        await asyncio.sleep(0.03)  # the caller's own time is not cancelled
+        with pytest.raises(DeadlineError):
+            await deadline.next(stream)
+        await stream.aclose()
+        deadline, stream = Deadline(0.02), items()
+        await deadline.next(stream)
+        with pytest.raises(DeadlineError):
+            await deadline.next(stream)
+        task = asyncio.current_task()
+        assert task is not None
+        found.append(task.cancelling())
+        return found
+
+    assert asyncio.run(run()) == [1, 0]
+
+
+def test_a_cancellation_from_outside_stays_one() -> None:
+    async def items() -> AsyncGenerator[int, None]:
+        await asyncio.sleep(60)
+        yield 1
+
+    async def run() -> bool:
+        deadline = Deadline(0.01)
+        task = asyncio.create_task(deadline.next(items()))
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait({task})
+        deadline.close()
+        return task.cancelled()
+
+    assert asyncio.run(run())
