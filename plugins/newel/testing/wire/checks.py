@@ -95,7 +95,7 @@ def check_answer(place: Place, answer: Answer, *, stream: bool) -> None:
     level = "thinking" if thinks else "usual"
     model, config = place.model(level), _config(thinks)
     request = hello(model.model, config)
-    if thinks and not capabilities(model, request).thinking and place.wire.name != "compatible":
+    if thinks and not capabilities(model, request).thinking:
         return
     outcome = place.run(request, answer, stream=stream, model=model)
     refused = [f"refused: {one.refused}" for one in place.server.log if one.refused]
