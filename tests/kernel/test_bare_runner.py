@@ -78,7 +78,7 @@ async def all_of(events: Any) -> list[Event]:
     return [event async for event in events]
 
 
-def say(runner: Runner, words: str = "tea", **options: Any) -> list[Event]:
+def say(runner: Runner, words: Any = "tea", **options: Any) -> list[Event]:
     return asyncio.run(all_of(runner.run_async(new_message=words, **WHERE, **options)))
 
 
@@ -133,6 +133,13 @@ def test_a_message_brings_a_state_that_is_its_own() -> None:
     state["order"].append("milk")
     assert asyncio.run(_stored(runner)).state == {"order": ["tea"]}
     assert stored(runner)[0].actions.state_delta == {"order": ["tea"]}
+
+
+def test_a_message_keeps_thoughts_and_their_signatures() -> None:
+    parts = [Part(text="hm", thought=True, thought_signature=b"s"), Part(text="tea", thought=False)]
+    runner = make(clerk(reply("here you are")))
+    say(runner, Content(parts=parts))
+    assert stored(runner)[0].content == Content(role="user", parts=parts)
 
 
 def test_a_message_that_no_turn_takes_is_not_stored() -> None:

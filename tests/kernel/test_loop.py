@@ -183,6 +183,21 @@ class TestOneAgent:
         assert calling.content is not None
         assert calling.content.parts[0].function_call.id is None  # type: ignore[index,union-attr]
 
+    def test_an_answer_that_is_data_is_made_ours(self, talk: Any, shown: Any) -> None:
+        data = {"content": {"role": "model", "parts": [{"text": "tea"}]}, "finish_reason": "STOP"}
+        conversation = talk(LlmAgent(name="waiter", model=Fixed(answers=[[data]])))
+        assert shown(conversation.say("go")) == [("waiter", "tea")]
+
+    def test_events_have_the_scope_of_their_run(self, talk: Any, call: Any) -> None:
+        class Scoping(BaseAgent):
+            async def _run_async_impl(self, ctx: Any) -> Any:
+                view = ctx.model_copy(update={"isolation_scope": "apart"})
+                async for event in self.sub_agents[0].run_async(view):
+                    yield event
+
+        events = talk(Scoping(name="scoping", sub_agents=[waiter("tea")])).say("go")
+        assert [event.isolation_scope for event in events] == ["apart"]
+
     def test_a_hook_may_edit_an_answer_that_the_model_gives_again(self, talk: Any) -> None:
         def louder(callback_context: Any, llm_response: LlmResponse) -> None:
             part = llm_response.content.parts[0]  # type: ignore[union-attr,index]
@@ -635,6 +650,10 @@ class TestCallbacks:
         conversation = talk(agent)
         assert shown(conversation.say("tea", "tea")) == [("waiter", "cached")]
         assert model.requests == []
+
+    def test_what_after_model_gives_is_the_answer(self, talk: Any, shown: Any) -> None:
+        agent = waiter("tea", after_model_callback=lambda callback_context, llm_response: said("changed"))
+        assert shown(talk(agent).say("tea")) == [("waiter", "changed")]
 
     def test_state_of_model_callbacks_rides_on_the_models_event(self, talk: Any) -> None:
         def before(callback_context: Context, llm_request: Any) -> None:

@@ -86,6 +86,22 @@ def test_a_question_without_results_is_all_that_follows(talk: Any, call: Any, sh
     assert around.seen == []
 
 
+@pytest.mark.parametrize("distribution", ["minimal", "adk"])
+def test_a_transfer_is_the_last_thing_that_follows(talk: Any, call: Any, shown: Any, distribution: str) -> None:
+    def hand_over(tool_context: Context) -> str:
+        tool_context.actions.transfer_to_agent = "cook"
+        return "gone"
+
+    host = waiter(call("hand_over"))
+    host = host.clone(
+        update={"tools": [hand_over], "sub_agents": [LlmAgent(name="cook", model=ScriptedModel(["tea"]))]}
+    )
+    events = talk(host, distribution=distribution).say("tea")
+    assert [*order(shown, events[:2]), *shown(events[2:])] == [
+        ("call", "hand_over"), ("result", "hand_over"), ("cook", "tea"),
+    ]  # fmt: skip
+
+
 def test_questions_without_a_chain_come_before_the_results(talk: Any, call: Any, shown: Any) -> None:
     conversation = talk(waiter([call("brew"), call("ask")], "done"), distribution="minimal")
     assert order(shown, conversation.say("tea"))[2:] == ["which tea?", ("result", "brew"), "done"]
