@@ -91,14 +91,18 @@ class Trials:
     def outcome(self, mutant: Mutant) -> tuple[str, int, float]:
         """What became of it, how many tests had a part in it, and the seconds that took."""
         tests = [self.items[one] for one in _within(self.most, self._order(mutant), self.base.effort)]
+        if not tests:
+            return "not reached", 0, 0.0
         began = time.monotonic()
-        self.at[:4] = (len(tests)).to_bytes(4)
+        self.at[:4] = len(tests).to_bytes(4)
         status = _forked(partial(_trial, mutant, self.loaded, tests, self.base.seconds, self.at))
-        if status == KILLED and (at := int.from_bytes(self.at[:4])) < len(tests):
+        at = int.from_bytes(self.at[:4])
+        if at == len(tests) and status not in (SURVIVED, UNFIT):
+            raise RuntimeError(f"no test was run for {mutant.name}: the child ended with {status}")
+        if status == KILLED:
             self.bites[mutant.function, tests[at].nodeid] += 1
-        word = {SURVIVED: "survived" if tests else "not reached", KILLED: "killed", UNFIT: "unfit"}
-        text = word.get(status, "timed out" if status == -signal.SIGALRM else "killed")
-        return text, len(tests), time.monotonic() - began
+        word = {SURVIVED: "survived", KILLED: "killed", UNFIT: "unfit", -signal.SIGALRM: "timed out"}
+        return word.get(status, "killed"), len(tests), time.monotonic() - began
 
     def _order(self, mutant: Mutant) -> list[str]:
         """The tests that reach it: those that killed its neighbours, then quick ones, of different files."""
