@@ -698,6 +698,33 @@ class TestCallbacks:
             ("waiter", "A"), ("waiter", "B"), ("waiter", "SORRY: CUT"),
         ]  # fmt: skip
 
+    def test_a_model_that_goes_on_failing_is_answered_for_once(self, talk: Any, shown: Any) -> None:
+        class Failing:
+            """An iterator that, unlike a generator, is not over once it has failed."""
+
+            asked = 0
+
+            def __aiter__(self) -> Failing:
+                return self
+
+            async def __anext__(self) -> LlmResponse:
+                self.asked += 1
+                assert self.asked == 1
+                raise RuntimeError("cut")
+
+            async def aclose(self) -> None:
+                """Holds nothing."""
+
+        class Cut(BaseLlm):
+            def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Any:
+                return Failing()
+
+        def sorry(callback_context: Any, llm_request: Any, error: Exception) -> LlmResponse:
+            return said(f"sorry: {error}")
+
+        agent = LlmAgent(name="waiter", model=Cut(model="cut"), on_model_error_callback=sorry)
+        assert shown(talk(agent).say("tea")) == [("waiter", "sorry: cut")]
+
     def test_arguments_that_a_callback_edits_reach_the_tool_and_not_the_log(self, talk: Any, call: Any) -> None:
         def sweeten(tool: Any, args: dict[str, Any], tool_context: Any) -> None:
             args["leaf"] += " with honey"

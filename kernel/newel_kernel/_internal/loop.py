@@ -134,16 +134,18 @@ def _own(response: Any) -> LlmResponse:
 async def _hooked(ctx: InvocationContext, request: LlmRequest, answers: Responses, draft: Draft) -> Responses:
     """The model's `answers` after the hooks have seen them, or an answer in place of its failure."""
     async with aclosing(answers) as responses:
-        while True:
+        failed = False
+        while not failed:
             try:
                 response = await anext(responses)
             except StopAsyncIteration:
                 return
             except Exception as error:
+                failed = True
                 failure = {"llm_request": request, "error": error}
                 if (answer := await model_round(ctx, draft, "on_model_error_callback", failure)) is None:
                     raise
-                response = answer  # the last one: the model's generator is over
+                response = answer
             response = _own(response)
             replaced = await model_round(ctx, draft, "after_model_callback", {"llm_response": response})
             response = response if replaced is None else replaced
