@@ -30,7 +30,6 @@ from newel_kernel import (
     ConfigurationError,
     Event,
     EventActions,
-    FeatureUnavailableError,
     HookSignatureError,
     LlmRequest,
     LlmResponse,
@@ -195,8 +194,6 @@ def test_a_flow_is_edited_by_name_and_runs_as_edited() -> None:
     assert chat.say("Again")[-1].custom_metadata == {"agent": "a"}
     with pytest.raises(ConfigurationError, match="no request processor 'identiti'; did you mean 'identity'"):
         flow.remove_request_processor("identiti")
-    with pytest.raises(FeatureUnavailableError, match="run_async"):
-        flow.run_live(None)  # type: ignore[arg-type]
 
 
 def test_the_released_instances_run_the_composed_processor() -> None:

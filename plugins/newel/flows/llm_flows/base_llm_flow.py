@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from newel import live
 from newel.auth.answers import TOOLSET as TOOLSET_AUTH_CREDENTIAL_ID_PREFIX
 from newel.contexts.invocation_context import full_invocation
 from newel.flows.llm_flows._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor
@@ -13,7 +14,6 @@ from newel.flows.llm_flows._composed import ComposedRequestProcessor, ComposedRe
 from newel_kernel import (
     ConfigurationError,
     Event,
-    FeatureUnavailableError,
     RequestProcessor,
     ResponseProcessor,
     did_you_mean,
@@ -30,7 +30,8 @@ __all__ = ["TOOLSET_AUTH_CREDENTIAL_ID_PREFIX", "BaseLlmFlow"]
 class BaseLlmFlow:
     """The steps of an LLM agent, with the processors of the two lists around its model.
 
-    An agent of your own runs one in place of the composed chains, `flow.run_async(ctx)` in its `_run_async_impl`.
+    An agent of your own runs one in place of the composed chains, `flow.run_async(ctx)` in its `_run_async_impl`, and
+    `flow.run_live(ctx)` in its `_run_live_impl`.
     The lists begin empty; edit them before a run.
     """
 
@@ -42,13 +43,17 @@ class BaseLlmFlow:
 
     def run_async(self, invocation_context: InvocationContext) -> AsyncGenerator[Event, None]:
         """The events of the agent that runs, as the composed chains would give them but for the processors."""
-        ctx = full_invocation(invocation_context)
-        chains = self._composed(ctx.composition, ctx.app)
-        return reason_and_act(ctx if chains is ctx.composition else ctx.model_copy(update={"composition": chains}))
+        return reason_and_act(self._flowing(full_invocation(invocation_context)))
 
     def run_live(self, invocation_context: InvocationContext) -> AsyncGenerator[Event, None]:
-        """Raises FeatureUnavailableError: a flow of one's own runs in turns."""
-        raise FeatureUnavailableError("a flow cannot run live here; use run_async")
+        """The events of the agent that runs over a live connection; its request is prepared by the processors.
+
+        Raises ConfigurationError in a run that has no live queue.
+        """
+        ctx = full_invocation(invocation_context)
+        if ctx.live_request_queue is None:
+            raise ConfigurationError("this run is not live: call Runner.run_live, or the flow's run_async")
+        return live.converse(self._flowing(ctx))
 
     def get_request_processor(self, name: str) -> BaseLlmRequestProcessor | None:
         """The request processor of that name."""
@@ -75,6 +80,11 @@ class BaseLlmFlow:
         if name not in names:
             raise ConfigurationError(f"the flow has no request processor {name!r}{did_you_mean(name, names)}")
         return names.index(name)
+
+    def _flowing(self, ctx: InvocationContext) -> InvocationContext:
+        """`ctx` with this flow's chains."""
+        chains = self._composed(ctx.composition, ctx.app)
+        return ctx if chains is ctx.composition else ctx.model_copy(update={"composition": chains})
 
     def _composed(self, composition: Chains, app: object) -> Chains:
         """`composition` with this flow's chains; made anew after an edit of the lists only."""

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from newel.live.queue import LiveRequest
+from newel.live.settings import Settings
 from newel.live.wav import as_wav
 from newel_kernel import Event, Key, LlmResponse, seam
 from newel_types import Blob, Content, FileData, Part
 
 if TYPE_CHECKING:
+    from newel.contexts.invocation_context import InvocationContext
     from newel.live.contract import LiveSession
     from newel.live.kinds import InStep, Outgoing, OutStep
 
@@ -104,22 +106,33 @@ def _is_audio(blob: Blob) -> bool:
 
 
 async def _written(session: LiveSession, recordings: Sequence[Recording], *, whole: bool = True) -> Sequence[Event]:
+    return await written(session.ctx, recordings, whole=whole)
+
+
+def recordings_of(ctx: InvocationContext) -> Recordings:
+    """What is recorded in the invocation and not written yet."""
+    return ctx.stash[_RECORDINGS]
+
+
+async def written(ctx: InvocationContext, recordings: Sequence[Recording], *, whole: bool = True) -> list[Event]:
+    """Save what was recorded (without `whole`, what was cut off already); the events that refer to the artifacts."""
     events: list[Event] = []
     for one in recordings:
         files = one.take() if whole else one.full
         if not whole:
             one.full = []
         for data, mime_type in files:
-            if (event := await _saved(session, one.side, data, mime_type)) is not None:
+            if (event := await _saved(ctx, one.side, data, mime_type)) is not None:
                 events.append(event)
     return events
 
 
-async def _saved(session: LiveSession, side: str, data: bytes, mime_type: str) -> Event | None:
+async def _saved(ctx: InvocationContext, side: str, data: bytes, mime_type: str) -> Event | None:
     """Save one file; the event that refers to it, or None where the store does not take it."""
-    service, where = session.ctx.artifact_service, session.ctx.session
-    assert service is not None
-    if session.settings.save_wav:
+    service, where = ctx.artifact_service, ctx.session
+    if service is None:
+        return None
+    if ctx.composition.settings_of("live", Settings).save_wav:
         data, mime_type = as_wav(data, mime_type)
     kind = mime_type.partition(";")[0].rpartition("/")[2]
     name = f"adk_live_audio_storage_{side}_audio_{int(seam.clock() * 1000)}.{kind}"
@@ -134,4 +147,7 @@ async def _saved(session: LiveSession, side: str, data: bytes, mime_type: str) -
     uri = f"artifact://{where.app_name}/{where.user_id}/{where.id}/_adk_live/{name}#{version}"
     role = "user" if side == "input" else "model"
     content = Content(role=role, parts=[Part(file_data=FileData(file_uri=uri, mime_type=mime_type))])
-    return session.event(content, author="user" if side == "input" else "")
+    return Event(
+        invocation_id=ctx.invocation_id, author="user" if side == "input" else ctx.agent.name, branch=ctx.branch,
+        content=content, isolation_scope=ctx.isolation_scope,
+    )  # fmt: skip
