@@ -12,7 +12,7 @@ from newel.evaluation.eval_config import EvalConfig
 from newel.evaluation.eval_metrics import EvalMetric, Interval, MetricInfo, MetricValueInfo, canonical_name
 from newel.evaluation.evaluator import Evaluator
 from newel.evaluation.kinds import JudgeBackend, Metric
-from newel.evaluation.plugins import plugin_registry
+from newel.evaluation.plugins import brought_by, plugin_registry
 from newel_kernel import ConfigurationError, did_you_mean
 
 #: Makes an evaluator; an Evaluator subclass that takes `eval_metric`, most often.
@@ -72,8 +72,8 @@ class MetricEvaluatorRegistry:
     def _unknown(self, name: str) -> str:
         known = [*self._registered, *self._metrics()]
         return (
-            f"no metric {name!r} is installed{did_you_mean(name, known)}; `newel eval metrics` lists them, a package "
-            f"with the hook `register_metrics` or an entry in `custom_metrics` adds one"
+            f"no metric {name!r} is installed{brought_by(name) or did_you_mean(name, known)}; `newel eval metrics` "
+            f"lists them, a package with the hook `register_metrics` or an entry in `custom_metrics` adds one"
         )
 
 

@@ -7,9 +7,11 @@ of an agent does not import them. A plugin of the group ``newel.plugins`` may ad
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import newel_compose
+from newel_kernel import CompositionError
 
 if TYPE_CHECKING:
     from newel_compose import Composition, PluginRegistry
@@ -21,6 +23,22 @@ GROUP = "newel.evaluation"
 def evaluation_composition(distribution: str | None = None) -> Composition:
     """The composition that evaluations ask for metrics; made once per distribution and process."""
     return newel_compose.compose(distribution, groups=(GROUP,))
+
+
+def brought_by(name: str) -> str:
+    """Which installed plugin would bring a metric that this folder's distribution leaves out; empty where none does."""
+    try:
+        owned = evaluation_composition("standard").registry.owned(import_module("newel.evaluation.kinds").Metric)
+    except CompositionError:  # what is wrong with it is no answer to this question
+        return ""
+    if name not in owned:
+        return ""
+    metric = owned[name]
+    chosen = evaluation_composition().distribution.name
+    return (
+        f"; {metric.source} brings it with its plugin {metric.plugin!r}, which the distribution {chosen!r} leaves out: "
+        f"name it under `plugins`"
+    )
 
 
 def plugin_registry() -> PluginRegistry:

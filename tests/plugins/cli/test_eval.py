@@ -238,3 +238,27 @@ def test_the_examples_pass_their_sets_offline(reference: str, project: Any, monk
     shutil.copytree(EXAMPLES / folder, project.path / folder)
     result = project.process("eval", f"./{folder}", f"{folder}/{name}.evalset.json")
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_a_metric_that_the_distribution_leaves_out_is_traced_to_its_package(app: Any) -> None:
+    code = """
+        from newel.evaluation.kinds import Metric
+        from newel_kernel import hookimpl
+
+        @hookimpl
+        def register_metrics():
+            return [Metric(name="brevity", load=lambda: None)]
+    """
+    app.install("newel-brevity", {"brevity": "newel_brevity"}, {"newel_brevity": code})
+    app.write("newel.yaml", "name: mine\nextends: standard\ndisable: [brevity]\n")
+    app.write("config.json", '{"criteria": {"brevity": 1}}')
+    done = app.process("eval", "./demo", "good", "--config", "config.json")
+    assert done.returncode == 2
+    assert (
+        "newel-brevity 1.0 brings it with its plugin 'brevity', which the distribution 'mine' leaves out" in done.stderr
+    )
+
+
+def test_a_file_that_nobody_reads_names_who_would(app: Any) -> None:
+    app.write("s.jsonl", '{"input": "hi"}')
+    assert "pip install newel-importers" in app.refused("eval", "./demo", "s.jsonl")

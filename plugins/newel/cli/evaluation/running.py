@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from newel.cli.evaluation.output import print_details_of, print_summary, progress, statuses
-from newel.cli.evaluation.sets import Subject, sets_of, storage_of, subject_of
+from newel.cli.evaluation.sets import Subject, is_foreign, sets_of, storage_of, subject_of
 from newel.cli.startup import composition_of
 from newel.evaluation.eval_config import EvalConfig, get_evaluation_criteria_or_default
 from newel.evaluation.eval_set import EvalSet
@@ -126,6 +126,8 @@ def _config(path: str | None, sets: tuple[str, ...]) -> EvalConfig:
         name = sets[0] if Path(sets[0]).is_file() else sets[0].rpartition(":")[0]
         if name and Path(name).is_file():
             path = str(Path(name).parent / "test_config.json")
+    if (path is None or not Path(path).is_file()) and sets and all(is_foreign(one) for one in sets):
+        return EvalConfig()
     return get_evaluation_criteria_or_default(path)
 
 

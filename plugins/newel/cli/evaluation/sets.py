@@ -96,7 +96,19 @@ def _from_file(name: str) -> EvalSet:
         foreign = _of_another_format(path)
         if foreign is not None:
             return foreign
+        if path.suffix != ".json":
+            raise ConfigurationError(
+                f"{name} is no *.evalset.json, and no installed plugin reads it; `pip install newel-importers` brings "
+                f"readers of pydantic-evals, openai-evals and promptfoo"
+            )
     return load_eval_set_from_file(path, path.name.removesuffix(".json").removesuffix(".test").removesuffix(".evalset"))
+
+
+def is_foreign(argument: str) -> bool:
+    """Whether it names a file that a reader of other tools' files takes; what counts then stands in its cases."""
+    path = Path(_split(argument)[0])
+    own = path.name.endswith((".evalset.json", ".test.json"))
+    return path.is_file() and not own and _of_another_format(path) is not None
 
 
 def _of_another_format(path: Path) -> EvalSet | None:

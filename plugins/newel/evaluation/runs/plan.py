@@ -18,6 +18,7 @@ from newel.evaluation.metric_evaluator_registry import (
     backend_of,
     register_custom_metrics_from_config,
 )
+from newel.evaluation.plugins import brought_by
 from newel.evaluation.runs.options import RunOptions
 from newel.evaluation.simulation.user_simulator_provider import UserSimulatorProvider
 from newel_kernel import ConfigurationError, did_you_mean
@@ -66,7 +67,7 @@ class Plan:
         known = [info.metric_name for info in self.registry.get_registered_metrics()]
         named = [(where, name, value) for where, criteria in self._criteria() for name, value in criteria.items()]
         problems = [
-            f"{where}: no metric {name!r} is installed{did_you_mean(name, known)}"
+            f"{where}: no metric {name!r} is installed{brought_by(name) or did_you_mean(name, known)}"
             for where, name, _ in named
             if canonical_name(name) not in known
         ]

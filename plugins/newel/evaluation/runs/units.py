@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from newel.evaluation.eval_case import EvalCase
-from newel.evaluation.eval_metrics import EvalStatus
+from newel.evaluation.eval_metrics import EvalStatus, canonical_name
 from newel.evaluation.eval_result import EvalCaseResult
 from newel.evaluation.eval_set import EvalSet
 from newel.evaluation.runs.accounts import Accounts
@@ -58,7 +58,8 @@ def outcome_of(case: EvalCase, result: EvalCaseResult, requested: Sequence[str])
     """What a result comes to; `requested` are the metrics that had to be computed."""
     if case.skip:
         return SKIPPED
-    outcome = _plain_outcome(result, requested)
+    own = [canonical_name(name) for criteria in (case.criteria, *case.turn_criteria.values()) for name in criteria]
+    outcome = _plain_outcome(result, [*requested, *own])
     if case.xfail and outcome in (PASSED, FAILED):
         return XFAILED if outcome == FAILED else XPASSED
     return outcome

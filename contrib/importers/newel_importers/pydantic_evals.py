@@ -1,0 +1,82 @@
+"""Datasets of pydantic-evals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from newel.evaluation import EvalCase
+from newel_importers.documents import Ids, case, data_of, is_document, peek, text_of, turn
+from newel_importers.wishes import Wishes
+from newel_kernel import ConfigurationError
+
+
+def reads(name: str, text: str) -> bool:
+    """Whether it is a dataset: an object with `cases` that have `inputs`."""
+    if not is_document(name) or "inputs" not in text:
+        return False
+    data = peek(name, text)
+    found = data.get("cases") if isinstance(data, dict) else None
+    return isinstance(found, list) and any(isinstance(one, dict) and "inputs" in one for one in found)
+
+
+def cases(name: str, text: str) -> Iterator[EvalCase]:
+    """The cases of a dataset."""
+    data = data_of(name, text)
+    ids = Ids()
+    for number, one in enumerate(data["cases"], 1):
+        if not isinstance(one, dict) or "inputs" not in one:
+            raise ConfigurationError(f"{name}: cases.{number - 1} has no `inputs`")
+        wishes, missing = Wishes(), []
+        for spec in [*(data.get("evaluators") or ()), *(one.get("evaluators") or ())]:
+            kind, given = _spec(spec, f"{name}: cases.{number - 1}")
+            if not _wish(wishes, kind, given, one):
+                missing.append(f"the evaluator {kind}")
+        source = {"file": name, "format": "pydantic-evals", "metadata": one.get("metadata")}
+        turns = [turn(text_of(one["inputs"]), one.get("expected_output"))]
+        yield case(ids.new(one.get("name"), number), turns, wishes.criteria, missing, source)
+
+
+def _spec(spec: Any, where: str) -> tuple[str, Any]:
+    """Name and arguments: ``Name``, ``{Name: first}`` or ``{Name: {key: value}}``."""
+    if isinstance(spec, str):
+        return spec, {}
+    if isinstance(spec, dict) and len(spec) == 1:
+        return next(iter(spec.items()))
+    raise ConfigurationError(f"{where}: an evaluator is a name, or an object with one name, not {spec!r}")
+
+
+def _wish(wishes: Wishes, kind: str, given: Any, one: Mapping[str, Any]) -> bool:
+    if kind == "EqualsExpected":
+        expected = one.get("expected_output")
+        # Without an expected output it says nothing.
+        return expected is None or wishes.metric("equals", {"value": text_of(expected)})
+    if kind == "Equals":
+        return wishes.metric("equals", {"value": text_of(_first(given, "value"))})
+    if kind == "Contains":
+        value = _first(given, "value")
+        if isinstance(value, (dict, list)):
+            return False
+        if isinstance(given, dict) and not given.get("case_sensitive", True):
+            wishes.one_of([text_of(value)], ignore_case=True)
+        else:
+            wishes.contains(text_of(value))
+        return True
+    if kind == "IsInstance":
+        return bool(_first(given, "type_name") == "str")  # an agent's answer is one
+    return _judged(wishes, kind, given)
+
+
+def _judged(wishes: Wishes, kind: str, given: Any) -> bool:
+    if kind == "MaxDuration":
+        seconds = _first(given, "seconds")
+        return isinstance(seconds, (int, float)) and wishes.metric("max_seconds", float(seconds))
+    if kind in ("LLMJudge", "GEval"):
+        model = given.get("model") if isinstance(given, dict) else None
+        wishes.rubric(text_of(_first(given, "rubric" if kind == "LLMJudge" else "criteria")), model)
+        return True
+    return False
+
+
+def _first(given: Any, key: str) -> Any:
+    return given.get(key) if isinstance(given, dict) and key in given else given
