@@ -335,10 +335,11 @@ def elsewhere(tmp_path: Path) -> Any:
 
 
 class TestAcrossProcesses:
-    def test_a_second_run_is_refused_until_the_first_is_over(self, elsewhere: Any, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("busy", ["refuse", "interrupt"])  # a run of another process cannot be ended
+    def test_a_second_run_is_refused_until_the_first_is_over(self, elsewhere: Any, busy: str, tmp_path: Path) -> None:
         async def main() -> None:
             async with SqliteSessionService(tmp_path / "s.db") as service:
-                run = runner(Kitchen(), service, None, "now")
+                run = runner(Kitchen(), service, composed(tmp_path, busy=busy), "now")
                 with pytest.raises(SessionBusyError, match="in another process"):
                     await events_of(run.run_async(**AT, new_message="eat"))
                 elsewhere.stdin.write("\n")

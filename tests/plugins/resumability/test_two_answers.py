@@ -15,6 +15,7 @@ from kinds import answer, file_effect, send, unanswered
 
 from newel.agents import LlmAgent
 from newel.apps import App, ResumabilityConfig
+from newel.claims.settings import Settings
 from newel.events import RequestInput
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService, SqliteSessionService
@@ -92,6 +93,50 @@ def test_an_answer_while_the_tool_runs_runs_nothing(
     assert ran == ["/a"]
     assert len(told) == 2
     assert set(told) == {TOO_LATE[claims]}
+
+
+@pytest.mark.parametrize("confirmed", [True, False])
+@pytest.mark.parametrize("effect", ["idempotent", "at_most_once"])
+@pytest.mark.parametrize("resumable", [True, False])
+@pytest.mark.parametrize("busy", ["queue", "interrupt"])
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_an_answer_that_waits_for_the_first_one_or_interrupts_it(
+    kind: str, busy: Any, resumable: bool, effect: str, confirmed: bool, tmp_path: Path
+) -> None:
+    """Behind the first answer a second one changes nothing; where it ends the run of the first, that one counts."""
+    ran: list[str] = []
+
+    async def main() -> tuple[str, str, int]:
+        begun, goes_on = asyncio.Event(), asyncio.Event()
+
+        async def wait() -> None:
+            begun.set()
+            if len(ran) == 1:
+                await goes_on.wait()
+
+        async with opened(kind, tmp_path) as store:
+            runner = clerk(
+                store, lambda _, path: ran.append(path), wait, resumable=resumable, effect=effect, distribution="adk"
+            )
+            runner.claims = Settings(busy=busy)
+            await send(runner, "s", "go")
+            requests = list(await unanswered(store, "s"))
+            first = asyncio.ensure_future(outcome(runner, answer(requests)))
+            await begun.wait()
+            second = asyncio.ensure_future(outcome(runner, answer(requests, confirmed=confirmed)))
+            if busy == "queue":
+                await asyncio.sleep(0)
+                goes_on.set()
+            return await first, await second, len(await unanswered(store, "s"))
+
+    first, second, open_questions = asyncio.run(main())
+    assert first == ""
+    if busy == "queue":
+        assert (second, ran, open_questions) == ("ANSWERED_BEFORE", ["/a"], 0)
+    elif effect == "at_most_once":  # it may have happened: the user is asked whether it shall happen again
+        assert (second, ran, open_questions) == ("", ["/a"], 1)
+    else:
+        assert (second, ran, open_questions) == ("", ["/a", "/a"], 0)
 
 
 @pytest.mark.parametrize("claims", [True, False])
