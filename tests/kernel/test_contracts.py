@@ -15,6 +15,7 @@ from newel_kernel import (
     BaseLlmConnection,
     BaseSessionService,
     BaseTool,
+    BaseToolset,
     CompositionError,
     DuplicateToolError,
     Effect,
@@ -184,6 +185,14 @@ def test_a_tool_keeps_what_it_is_made_with() -> None:
     assert tool.effect is Effect.AT_MOST_ONCE
     plain = BaseTool(name="a")
     assert (plain.effect, plain.custom_metadata, plain.is_long_running) == (Effect.IDEMPOTENT, None, False)
+
+
+def test_what_a_tool_and_a_toolset_lack_is_named() -> None:
+    tool: Any = BaseTool(name="a")
+    with pytest.raises(NotImplementedError, match="BaseTool does not implement run_async"):
+        asyncio.run(tool.run_async(args={}, tool_context=None))
+    with pytest.raises(NotImplementedError, match="BaseToolset does not implement get_tools"):
+        asyncio.run(BaseToolset().get_tools())
 
 
 class Plain(BaseLlmConnection):
