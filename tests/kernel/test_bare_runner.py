@@ -18,6 +18,7 @@ from newel_kernel import (
     Event,
     InvocationContext,
     Observer,
+    ReadonlyContext,
     RequestProcessor,
     RunConfig,
     Runner,
@@ -157,6 +158,13 @@ def test_a_context_has_what_it_is_made_with() -> None:
     )
     assert (ctx.session, ctx.invocation_id, ctx.user_content, ctx.branch) == (session, "e-1", content, "a.b")
     assert (ctx.app, ctx.app_name, ctx.user_id) == (app, "house", "bob")
+    shown = ReadonlyContext(ctx)
+    assert (shown.user_content, shown.invocation_id, shown.agent_name) == (content, "e-1", "clerk")
+    assert (shown.session, shown.user_id, shown.branch, shown.run_config) == (session, "bob", "a.b", ctx.run_config)
+    session.state["order"] = "tea"
+    assert dict(shown.state) == {"order": "tea"}
+    with pytest.raises(TypeError):
+        shown.state["order"] = "milk"  # type: ignore[index]
     child = clerk()
     view = ctx.for_agent(child)
     assert (view.agent, view.branch, view.stash, view.budget) == (child, "a.b", ctx.stash, ctx.budget)
