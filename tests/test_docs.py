@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -167,3 +169,26 @@ def test_errors_read_as_the_table_shows(wrong: str, tmp_path: Path) -> None:
     table = re.findall(r"^\| ``(.*?)`` \|", FILES["guides/compose-a-distribution.md"].read_text(), re.MULTILINE)
     pieces = [[piece.strip() for piece in row.split("…")] for row in table]
     assert any(all(piece in problem for piece in row) for row in pieces for problem in problems), problems
+
+
+def test_the_survivors_that_are_explained_are_in_functions_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS.parent / "tests" / "mutants"))
+    reports = import_module("reports")
+    text = FILES["explanation/mutants.md"].read_text(encoding="utf-8")
+    explained = list(reports.explanations(text))
+    assert len(explained) == len(re.findall(r"^\* ", text, re.MULTILINE))
+    inside = DOCS.parent / "kernel" / "newel_kernel" / "_internal"
+    missing = [
+        f"{one.module}: {name}" for one in explained for name in one.functions
+        if name not in functions(ast.parse((inside / f"{one.module}.py").read_text(encoding="utf-8")))
+    ]  # fmt: skip
+    assert missing == []
+
+
+def functions(node: ast.AST, within: str = "") -> Iterator[str]:
+    """The names of the functions in `node`, with their classes."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield f"{within}{child.name}"
+        else:
+            yield from functions(child, f"{within}{child.name}." if isinstance(child, ast.ClassDef) else within)

@@ -55,7 +55,7 @@ class Clerk(BaseAgent):
     async def _run_live_impl(self, ctx: InvocationContext) -> Any:
         self.seen.append(ctx)
         async for words in ctx.live_request_queue:
-            yield Event(ctx.invocation_id, self.name, Content(role="model", parts=[words]))
+            yield Event(ctx.invocation_id, self.name, words and Content(role="model", parts=[words]))
 
 
 def clerk(*events: Event, **fields: Any) -> Clerk:
@@ -217,20 +217,25 @@ def test_a_new_session_keeps_the_id_that_its_store_gives_it() -> None:
 
 
 def test_a_live_run_takes_its_queue_and_stores_no_media() -> None:
-    agent = clerk()
-    runner = make(agent)
+    signals: list[Signal] = []
+    agent, config = clerk(), RunConfig()
+    runner = make(agent, Observer(name="watch", notify=signals.append))
     image, words = Part.from_bytes(data=b"x", mime_type="audio/pcm"), Part(text="here you are")
 
     async def queue() -> Any:
-        for part in (words, image, words):
+        for part in (words, image, words, None):
             yield part
 
     lasting = queue()
-    live = runner.run_live(live_request_queue=lasting, **WHERE)
-    assert len(asyncio.run(all_of(live))) == 3
+    live = runner.run_live(live_request_queue=lasting, run_config=config, **WHERE)
+    assert len(asyncio.run(all_of(live))) == 4
     (ctx,) = agent.seen
     assert (ctx.live_request_queue, ctx.user_content) == (lasting, None)
+    assert ctx.run_config is config
     assert texts(stored(runner)) == [("clerk", "here you are"), ("clerk", "here you are")]
+    assert stored(runner)[-1].content is None
+    invocation = signals[0].operation
+    assert (invocation.kind, invocation.session_id, invocation.subject) == ("invocation", "s1", runner)
 
 
 def test_media_that_no_live_run_made_is_stored() -> None:
