@@ -100,13 +100,10 @@ def _result_event(
     if not isinstance(result, dict):
         result = {"result": result}
     response = FunctionResponse(id=call.id, name=tool.name, response=result)
-    return Event(
-        invocation_id=ctx.invocation_id,
-        author=ctx.agent.name,
-        branch=ctx.branch,
-        content=Content(role="user", parts=[Part(function_response=response)]),
-        actions=actions,  # None: made when touched
-    )
+    content = Content(role="user", parts=[Part(function_response=response)])
+    return Event(  # actions that are None are made when touched
+        invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, content=content, actions=actions,
+    )  # fmt: skip
 
 
 def merge_results(events: Sequence[Event]) -> Event:
@@ -122,7 +119,7 @@ def merge_results(events: Sequence[Event]) -> Event:
         author=first.author,
         branch=first.branch,
         content=Content(role="user", parts=parts),
-        actions=_merge_actions(touched) if touched else None,  # as above
+        actions=_merge_actions(touched) if touched else None,
         timestamp=first.timestamp,
     )
 

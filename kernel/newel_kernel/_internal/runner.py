@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
-from typing import ClassVar, Protocol
+from collections.abc import AsyncGenerator, Callable
+from typing import Protocol
 
 from newel_kernel._internal.cancellation import stray
 from newel_kernel._internal.chains import Chains
@@ -15,7 +14,7 @@ from newel_kernel._internal.errors import ConfigurationError, SessionNotFoundErr
 from newel_kernel._internal.events import Event
 from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import ask
-from newel_kernel._internal.log import Log
+from newel_kernel._internal.log import Log, Turn
 from newel_kernel._internal.observation import Operation
 from newel_kernel._internal.reception import receive, received, stamp
 from newel_kernel._internal.run_config import RunConfig
@@ -48,8 +47,8 @@ class Runner:
     Give `agent` with `app_name`, or `app`.
     """
 
-    #: How an invocation runs; one of it where the caller does not say.
-    config_type: ClassVar[type[RunConfig]] = RunConfig
+    #: Makes the configuration of an invocation whose caller gives none.
+    default_config: Callable[[], RunConfig] = RunConfig
 
     def __init__(
         self,
@@ -110,15 +109,13 @@ class Runner:
         self, user_id: str, session_id: str, invocation_id: str | None, message: Message, config: RunConfig | None
     ) -> Events:
         new_message, state_delta, yield_user_message, live = message
-        config = config if config is not None else self.config_type()
+        config = config if config is not None else self.default_config()
         session = await self._open(user_id, session_id, config, new_message is None)
         begun: InvocationContext | None = None
+        events: Events | None = None
         failure: BaseException | None = None
         try:
-            turn = Log(session.events).turn(received(new_message) if new_message is not None else None)
-            ctx = self.new_context(session, config, invocation_id, turn.content)
-            ctx.live_request_queue = live
-            self.composition.turns.enter(ctx, turn, invocation_id)
+            ctx, turn = self._enter(session, config, invocation_id, message)
             if new_message is not None:
                 messages = await receive(ctx, turn, state_delta)
                 for event in messages if yield_user_message else ():
@@ -132,19 +129,31 @@ class Runner:
             if "before_run_callback" in self.composition.hooks and (answer := await self._before_run(ctx)) is not None:
                 yield answer
                 return
-            async with aclosing(agent.run_async(ctx)) as events:
-                async for event in events:
-                    if not plain:
-                        event = await self._commit(ctx, event)
-                    elif not event.partial:
-                        await ctx.session_service.append_event(session, event)
-                    yield event
+            events = agent.run_async(ctx)
+            async for event in events:
+                if not plain:
+                    event = await self._commit(ctx, event)
+                elif not event.partial:
+                    await ctx.session_service.append_event(session, event)
+                yield event
         except BaseException as error:  # noqa: BLE001 - raised again
             failure = stray(error)
+            if events is not None:  # after its last it is closed: this is what aclosing does, and costs less
+                await events.aclose()
             raise failure  # noqa: B904 - it has its cause
         finally:
             await self._end(session, begun, failure)
             del failure  # its traceback holds this frame
+
+    def _enter(
+        self, session: Session, config: RunConfig, invocation_id: str | None, message: Message
+    ) -> tuple[InvocationContext, Turn]:
+        """The context of the invocation to which what came in belongs."""
+        turn = Log(session.events).turn(received(message[0]) if message[0] is not None else None)
+        ctx = self.new_context(session, config, invocation_id, turn.content)
+        ctx.live_request_queue = message[3]
+        self.composition.turns.enter(ctx, turn, invocation_id)
+        return ctx, turn
 
     async def _end(self, session: Session, ctx: InvocationContext | None, error: BaseException | None) -> None:
         """The run is over; `ctx` is None where the invocation had not begun."""
@@ -172,12 +181,10 @@ class Runner:
 
     async def _open(self, user_id: str, session_id: str, config: RunConfig, resumes: bool) -> Session:
         """The session to work with; a run that `resumes` brings no message."""
-        session = await self.session_service.open(
-            app_name=self.app_name, user_id=user_id, session_id=session_id, config=config.get_session_config
-        )
+        where: Json = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
+        session = await self.session_service.open(**where, config=config.get_session_config)
         if session is not None:
             return session
-        where: Json = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
         if not self.auto_create_session:
             raise SessionNotFoundError(
                 f"Session not found: {brief(session_id)} (app {self.app_name!r}, user {brief(user_id)!r}); create it "

@@ -12,7 +12,7 @@ from newel.claims.leasing import is_leasing
 from newel.claims.settings import Settings
 from newel.contexts.closing import close_all
 from newel.contexts.invocation_context import InvocationContext, Resumability
-from newel.contexts.run_config import RunConfig
+from newel.contexts.run_config import RunConfig, unset
 from newel.contexts.tree import check_tree
 from newel_kernel import (
     BaseAgent,
@@ -58,7 +58,7 @@ class BaseRunner(KernelRunner):
     `plugins` are closed with the runner; their hooks are in the composition.
     """
 
-    config_type = RunConfig
+    default_config = staticmethod(unset)
     artifact_service: ArtifactService | None
     memory_service: MemoryService | None
     credential_service: CredentialService | None

@@ -105,5 +105,18 @@ def _transcription(name: str) -> property:
     return property(get, set_)
 
 
+def unset() -> RunConfig:
+    """A configuration of which nothing is set, without the validation of nothing: every run without one has its own."""
+    new = object.__new__(RunConfig)
+    _assign(new, "__dict__", _DEFAULTS.copy())
+    _assign(new, "__pydantic_fields_set__", set())
+    _assign(new, "__pydantic_extra__", None)
+    _assign(new, "__pydantic_private__", None)
+    return new
+
+
 for _name in _TRANSCRIPTIONS:  # not in the class: pydantic would take them for its fields
     setattr(RunConfig, _name, _transcription(_name))
+
+_DEFAULTS = RunConfig().__dict__
+_assign = object.__setattr__

@@ -31,7 +31,7 @@ from newel_kernel import (
 )
 
 
-async def receive(ctx: InvocationContext) -> None:
+def receive(ctx: InvocationContext) -> None:
     """Take the secrets out of a message that answers a request, before anybody sees or stores it."""
     content = ctx.user_content
     for part in (content.parts or ()) if content is not None else ():

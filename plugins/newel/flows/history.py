@@ -7,7 +7,7 @@ response that does not follow its call, a transcription) start a new epoch: ever
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from newel.contexts.call_ids import OURS
 from newel.flows import rearrangement
@@ -19,8 +19,7 @@ from newel_types import Content, FrozenContent, FunctionCall, FunctionResponse, 
 Ids = tuple[str | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """How a session's events are read."""
 
     #: Fence what other agents said as quotations.

@@ -36,33 +36,35 @@ class EventLog(list[Event]):
     under the same id has another one. `cache` is what views share (see Session.cache).
     """
 
-    __slots__ = (
-        "__weakref__", "_greatest", "_ids", "_seen", "cache", "coming", "foreign", "held_for", "holder", "number",
-    )  # fmt: skip
+    #: What few logs have is theirs alone where it was assigned.
+    __slots__ = ("__dict__", "__weakref__", "_greatest", "cache", "number")
+
+    #: A view that has seen fewer events is stale: another process was first (and not out of band).
+    foreign = 0
+    #: What this process is writing behind the log: it is stored a little before it is here.
+    coming: tuple[Sequence[Event], Event] | None = None
+    #: Who had the lease of the session when it was last opened.
+    holder: str | None = None
+    #: For how many seconds from then.
+    held_for = 0.0
+    #: The ids of the first `_seen` events, once one came that was not greater than all of them.
+    _ids: set[str] | None = None
+    _seen = 0
 
     def __init__(self, events: Sequence[Event] = (), number: int = 0) -> None:
         list.__init__(self, events)
         self.number = number
         self.cache = Stash()
-        #: A view that has seen fewer events is stale: another process was first (and not out of band).
-        self.foreign = 0
-        #: What this process is writing behind the log: it is stored a little before it is here.
-        self.coming: tuple[Sequence[Event], Event] | None = None
-        #: Who had the lease of the session when it was last opened.
-        self.holder: str | None = None
-        #: For how many seconds from then.
-        self.held_for = 0.0
         #: No event has a greater id: ids are counted, so most that come are greater.
         self._greatest = max((event.id for event in events), default="") if events else ""
-        #: The ids of the first `_seen` events, once one came that was not.
-        self._ids: set[str] = set()
-        self._seen = 0
 
     def knows(self, event_id: str) -> bool:
         """Whether an event of that id is in the log."""
         if event_id > self._greatest:
             self._greatest = event_id  # where it does not come after all, it is looked for the next time
             return False
+        if self._ids is None:
+            self._ids = set()
         if self._seen < (count := len(self)):
             self._ids.update([event.id for event in self[self._seen : count]])
             self._seen = count
@@ -93,7 +95,7 @@ class EventLog(list[Event]):
         if not isinstance(index, slice) or index.step is not None or index.indices(len(self))[1] < len(self):
             self._refuse()
         list.__delitem__(self, index)
-        self._ids, self._seen = set(), 0
+        self._ids, self._seen = None, 0
 
     def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise FrozenError(

@@ -72,9 +72,12 @@ def answering(context: KernelInvocationContext) -> BaseAgent | None:
 
 
 def _agent(ctx: InvocationContext) -> BaseAgent | None:
+    root = ctx.agent
     if ctx.resumed:
-        return None if ctx.end_of_agents.get(ctx.agent.name) else ctx.agent
-    return choose_agent(ctx.agent, Log(ctx.session.events))
+        return None if ctx.end_of_agents.get(root.name) else root
+    if root.transfers and not root.sub_agents:  # it is alone
+        return root
+    return choose_agent(root, Log(ctx.session.events))
 
 
 def leave(ctx: KernelInvocationContext, error: BaseException | None) -> None:
