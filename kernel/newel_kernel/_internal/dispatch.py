@@ -115,13 +115,9 @@ def merge_results(events: Sequence[Event]) -> Event:
     parts = [part for event in events if event.content for part in event.content.parts or ()]
     touched = [event.touched_actions for event in events if event.touched_actions is not None]
     return Event(
-        invocation_id=first.invocation_id,
-        author=first.author,
-        branch=first.branch,
-        content=Content(role="user", parts=parts),
-        actions=_merge_actions(touched) if touched else None,
-        timestamp=first.timestamp,
-    )
+        invocation_id=first.invocation_id, author=first.author, branch=first.branch, timestamp=first.timestamp,
+        content=Content(role="user", parts=parts), actions=_merge_actions(touched) if touched else None,
+    )  # fmt: skip
 
 
 def _name_losers(events: Sequence[Event]) -> None:
