@@ -27,6 +27,7 @@ COMMANDS = [
     Command(name="lock", load=_from("lock", "lock"), help="Hold the plugins to their present versions."),
     Command(name="models", load=_from("models", "models"), help="List the models' providers, or what a model can do."),
     Command(name="new", load=_from("new", "new"), help="Begin an agent, a plugin or a distribution."),
+    Command(name="optimize", load=_from("evaluation.optimize", "optimize"), help="Search for a better instruction."),
     Command(name="plugins", load=_from("plugins", "plugins"), help="List the plugins, and why each is in or out."),
     Command(name="run", load=_from("run", "run"), help="Send an agent one message and print its answer."),
     Command(name="schema", load=_from("schema", "schema"), help="Print the JSON schema of agent and app files."),

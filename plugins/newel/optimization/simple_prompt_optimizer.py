@@ -50,7 +50,7 @@ class SimplePromptOptimizer(AgentOptimizer[UnstructuredSamplingResult, AgentWith
         self, initial_agent: BaseAgent, sampler: Sampler[UnstructuredSamplingResult]
     ) -> OptimizerResult[AgentWithScores]:
         """The best agent, with its score on the validation examples."""
-        best = _with_static_instruction(initial_agent)
+        best = with_static_instruction(initial_agent)
         chance = random.Random(self._config.seed)  # noqa: S311 - repeatable, not secret
         examples = sampler.get_train_example_ids()
         score = await self._score(best, sampler, self._batch(examples, chance))
@@ -81,7 +81,8 @@ class SimplePromptOptimizer(AgentOptimizer[UnstructuredSamplingResult, AgentWith
         return answer_text(answer).strip() or instruction
 
 
-def _with_static_instruction(agent: BaseAgent) -> LlmAgent:
+def with_static_instruction(agent: BaseAgent) -> LlmAgent:
+    """`agent` as one whose instruction is a text; a ConfigurationError (a ValueError) where it is none."""
     if not isinstance(agent, LlmAgent) or not isinstance(agent.instruction, str):
         raise ConfigurationError(f"the agent {agent.name!r} has no instruction that is a text; only that is optimised")
     return agent

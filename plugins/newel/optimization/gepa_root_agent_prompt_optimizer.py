@@ -1,0 +1,167 @@
+"""GEPARootAgentPromptOptimizer: the library gepa searches for a better instruction of the root agent."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+from collections.abc import Coroutine, Mapping, Sequence
+from importlib import import_module
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from newel.agents.llm_agent import LlmAgent
+from newel.evaluation.llm_as_judge import answer_text
+from newel.evaluation.model_calls import ask, prompt
+from newel.optimization.agent_optimizer import AgentOptimizer
+from newel.optimization.data_types import AgentWithScores, OptimizerResult, UnstructuredSamplingResult
+from newel.optimization.sampler import ExampleSet, Sampler
+from newel.optimization.simple_prompt_optimizer import with_static_instruction
+from newel_kernel import BaseAgent, ConfigurationError, FeatureUnavailableError
+from newel_types import GenerateContentConfig, ThinkingConfig
+
+T = TypeVar("T")
+#: The one text that is optimised, as gepa knows it.
+_TEXT = "agent_prompt"
+_log = logging.getLogger(__name__)
+
+
+def _thinking() -> GenerateContentConfig:
+    return GenerateContentConfig(thinking_config=ThinkingConfig(include_thoughts=True, thinking_budget=10240))
+
+
+class GEPARootAgentPromptOptimizerConfig(BaseModel):
+    """Which model reflects, and how long the search goes on. `optimizer_model` is an address, as an agent's is."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    optimizer_model: str = "gemini-2.5-flash"
+    model_configuration: GenerateContentConfig = Field(default_factory=_thinking)
+    #: Examples that are evaluated, all candidates together.
+    max_metric_calls: int = Field(default=100, ge=1)
+    #: Examples that the model looks at for a proposal.
+    reflection_minibatch_size: int = Field(default=3, ge=1)
+    #: Where gepa keeps its state; a search goes on from there.
+    run_dir: str | None = None
+    #: Of the choice of examples and candidates: with scripted models two searches find the same.
+    seed: int = 0
+
+
+class GEPARootAgentPromptOptimizerResult(OptimizerResult[AgentWithScores]):
+    """All candidates with their validation scores, and what gepa says of the search."""
+
+    gepa_result: dict[str, Any] | None = None
+
+
+class GEPARootAgentPromptOptimizer(AgentOptimizer[UnstructuredSamplingResult, AgentWithScores]):
+    """Reflective evolution of the root agent's instruction; sub-agents stay as they are. Needs the extra `optimize`."""
+
+    def __init__(self, config: GEPARootAgentPromptOptimizerConfig) -> None:
+        self._config = config
+
+    async def optimize(
+        self, initial_agent: BaseAgent, sampler: Sampler[UnstructuredSamplingResult]
+    ) -> GEPARootAgentPromptOptimizerResult:
+        """Search until `max_metric_calls` examples were evaluated; a ConfigurationError where there is no text."""
+        agent = with_static_instruction(initial_agent)
+        try:
+            search = import_module("gepa").optimize
+            batch = import_module("gepa.core.adapter").EvaluationBatch
+        except ImportError as error:
+            raise FeatureUnavailableError(
+                "GEPA needs the library gepa: pip install 'newel[optimize]'; SimplePromptOptimizer needs none"
+            ) from error
+        bridge = _Bridge(asyncio.get_running_loop())
+        adapter = _Adapter(agent, sampler, bridge, batch)
+        asked = iter(range(10**9))
+
+        def reflect(question: str) -> str:
+            return bridge.wait(self._reflection(question, next(asked)))
+
+        def run() -> Any:
+            return search(
+                seed_candidate={_TEXT: str(agent.instruction)},
+                trainset=sampler.get_train_example_ids(),
+                valset=sampler.get_validation_example_ids(),
+                adapter=adapter,
+                reflection_lm=reflect,
+                max_metric_calls=self._config.max_metric_calls,
+                reflection_minibatch_size=self._config.reflection_minibatch_size,
+                run_dir=self._config.run_dir,
+                seed=self._config.seed,
+                logger=_Logger(),
+            )
+
+        found = await asyncio.to_thread(contextvars.copy_context().run, run)
+        agents = [
+            AgentWithScores(optimized_agent=agent.clone(update={"instruction": one[_TEXT]}), overall_score=score)
+            for one, score in zip(found.candidates, found.val_aggregate_scores, strict=True)
+        ]
+        return GEPARootAgentPromptOptimizerResult(optimized_agents=agents, gepa_result=found.to_dict())
+
+    async def _reflection(self, question: str, number: int) -> str:
+        config = self._config
+        answer = await ask(
+            config.optimizer_model, prompt(question), config.model_configuration, role="optimizer", sample=number
+        )  # fmt: skip
+        return answer_text(answer)
+
+
+class _Bridge:
+    """Coroutines of the loop that waits, for gepa, which is synchronous and runs in a thread."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
+class _Adapter:
+    """What gepa asks: scores of a candidate, and what happened in its examples."""
+
+    #: gepa proposes texts itself.
+    propose_new_texts = None
+
+    def __init__(
+        self, agent: LlmAgent, sampler: Sampler[UnstructuredSamplingResult], bridge: _Bridge, batch: Any
+    ) -> None:  # fmt: skip
+        self._agent, self._sampler, self._bridge, self._batch = agent, sampler, bridge, batch
+        self._train = set(sampler.get_train_example_ids())
+        self._validation = set(sampler.get_validation_example_ids())
+
+    def evaluate(self, batch: Sequence[str], candidate: Mapping[str, str], capture_traces: bool = False) -> Any:
+        """The scores of `batch` in its order; an example without a score has 0."""
+        agent = self._agent.clone(update={"instruction": candidate[_TEXT]})
+        result = self._bridge.wait(
+            self._sampler.sample_and_score(agent, self._set_of(batch), list(batch), capture_traces)
+        )  # fmt: skip
+        data = [(result.data or {}).get(one, {}) for one in batch]
+        scores = [result.scores.get(one, 0.0) for one in batch]
+        return self._batch(outputs=data, scores=scores, trajectories=data)
+
+    def _set_of(self, batch: Sequence[str]) -> ExampleSet:
+        if set(batch) <= self._train:
+            return "train"
+        if set(batch) <= self._validation:
+            return "validation"
+        raise ConfigurationError(f"the examples {', '.join(batch)} are of neither set alone")
+
+    def make_reflective_dataset(
+        self, candidate: Mapping[str, str], eval_batch: Any, components_to_update: Sequence[str]
+    ) -> dict[str, list[dict[str, Any]]]:
+        """What the model that reflects sees of each example."""
+        seen = [
+            {_TEXT: candidate[_TEXT], "score": score, "eval_data": data}
+            for score, data in zip(eval_batch.scores, eval_batch.trajectories, strict=True)
+        ]
+        return dict.fromkeys(components_to_update, seen)
+
+
+class _Logger:
+    """gepa's words, where the program's go."""
+
+    def log(self, message: str) -> None:
+        """Log a line."""
+        _log.info("%s", message)
