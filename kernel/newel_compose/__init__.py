@@ -15,7 +15,7 @@ _NAMES = {
     "descriptors": "Backend Factory Loader",
     "discovery": "PLUGIN_GROUP load",
     "distribution": "MAX_BYTES Distribution describe line_of load_yaml read_text",
-    "faults": "describe_error place_of",
+    "faults": "defined_at describe_error place_of",
     "hookspecs": "HookPolicy",
     "ordering": "Owned Placed",
     "registry": "PluginRegistry",

@@ -18,6 +18,7 @@ from newel_compose._internal.distribution import describe as describe
 from newel_compose._internal.distribution import line_of as line_of
 from newel_compose._internal.distribution import load_yaml as load_yaml
 from newel_compose._internal.distribution import read_text as read_text
+from newel_compose._internal.faults import defined_at as defined_at
 from newel_compose._internal.faults import describe_error as describe_error
 from newel_compose._internal.faults import place_of as place_of
 from newel_compose._internal.hookspecs import HookPolicy as HookPolicy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
 from typing import Any
@@ -225,3 +226,21 @@ def test_the_line_goes_to_stderr(site: Any, tmp_path: Any) -> None:
     assert done.stderr == (
         "newel: plugin 'odd' (newel-odd 1.0) is left out: failed to load: RuntimeError: no luck (fake_odd.py:1)\n"
     )
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["def fail():\n    raise RuntimeError('no luck')\nfail()",
+     HOOK + "def register_settings():\n    raise RuntimeError('no luck')"],
+)  # fmt: skip
+def test_with_debugging_its_traceback_follows(site: Any, tmp_path: Any, module: str) -> None:
+    site.install("newel-odd", plugins={"odd": "fake_odd"}, fake_odd=module)
+    code = f"import sys; sys.path.insert(0, {str(site.path)!r}); from newel_compose import compose; compose()"
+    env = {**os.environ, "NEWEL_DEBUG": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
+    )
+    first, *rest = done.stderr.splitlines()
+    assert first.startswith("newel: plugin 'odd' (newel-odd 1.0) is left out: ")
+    assert rest[0].startswith("Traceback")
+    assert "    raise RuntimeError('no luck')" in rest

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from newel_compose._internal.faults import defined_at
 from newel_kernel import LIFECYCLE, Bound, Callbacks, HookSignatureError
 
 
@@ -48,7 +49,9 @@ def as_callbacks(hook: str, value: Any, owner: str) -> Callbacks:
     for function in functions:
         if not callable(function):
             raise HookSignatureError(f"{owner}: {hook} must be a callable or a list of them, not {function!r}")
-    return tuple(Bound(hook, bind(f, names, hook, owner), f"{owner}, callback {_name(f)}") for f in functions)
+    return tuple(
+        Bound(hook, bind(f, names, hook, owner), f"{owner}, callback {_name(f)}{defined_at(f)}") for f in functions
+    )
 
 
 def _name(function: object) -> str:

@@ -16,7 +16,7 @@ from newel_compose._internal import discovery
 from newel_compose._internal.composition import Composition, PluginRecord
 from newel_compose._internal.descriptors import Backend
 from newel_compose._internal.distribution import Distribution
-from newel_compose._internal.faults import Fault, describe_error
+from newel_compose._internal.faults import Failure, Fault
 from newel_compose._internal.guards import guarded
 from newel_compose._internal.hookspecs import HookPolicy
 from newel_compose._internal.left_out import LeftOut, clashing, guilty_of, refuse_strictly, tell
@@ -93,7 +93,8 @@ def _compose(
             more, of_group = _load_group(group, chosen, points)
             loaded, records = [*more, *loaded], [*records, *of_group]
     left = clashing(chosen, points)
-    left.update((r.name, LeftOut(r.name, r.source, r.why)) for r in records if r.state == "failed")
+    failed = [record for record in records if record.state == "failed"]
+    left.update((r.name, LeftOut(r.name, r.source, r.why, getattr(r.why, "error", None))) for r in failed)
     refuse_strictly(chosen, left.values())
     while True:
         taking_part = [one for one in loaded if one.name not in left]
@@ -240,8 +241,7 @@ def _load(
     for name in (*named, *sorted(others)):
         plugin = installed[name]
         if name in failures:
-            why = f"failed to load: {describe_error(failures[name])}"
-            records.append(PluginRecord(name, plugin.distribution, plugin.version, "failed", why))
+            records.append(PluginRecord(name, plugin.distribution, plugin.version, "failed", Failure(failures[name])))
             continue
         why = "named by the distribution" if name in named else "installed, and the distribution has autoload"
         record = PluginRecord(name, plugin.distribution, plugin.version, "enabled", why)
@@ -264,7 +264,7 @@ def _load_group(
     records = {
         name: PluginRecord(
             name, plugins[name].distribution, plugins[name].version,
-            *(("failed", f"failed to load: {describe_error(failures[name])}") if name in failures
+            *(("failed", Failure(failures[name])) if name in failures
               else ("enabled", f"installed in the group {group}")),
         )
         for name in names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import sysconfig
 import traceback
@@ -30,6 +31,18 @@ class Fault(str):
         fault.plugins = plugins
         fault.why = why or text
         return fault
+
+
+class Failure(str):
+    """Why a plugin did not load, in a sentence, with the error that it raised."""
+
+    error: BaseException
+
+    def __new__(cls, error: BaseException) -> Failure:
+        """The sentence about an error."""
+        failure = super().__new__(cls, f"failed to load: {describe_error(error)}")
+        failure.error = error
+        return failure
 
 
 def blamed(error: E, plugin: str, why: str) -> E:
@@ -118,6 +131,13 @@ def _package(path: Path) -> str:
     """The package of an installed file: what follows site-packages on its path."""
     at = next(index for index, part in enumerate(path.parts) if part in _INSTALLED)
     return path.parts[at + 1]
+
+
+def defined_at(function: object) -> str:
+    """`` (agent.py:11)``: where a function of somebody's own is written, or empty where that is not known."""
+    function = inspect.unwrap(function) if callable(function) else function
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    return f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code is not None else ""
 
 
 @cache

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from newel_compose._internal import discovery
 from newel_compose._internal.distribution import Distribution
@@ -22,6 +23,8 @@ class LeftOut:
     name: str
     source: str
     why: str
+    #: What was raised.
+    error: BaseException | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"plugin {self.name!r} ({self.source}) is left out: {self.why}"
@@ -40,7 +43,7 @@ def guilty_of(error: NewelError, chosen: Distribution, loaded: Mapping[str, str]
             continue
         name = next((one for one in reversed(fault.plugins) if one in loaded and one not in wanted), None)
         if name is not None:
-            guilty.setdefault(name, LeftOut(name, loaded[name], fault.why))
+            guilty.setdefault(name, LeftOut(name, loaded[name], fault.why, error))
     return list(guilty.values())
 
 
@@ -77,8 +80,12 @@ def refuse_strictly(chosen: Distribution, left: Iterable[LeftOut]) -> None:
 
 
 def tell(left: Iterable[LeftOut]) -> None:
-    """One line for each plugin, once in a process; without a handler of the program's own it goes to stderr."""
+    """One line for each plugin, once in a process; without a handler of the program's own it goes to stderr.
+
+    With NEWEL_DEBUG=1 the traceback of what was raised follows it.
+    """
+    debugging = os.environ.get("NEWEL_DEBUG", "") not in ("", "0")
     for one in left:
         if one not in _told:
             _told.add(one)
-            _log.warning("newel: %s", one)
+            _log.warning("newel: %s", one, exc_info=one.error if debugging else None)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import cached_property
 from logging import getLogger
 from typing import ClassVar, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 import newel_compose
 from newel import drawing
 from newel.agents.own_events import checked
 from newel.contexts.invocation_context import InvocationContext
+from newel.errors.misspelt_fields import with_suggestions
 from newel_kernel import BaseAgent as KernelAgent
 from newel_kernel import Callbacks, ConfigurationError, Event, EventActions, Json
 
@@ -37,6 +38,11 @@ class BaseAgent(KernelAgent, defer_build=True):
 
     before_agent_callback: object = None
     after_agent_callback: object = None
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _suggest_fields(cls, data: object, handler: Callable[[object], Self]) -> Self:
+        return with_suggestions(cls, data, handler)
 
     def run_live(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
         """Run the agent over a live connection; the context has the queue of what the user says."""

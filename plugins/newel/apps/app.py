@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from newel.agents.context_cache_config import ContextCacheConfig
 from newel.apps.configs import EventsCompactionConfig, ResumabilityConfig
+from newel.errors.misspelt_fields import with_suggestions
 from newel_kernel import BaseAgent
 
 __all__ = ["App", "EventsCompactionConfig", "ResumabilityConfig"]
@@ -31,6 +33,11 @@ class App(BaseModel):
     memory_service: Any = None
     credential_service: Any = None
     auth_provider_registry: object = None
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _suggest_fields(cls, data: object, handler: Callable[[object], Self]) -> Self:
+        return with_suggestions(cls, data, handler)
 
     @field_validator("name")
     @classmethod

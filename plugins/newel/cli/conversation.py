@@ -5,6 +5,7 @@ Everything that can be wrong is checked before the session store is opened, so a
 
 from __future__ import annotations
 
+import re
 import shlex
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -27,6 +28,8 @@ from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Json
 
 FOLDER = Path(".newel")
 _USER = "user"
+#: The beginning of an id of our own, as `newel sessions list` shows it.
+_SHORT = re.compile(r"[0-9a-f]{8}[0-9a-f-]{0,27}")
 _CONTINUE = f"{__name__}.continue"
 _BUILT_IN = Path(str(distributions.__file__)).parent
 
@@ -64,7 +67,9 @@ def conversation_options(command: Function) -> Function:
             "--continue", is_flag=True, expose_value=False, callback=_note_continue,
             help="Continue the session that was used last.",
         ),
-        click.option("--session", metavar="ID", help="The session to start or to continue; by default a new one."),
+        click.option(
+            "--session", metavar="ID", help="The session to start or to continue, or how its id begins; else a new one."
+        ),
         click.argument("agent"),
     )
     for decorate in decorators:
@@ -113,6 +118,8 @@ def converse(ctx: click.Context, reference: str, options: Options) -> Conversati
     session = options.session
     if continues(ctx):
         session = _last_session(composition, source, options)
+    elif session is not None and _SHORT.fullmatch(session):
+        session = _whole_id(session, composition, source, options)
     store = store_of(source) if options.sessions is None else None
     store = store or open_store(composition, options.sessions)
     runner = _runner(source, composition, store)
@@ -129,6 +136,18 @@ def _last_session(composition: Composition, source: AgentSource, options: Option
     if not listed:
         raise ConfigurationError(f"the user {options.user!r} has no session with {source.name!r}; leave out --continue")
     return str(listed[0].id)
+
+
+def _whole_id(begin: str, composition: Composition, source: AgentSource, options: Options) -> str:
+    """The id of the user's session that begins so; `begin` where there is none, for a new session may have any id."""
+    in_store = import_module("newel.cli.stored").in_store
+    listed = in_store(composition, source, options.user, options.sessions, lambda stored: stored.listed())
+    ids = [str(one.id) for one in listed]
+    found = [begin] if begin in ids else [id_ for id_ in ids if id_.startswith(begin)]
+    if len(found) > 1:
+        several = ", ".join(found[:5])
+        raise ConfigurationError(f"{len(found)} sessions begin with {begin!r}: {several}; give more of the id")
+    return found[0] if found else begin
 
 
 def _arguments(reference: str, options: Options) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeGuard, cast
 
 from pydantic import BaseModel
 
+import newel_compose
 from newel.contexts.readonly_context import ReadonlyContext
 from newel.flows.llm_agents import LlmContext, request_processor
 from newel.flows.templates import fill
@@ -46,7 +47,8 @@ async def _resolved(instruction: object, ctx: InvocationContext) -> str:
     if not isinstance(text, str):
         name = getattr(instruction, "__qualname__", type(instruction).__qualname__)
         raise HookSignatureError(
-            f"agent {ctx.agent.name!r}, instruction {name}: it returned {type(text).__name__}; it must return a text"
+            f"agent {ctx.agent.name!r}, instruction {name}{newel_compose.defined_at(instruction)}: it returned "
+            f"{type(text).__name__}; it must return a text"
         )
     return text
 

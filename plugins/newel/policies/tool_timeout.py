@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
+from newel.policies.time_limits import out_of_time
 from newel_kernel import BaseTool, Context, Json, ToolCall, ToolPolicy, hookimpl
 
 _SETTING = "settings: tool_timeout.seconds"
@@ -81,7 +82,7 @@ def register_tool_policies(settings: Mapping[str, Settings]) -> list[ToolPolicy]
             except TimeoutError:
                 if not limit.expired():  # the tool's own
                     raise
-                return {"error": f"the tool {tool.name} did not answer within {seconds:g} s ({where})"}
+                return out_of_time(tool.name, seconds, where)
 
         return bounded
 

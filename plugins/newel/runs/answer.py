@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from typing import TypedDict, Unpack
 
 from newel.events.text import text_of
 from newel.questions.question import Kind, Question, open_questions
 from newel.runners import InMemoryRunner
-from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Log, NewelError
+from newel_kernel import BaseAgent, ConfigurationError, Log, NewelError
 from newel_types import Content, Part
 
 _USER, _SESSION = "user", "run"
+#: What a run that goes on finds again: the conversation, and what its tools have put away.
+_STORES = ("session_service", "artifact_service", "memory_service", "credential_service")
 
 
 class RunnerOptions(TypedDict, total=False):
@@ -31,10 +33,10 @@ class Waiting(NewelError):
     """
 
     def __init__(
-        self, questions: Sequence[Question], agent: BaseAgent, options: RunnerOptions, sessions: BaseSessionService
+        self, questions: Sequence[Question], agent: BaseAgent, options: RunnerOptions, stores: Mapping[str, object]
     ) -> None:
         self.questions = tuple(questions)
-        self._agent, self._options, self._sessions = agent, options, sessions
+        self._agent, self._options, self._stores = agent, options, stores
         asked = " ".join(map(_described, questions))
         hint = "True or False" if questions[0].kind is Kind.APPROVAL else "the answer"
         super().__init__(
@@ -52,7 +54,7 @@ class Waiting(NewelError):
             raise ConfigurationError(f"{len(answers)} answers, and the run waits for {len(self.questions)}")
         pairs = zip(self.questions, answers, strict=False)
         parts = [Part(function_response=question.response(_response(question, given))) for question, given in pairs]
-        return _run(self._agent, Content(role="user", parts=parts), self._options, self._sessions)
+        return _run(self._agent, Content(role="user", parts=parts), self._options, self._stores)
 
 
 def run(agent: BaseAgent, message: object, **options: Unpack[RunnerOptions]) -> str:
@@ -61,24 +63,22 @@ def run(agent: BaseAgent, message: object, **options: Unpack[RunnerOptions]) -> 
     `options` go to `InMemoryRunner`. Raises Waiting where the agent asks for an approval, input or a credential. Not
     for use inside a running event loop: there, iterate over ``Runner.run_async``.
     """
-    return _run(agent, message, options, None)
+    return _run(agent, message, options, {})
 
 
-def _run(agent: BaseAgent, message: object, options: RunnerOptions, sessions: BaseSessionService | None) -> str:
+def _run(agent: BaseAgent, message: object, options: RunnerOptions, stores: Mapping[str, object]) -> str:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(_answer(agent, message, options, sessions))
+        return asyncio.run(_answer(agent, message, options, stores))
     raise ConfigurationError("run() cannot be used inside a running event loop; iterate over Runner.run_async there")
 
 
-async def _answer(
-    agent: BaseAgent, message: object, options: RunnerOptions, sessions: BaseSessionService | None
-) -> str:
+async def _answer(agent: BaseAgent, message: object, options: RunnerOptions, stores: Mapping[str, object]) -> str:
     texts: list[str] = []
     async with InMemoryRunner(agent, **options) as runner:
-        if sessions is not None:
-            runner.session_service = sessions
+        for name, store in stores.items():
+            setattr(runner, name, store)
         run_events = runner.run_async(user_id=_USER, session_id=_SESSION, new_message=message)
         async with aclosing(run_events) as events:
             async for event in events:
@@ -90,7 +90,7 @@ async def _answer(
     text = "\n".join(text for text in texts if text)
     questions = open_questions(Log(session.events)) if session is not None else []
     if any(question.kind is not Kind.RESULT or not text for question in questions):
-        raise Waiting(questions, agent, options, runner.session_service)
+        raise Waiting(questions, agent, options, {name: getattr(runner, name) for name in _STORES})
     return text
 
 

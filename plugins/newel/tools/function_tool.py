@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Self
 
 from newel.models.wire.names import legal
+from newel.policies.time_limits import limited
 from newel.tools.confirming import Needed, refusal
 from newel.tools.docstrings import document, split_document
 from newel.tools.function_arguments import Arguments
@@ -29,7 +30,8 @@ class FunctionTool(BaseTool):
     model. With `require_confirmation` (true, or a function of the arguments that says so) the user is asked first.
     `describe_parameters` tells the model all of the signature: the docstring's texts on parameters go into the schema,
     and so do the metadata of annotations, ``*args`` and ``**kwargs``. Where it is None, the distribution decides.
-    `timeout` is in seconds (0: none) and is kept by the policy `tool_timeout`, which `standard` has.
+    `timeout` is in seconds (0: none). The policy `tool_timeout`, which `standard` has, counts them; without it the tool
+    does, for coroutine functions only.
     """
 
     def __init__(
@@ -59,6 +61,8 @@ class FunctionTool(BaseTool):
         self._declaration: FunctionDeclaration | None = None
         self._arguments: Arguments | None = None
         self._call: Callable[..., object] | None = None
+        #: Seconds that a call may take, where the distribution has no policy that counts them.
+        self._limit: float = 0
         #: Further arguments of this call that the model has no part in.
         self._injected: Json = {}
         if describe_parameters:
@@ -67,7 +71,7 @@ class FunctionTool(BaseTool):
     def rename(self, name: str) -> None:
         """Give the tool another name; what carries the former one is made anew."""
         self.name = name
-        self._declaration = self._arguments = None
+        self._declaration = self._arguments = self._call = None
 
     def confirm_calls(self, needed: Needed) -> None:
         """Ask the user before each call, or before those of which `needed` says so."""
@@ -78,6 +82,9 @@ class FunctionTool(BaseTool):
         whole = bool(getattr(settings.get("function_tools"), "describe_parameters", False))
         if self._undecided and whole is not self._whole:
             self._describe(whole)
+        limit = 0 if "tool_timeout" in settings else getattr(self, "timeout", None) or 0
+        if limit != self._limit:
+            self._limit, self._call = limit, None
 
     def _describe(self, whole: bool) -> None:
         prose, described = split_document(self._document)
@@ -124,9 +131,7 @@ class FunctionTool(BaseTool):
             values = {**values, self.shape.context_name: tool_context}
         if self._injected:
             values = {**values, **self._injected}
-        function = self.func
-        if self.shape.signature is not None:
-            function = self._call = self._call or Call(self.func, self.shape.signature)
+        function = self._call or self._read_call()
         if tool_context.call_sync is not None and not self.shape.is_async:
             result = tool_context.call_sync(function, values)
         else:
@@ -138,6 +143,14 @@ class FunctionTool(BaseTool):
         tool = copy.copy(self)
         tool._injected = {**self._injected, **values}
         return tool
+
+    def _read_call(self) -> Callable[..., object]:
+        """What is called for the function: it takes keywords, and ends in time where nobody else sees to that."""
+        function = self.func if self.shape.signature is None else Call(self.func, self.shape.signature)
+        if self._limit and self.shape.is_async:
+            function = limited(function, self._limit, self.name)
+        self._call = function
+        return function
 
     def _read_arguments(self) -> Arguments:
         shape = self.shape

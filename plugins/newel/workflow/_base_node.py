@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from newel.errors.misspelt_fields import with_suggestions
 from newel.workflow._retry_config import RetryConfig
 from newel.workflow.coercion import fit_plain
 from newel.workflow.context import NodeContext, Run
@@ -43,6 +44,11 @@ class BaseNode(BaseModel):
     joins: ClassVar[bool] = False
     #: Its nodes' events bear its name.
     is_graph: ClassVar[bool] = False
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _suggest_fields(cls, data: object, handler: Callable[[object], Self]) -> Self:
+        return with_suggestions(cls, data, handler)
 
     @field_validator("name")
     @classmethod

@@ -87,3 +87,26 @@ def test_continue_takes_the_last_session_of_the_user(project: Any, agent: str) -
 )
 def test_what_is_wrong(project: Any, agent: str, command: tuple[str, ...], message: str) -> None:
     assert project.refused(*command).startswith(message)
+
+
+def test_a_session_is_continued_by_the_beginning_of_its_id(project: Any) -> None:
+    project.write("a.yaml", "name: a\nmodel: 'echo:'\n")
+    first, second = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9", "0a1b2c3f-4e5f-6071-8293-a4b5c6d7e8f9"
+    for id_ in (first, second):
+        project.newel("run", "a.yaml", "hi", "--session", id_)
+    assert project.newel("run", "a.yaml", "more", "--session", first[:8]).exit_code == 0
+    assert project.newel("chat", "a.yaml", "--session", second[:13], stdin="more\n").exit_code == 0
+    listed = json.loads(project.newel("sessions", "list", "a.yaml").stdout)
+    assert {one["id"]: one["event_count"] for one in listed} == {first: 4, second: 4}
+
+
+def test_an_id_that_begins_no_session_is_that_of_a_new_one_and_one_that_begins_several_is_refused(project: Any) -> None:
+    project.write("a.yaml", "name: a\nmodel: 'echo:'\n")
+    for id_ in ("abcdef01-1", "abcdef01-2", "abcdef", "deadbeef", "deadbeef-1"):
+        assert project.newel("run", "a.yaml", "hi", "--session", id_).exit_code == 0
+    refused = project.refused("run", "a.yaml", "hi", "--session", "abcdef01")
+    assert refused.startswith("2 sessions begin with 'abcdef01': abcdef01-")
+    assert project.newel("run", "a.yaml", "hi", "--session", "deadbeef").exit_code == 0
+    listed = json.loads(project.newel("sessions", "list", "a.yaml").stdout)
+    counts = {one["id"]: one["event_count"] for one in listed}
+    assert counts == {"abcdef01-1": 2, "abcdef01-2": 2, "abcdef": 2, "deadbeef": 4, "deadbeef-1": 2}

@@ -109,7 +109,7 @@ CASES: dict[str, Case] = {
     ),
     "a callback of another type": code(
         "def cb(callback_context):\n    return 3\nroot_agent = Agent(name='a', model=model, before_agent_callback=cb)",
-        "Error: the run failed: agent 'a', callback cb: before_agent_callback returned int; it must return Content or",
+        "Error: the run failed: agent 'a', callback cb (agent.py:11): before_agent_callback returned int; it must",
     ),
     "an instruction that raises": code(
         "def say(ctx):\n    return ctx.stat\nroot_agent = Agent(name='a', model=model, instruction=say)",
@@ -117,7 +117,7 @@ CASES: dict[str, Case] = {
     ),
     "an instruction of another type": code(
         "def say(ctx):\n    return 3\nroot_agent = Agent(name='a', model=model, instruction=say)",
-        "Error: the run failed: agent 'a', instruction say: it returned int; it must return a text",
+        "Error: the run failed: agent 'a', instruction say (agent.py:11): it returned int; it must return a text",
     ),
     "a toolset that raises": code(
         "class T(BaseToolset):\n    async def get_tools(self, readonly_context=None):\n        raise OSError('away')\n"

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from newel import Agent, tool
 from newel.policies import tool_timeout
+from newel.testing import Conversation, ScriptedModel
 from newel.tools import FunctionTool
+from newel.types import FunctionCall
 from newel_compose import compose
 from newel_kernel import CompositionError, ConfigurationError
 
@@ -121,3 +125,42 @@ def test_a_limit_that_is_none(ask: Any, call: Any, seconds: str) -> None:
     for settings in (f"seconds: {seconds}", f"tools: {{boil: {seconds}}}"):
         with pytest.raises((CompositionError, ConfigurationError), match="tool_timeout"):
             ask([call("boil")], tools=[Stove().boil], settings=f"settings: {{tool_timeout: {{{settings}}}}}")
+
+
+@pytest.mark.parametrize("distribution", ["adk", "minimal"])
+@pytest.mark.parametrize("give", ["function tool", "decorator", "default"])
+def test_a_tool_s_own_limit_is_kept_without_the_policy(distribution: str, give: str) -> None:
+    stove = Stove()
+
+    async def boil(water: str = "cold") -> str:
+        """Boils water."""
+        return await stove.boil()
+
+    made = tool(timeout=0.02)(boil) if give == "decorator" else FunctionTool(boil, timeout=0.02)
+    steps = [FunctionCall(name="boil", args={} if give == "default" else {"water": "warm"}), "It is cold."]
+    turn = Conversation(Agent(name="a", model=ScriptedModel(steps), tools=[made]), distribution=distribution).say()
+    assert turn.results == [{"error": "the tool boil did not answer within 0.02 s (the tool's timeout)"}]
+    assert stove.ended == "cancelled"
+
+
+def test_a_tool_that_two_distributions_share_keeps_the_limit_of_each(tmp_path: Path) -> None:
+    patient = tmp_path / "patient.yaml"
+    patient.write_text("name: patient\nextends: standard\nsettings: {tool_timeout: {tools: {boil: 0}}}\n")
+    boil = FunctionTool(Stove(0.05).boil, timeout=0.02)
+    results = []
+    for distribution in ("adk", patient, "adk"):
+        agent = Agent(name="a", model=ScriptedModel([FunctionCall(name="boil"), "Done."]), tools=[boil])
+        results += Conversation(agent, distribution=distribution).say().results
+    assert ["error" in (result or {}) for result in results] == [True, False, True]
+
+
+def test_a_time_out_that_a_tool_raises_itself_stays_its_own_without_the_policy() -> None:
+    async def boil() -> str:
+        """Boils water."""
+        raise TimeoutError("the stove is slow")
+
+    agent = Agent(
+        name="a", model=ScriptedModel([FunctionCall(name="boil"), "x"]), tools=[FunctionTool(boil, timeout=60)]
+    )
+    with pytest.raises(TimeoutError, match="the stove is slow"):
+        Conversation(agent, distribution="adk").say()

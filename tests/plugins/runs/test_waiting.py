@@ -54,6 +54,27 @@ def test_the_answer_goes_on(answer: object, result: object) -> None:
     assert response.function_response.response == result
 
 
+def test_what_tools_have_put_away_is_there_when_it_goes_on() -> None:
+    async def draft(tool_context: newel.Context) -> str:
+        """Draft the bill."""
+        await tool_context.save_artifact("bill.txt", Part(text="5 euros"))
+        await tool_context.add_session_to_memory()
+        return "drafted"
+
+    async def send(tool_context: newel.Context) -> str:
+        """Send the bill."""
+        bill = await tool_context.load_artifact("bill.txt")
+        found = await tool_context.search_memory("bill")
+        return f"{bill.text if bill else None}, {len(found.memories)} found"
+
+    clerk = agent(call("draft"), call("pay", amount=5), call("send"), "Sent.", tools=[draft, pay, send])
+    with pytest.raises(newel.Waiting) as caught:
+        newel.run(clerk, "The bill, please.")
+    assert caught.value.answer(True) == "Sent."
+    (response,) = clerk.model.requests[-1].contents[-1].parts
+    assert response.function_response.response == {"result": "5 euros, 1 found"}
+
+
 def test_several_questions_and_several_rounds() -> None:
     clerk = agent([call("pay", amount=1), call("pay", amount=2)], call("pay", amount=3), "All paid.")
     with pytest.raises(newel.Waiting) as first:

@@ -1,0 +1,42 @@
+"""Misspelt fields: where people make a record with a field that it does not have, the error names one that is near."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+
+from newel_kernel import did_you_mean
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def with_suggestions(model: type[BaseModel], data: object, handler: Callable[[object], M]) -> M:
+    """What `handler` makes of a model's fields; an error about a field that there is not names one that is near.
+
+    For a pydantic validator of the mode ``wrap``.
+    """
+    try:
+        return handler(data)
+    except ValidationError as error:
+        problems = error.errors(include_url=False)
+        if not any(_is_no_field(problem) for problem in problems):
+            raise
+        names = [name for name, field in model.model_fields.items() if field.init is not False]
+        told = [_suggesting(problem, names) for problem in problems]
+        raise ValidationError.from_exception_data(error.title, told) from None
+
+
+def _is_no_field(problem: ErrorDetails) -> bool:
+    return problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1
+
+
+def _suggesting(problem: ErrorDetails, names: Iterable[str]) -> InitErrorDetails:
+    where, text = problem["loc"], problem["msg"]
+    if _is_no_field(problem):
+        text = f"there is no field {where[0]!r}{did_you_mean(str(where[0]), names)}"
+    # Its text is a template: the placeholder takes whatever the text is.
+    kind = PydanticCustomError(problem["type"], "{text}", {"text": text})
+    return InitErrorDetails(type=kind, loc=where, input=problem["input"])
