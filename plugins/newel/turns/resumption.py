@@ -119,21 +119,22 @@ def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:
     An agent that only spoke has an empty checkpoint. What one says right after its end is the answer of its
     `after_agent` callbacks, and begins nothing anew.
     """
-    ended: str | None = None
+    #: By branch: the agent whose end was the last event there.
+    ended: dict[str | None, str] = {}
     for event in events:
         if event.invocation_id != ctx.invocation_id:
             continue
+        before = ended.pop(event.branch, None)
         if event.author == "user":
             if ctx.user_content is None and event.content is not None and not event.get_function_responses():
                 ctx.user_content = event.content
             continue
         ctx.budget.used += _is_answer(event)
         state = event.actions.agent_state
-        before, ended = ended, None
         if event.actions.end_of_agent:
             ctx.end_of_agents[event.author] = True
             ctx.agent_states.pop(event.author, None)
-            ended = event.author
+            ended[event.branch] = event.author
         elif before == event.author and state is None and not event.get_function_calls():
             continue
         elif state is not None or event.content is not None:

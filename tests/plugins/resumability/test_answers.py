@@ -131,6 +131,30 @@ def test_an_agent_whose_end_has_an_answer_of_a_callback_has_ended() -> None:
     assert len(model.requests) == 1
 
 
+def test_side_by_side_such_an_agent_has_ended_whatever_others_said_meanwhile() -> None:
+    def farewell(callback_context: Context) -> Content:
+        return Content(role="model", parts=[Part(text="bye")])
+
+    models = [ScriptedModel(["hello", "again"]) for _ in range(2)]
+    agents = [LlmAgent(name=f"a{n}", model=m, after_agent_callback=farewell) for n, m in enumerate(models)]
+    talk = Talk(ParallelAgent(name="both", sub_agents=agents))
+    talk.send("go")
+    said = {name: [e for e in talk.session.events if e.author == name] for name in ("user", "both", "a0", "a1")}
+    begin, one, two = [*said["user"], *said["both"]], said["a0"], said["a1"]
+    *before, bye = one
+    talk.store = InMemorySessionService()
+
+    async def crashed() -> None:
+        session = await talk.store.create_session(app_name="app", user_id="ada", session_id="s")
+        for event in [*begin[:-1], *before, two[0], bye]:
+            await talk.store.append_event(session, event.model_copy())
+
+    asyncio.run(crashed())
+    talk.runner.session_service = talk.store
+    assert texts(talk.send(None, talk.invocation_id)) == ["bye"]  # of the other one, which had not ended
+    assert [len(model.requests) for model in models] == [1, 1]
+
+
 def test_an_agent_that_a_loop_runs_again_after_such_an_answer_goes_on_where_it_died() -> None:
     def farewell(callback_context: Context) -> Content:
         return Content(role="model", parts=[Part(text="bye")])
