@@ -162,7 +162,7 @@ async def _unary(connection: Connection, arguments: Json) -> Responses:
     response = LlmResponse.create(answer)
     if response.content is None and response.error_code is None:
         raise connection.service.malformed("a candidate without content and finish reason")
-    yield response
+    yield _explained(response)
 
 
 async def _streamed(connection: Connection, arguments: Json) -> Responses:
@@ -174,7 +174,14 @@ async def _streamed(connection: Connection, arguments: Json) -> Responses:
             yield aggregator.add(_ours(chunk)) if plain is None else aggregator.add_plain(plain, chunk)
     if not aggregator.ended:
         raise connection.service.cut_short("the stream ended without a finish reason")
-    yield aggregator.whole()
+    yield _explained(aggregator.whole())
+
+
+def _explained(response: LlmResponse) -> LlmResponse:
+    """A response that is no answer says so in words, too; the SDK drops those of the service."""
+    if response.error_code is not None and response.error_message is None:
+        response.error_message = f"the model gave no answer: the service stopped it ({response.error_code})"
+    return response
 
 
 def _ours(answer: Answer) -> GenerateContentResponse:

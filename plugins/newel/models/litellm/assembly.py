@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from newel.models.anthropic.blocks import PROVIDER, REDACTED
+from newel.models.openai.chat.messages import EXTRA_CONTENT
 from newel.models.openai.chat.stream import Assembly
 from newel.models.openai.declarations import Declarations
 from newel.models.openai.profiles import Profile
@@ -13,6 +14,9 @@ from newel.models.wire.service import Service
 from newel.models.wire.signatures import signed
 from newel_kernel import Json, LlmResponse
 from newel_types import Citation, CitationMetadata, Content, Part
+
+#: Where LiteLLM has the signature of a call of Gemini, and what stands between an id and its signature.
+_FIELDS, _SIGNATURE, _BEHIND = "provider_specific_fields", "thought_signature", "__thought__"
 
 
 class LiteAssembly(Assembly):
@@ -75,6 +79,18 @@ class LiteAssembly(Assembly):
     def end(self, word: str | None, meaning: str | None) -> None:
         """Why the service stopped, in its own word and in that of Chat Completions."""
         self._ending = (word, meaning or word)
+
+    def _call(self, delta: Json) -> None:
+        """A piece of a call. Gemini's signature lies beside it, or stands behind its id."""
+        given = delta.get("function")
+        places = [one.get(_FIELDS) for one in (delta, given) if isinstance(one, dict)]
+        signature = next((one[_SIGNATURE] for one in places if isinstance(one, dict) and one.get(_SIGNATURE)), None)
+        if is_text(call_id := delta.get("id")):
+            own, _, behind = call_id.partition(_BEHIND)
+            delta, signature = {**delta, "id": own}, signature or behind
+        if signature:
+            delta = {**delta, EXTRA_CONTENT: {_FIELDS: {_SIGNATURE: signature}}}
+        super()._call(delta)
 
     def _response(self) -> LlmResponse:
         self._whole.word = self._ending[1] or self._whole.word

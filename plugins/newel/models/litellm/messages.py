@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from newel.models.anthropic.blocks import PROVIDER, REDACTED
-from newel.models.openai.chat.messages import Messages
+from newel.models.openai.chat.messages import EXTRA_CONTENT, Messages
 from newel.models.openai.history import result_media, result_text
 from newel.models.wire.signatures import kept_for, signature_of
 from newel_kernel import Json
@@ -15,7 +15,16 @@ _BEGIN = "Go on with the conversation."
 _GO_ON = "Continue with what you were doing."
 
 
-class ClaudeMessages(Messages):
+class LiteMessages(Messages):
+    """The messages of a conversation with any model."""
+
+    def _call(self, part: Part) -> Json:
+        """What LiteLLM had beside a call goes beside it again, a signature of Gemini say."""
+        beside: Json = kept_for(part, "litellm", EXTRA_CONTENT) or {}
+        return {**super()._call(part), **beside}
+
+
+class ClaudeMessages(LiteMessages):
     """The messages of a conversation with a model of Anthropic."""
 
     def whole(self) -> list[Json]:

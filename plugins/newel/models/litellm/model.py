@@ -14,7 +14,7 @@ from newel.models.litellm.assembly import LiteAssembly
 from newel.models.litellm.calling import Calling, failure_of
 from newel.models.litellm.claude import arguments_of
 from newel.models.litellm.exchange import Exchange
-from newel.models.litellm.messages import ClaudeMessages
+from newel.models.litellm.messages import ClaudeMessages, LiteMessages
 from newel.models.litellm.routes import Route, route_of
 from newel.models.openai.chat.messages import Messages
 from newel.models.openai.chat.requests import body
@@ -147,7 +147,7 @@ class LiteLlm(RemoteLlm):
         return made, LiteAssembly(service, profile, self._tool_names, tools, wrapped=wrapped)
 
     def _messages(self, request: LlmRequest, route: Route, capable: ModelCapabilities, say: Say) -> list[Json]:
-        kind = ClaudeMessages if route.family == "anthropic" else Messages
+        kind = ClaudeMessages if route.family == "anthropic" else LiteMessages
 
         def make() -> Messages:
             return kind(route.family, route.profile, capable.media, self._tool_names, say)
