@@ -13,7 +13,8 @@ from newel.models.google_llm import Gemini
 from newel.testing import WIRE_KEY, GeminiServer, WireServer
 from newel.testing.gemini_server import text
 from newel.testing.wire import Answer, fault
-from newel.testing.wire.caller import HELLO, Caller, tools, user
+from newel.testing.wire.caller import HELLO, Caller, model, tools, user
+from newel.testing.wire.schemas import camel_schema
 from newel_kernel import LlmRequest, LlmResponse, ModelError
 from newel_types import FinishReason, FunctionDeclaration, HttpRetryOptions, Part, Tool
 
@@ -54,11 +55,11 @@ def test_wrong_shape_is_an_error(gemini: Caller, stream: bool) -> None:
             gemini.ask(user("Hi"), steps=fault(name), stream=stream)
 
 
-@pytest.mark.parametrize("name", ["429", "503", "529"])
-def test_retry_after_is_obeyed(wire_server: WireServer, name: str) -> None:
+@pytest.mark.parametrize("status", ["429", "503", "529"])
+def test_retry_after_is_obeyed(wire_server: WireServer, status: str) -> None:
     patient = HttpRetryOptions(attempts=2, initial_delay=0.001, max_delay=0.002)
-    caller = Caller(wire_server, lambda model: Gemini(model=model, retry_options=patient), "gemini-2.5-flash")
-    caller.ask(user("Hi"), steps=[fault(name, retry_after=0.15), HELLO])
+    caller = Caller(wire_server, lambda name: Gemini(model=name, retry_options=patient), "gemini-2.5-flash")
+    caller.ask(user("Hi"), steps=[fault(status, retry_after=0.15), HELLO])
     first, second = (request.at for request in wire_server.log)
     assert second - first >= 0.15
     caller.ask(user("Hi"), steps=[fault("reset"), HELLO])
@@ -91,8 +92,9 @@ def test_schema_subset(gemini: Caller) -> None:
     declared = [Tool(function_declarations=[own]), *tools(g=other)]
     body = gemini.sent(user("Hi"), tools=declared)
     found = [one for tool in body["tools"] for one in tool["functionDeclarations"]]
-    assert found[0]["parameters"]["properties"]["key"]["anyOf"] == [{"type": "STRING"}, {"type": "INTEGER"}]
-    assert found[0]["parameters"]["properties"]["tag"]["nullable"] is True
+    sent = camel_schema(found[0]["parameters"])["properties"]  # the service takes both spellings
+    assert sent["key"]["anyOf"] == [{"type": "STRING"}, {"type": "INTEGER"}]
+    assert sent["tag"]["nullable"] is True
     assert found[1]["parametersJsonSchema"] == other
 
 
@@ -141,7 +143,5 @@ def test_key_not_in_error_bodies(gemini: Caller, stream: bool) -> None:
 
 def test_parts_that_are_the_services_own_pass(gemini: Caller) -> None:
     part = Part.model_validate({"executable_code": {"code": "1", "language": "PYTHON"}})
-    from newel_types import Content
-
-    body = gemini.sent(user("Hi"), Content(role="model", parts=[part]), user("And?"))
+    body = gemini.sent(user("Hi"), model(part), user("And?"))
     assert body["contents"][1]["parts"][0]["executableCode"]["code"] == "1"
