@@ -14,6 +14,7 @@ from newel.testing import WIRE_KEY, GeminiServer, WireServer
 from newel.testing.gemini_server import text
 from newel.testing.wire import Answer, fault
 from newel.testing.wire.caller import HELLO, Caller, model, tools, user
+from newel.testing.wire.gemini_rules import camel
 from newel.testing.wire.schemas import camel_schema
 from newel_kernel import LlmRequest, LlmResponse, ModelError
 from newel_types import FinishReason, FunctionDeclaration, HttpRetryOptions, Part, Tool
@@ -95,7 +96,7 @@ def test_schema_subset(gemini: Caller) -> None:
     sent = camel_schema(found[0]["parameters"])["properties"]  # the service takes both spellings
     assert sent["key"]["anyOf"] == [{"type": "STRING"}, {"type": "INTEGER"}]
     assert sent["tag"]["nullable"] is True
-    assert found[1]["parametersJsonSchema"] == other
+    assert camel(found[1])["parametersJsonSchema"] == other
 
 
 def test_json_with_tools_by_capability(gemini: Caller) -> None:
