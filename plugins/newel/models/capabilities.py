@@ -79,6 +79,23 @@ TABLE: tuple[Row, ...] = (
 )  # fmt: skip
 
 
+#: What a provider must know of its own models besides: provider, model, name, value. Later rows win.
+FACTS: tuple[tuple[str, str, str, Any], ...] = (
+    ("gemini", r"(.*/)?gemini-2\.5-.*", "least_cached_tokens", 2048),
+    ("gemini", r"(.*/)?gemini-3.*", "least_cached_tokens", 4096),
+    # Each medium has a field of its own, and text comes as realtime input.
+    ("gemini", r"(.*/)?gemini-(3|[4-9]|\d\d)(\.\d+)?-.*live.*", "realtime_fields", True),
+    ("gemini", r"(.*/)?gemini-.*live-translate.*", "translates", True),
+)  # fmt: skip
+
+
+@lru_cache(maxsize=512)
+def fact_of(provider: str, model: str, name: str) -> Any:
+    """A fact of a model; None where nothing is known of it."""
+    rows = [row for row in FACTS if (row[0], row[2]) == (provider, name) and re.fullmatch(row[1], model)]
+    return rows[-1][3] if rows else None
+
+
 @lru_cache(maxsize=512)
 def _of(provider: str, model: str) -> ModelCapabilities:
     capable = ModelCapabilities()

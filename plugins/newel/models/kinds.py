@@ -7,6 +7,8 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 
 import newel_compose
+from newel.models.overrides import Settings as OverrideSettings
+from newel.models.overrides import with_overrides
 from newel.models.registry import LLMRegistry
 from newel_kernel import (
     BaseLlm,
@@ -80,7 +82,7 @@ def _made(chains: Chains, address: str) -> BaseLlm:
             f"{_plugin(chains, provider)} made {type(model).__name__} of the address {address!r}; `create` must return "
             f"a BaseLlm"
         )
-    return model
+    return with_overrides(model, address, chains.settings_of("models", OverrideSettings))
 
 
 def _provider(chains: Chains, address: str) -> ModelProvider:

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import BaseModel
+
 from newel.models import kinds
+from newel.models.overrides import Settings
 from newel_kernel import Kind, hookimpl
+
+
+@hookimpl
+def register_settings() -> type[BaseModel]:
+    """The settings."""
+    return Settings
 
 
 @hookimpl

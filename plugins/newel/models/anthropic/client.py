@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeAlias
 
 from newel.models.wire.clients import Client, http_client
 from newel.models.wire.limits import Limits, offline_reason
+from newel.models.wire.secrets import environment_headers, header_secrets
 from newel.models.wire.service import UNREACHABLE, Service
 from newel_kernel import Json, ModelError
 
@@ -68,7 +69,8 @@ def direct(model: str, key: str | None, base_url: str | None, limits: Limits, pr
     token = None if key else os.environ.get(_TOKEN, "").strip() or None
     if not key and not token:
         check_key(model)
-    service = Service(provider, model, tuple(filter(None, (key, token))))
+    headers = header_secrets(environment_headers("ANTHROPIC_CUSTOM_HEADERS"))
+    service = Service(provider, model, (*filter(None, (key, token)), *headers))
     http = http_client(HTTP, service, limits)
     try:
         client = sdk.AsyncAnthropic(

@@ -20,6 +20,7 @@ from newel.models.anthropic.streaming import Assembly
 from newel.models.remote import RemoteLlm
 from newel.models.wire.clients import Clients
 from newel.models.wire.conversions import Conversions
+from newel.models.wire.limits import Limits
 from newel_kernel import LlmRequest, LlmResponse
 from newel_types import Content
 
@@ -68,11 +69,11 @@ class AnthropicLlm(RemoteLlm):
         await self._clients.aclose()
 
     async def _answers(self, request: LlmRequest, stream: bool) -> Responses:
-        connection = await self._clients.client(self._connect)
+        options, limits = request.config.http_options, self.limits_for(request)
+        connection = await self._clients.client(lambda: self._connect(limits), limits.response_bytes)
         name = self.model_name(request)
         say = partial(self.say_once, LlmRequest(model=name))  # kept with the history, so without this request
         sent = outgoing(request, name, self.capabilities_for(request), self._conversions, say, self.max_tokens)
-        options, limits = request.config.http_options, self.limits_for(request)
         whole = not stream and sent.body["max_tokens"] <= MOST_UNSTREAMED
         if whole and not (options is not None and options.timeout):
             limits = replace(limits, idle=limits.idle + sent.body["max_tokens"] / _TOKENS_PER_SECOND)
@@ -85,9 +86,9 @@ class AnthropicLlm(RemoteLlm):
                 if stream or not response.partial:
                     yield response
 
-    def _connect(self) -> Made:
+    def _connect(self, limits: Limits) -> Made:
         key = self.api_key.get_secret_value() if self.api_key is not None else None
-        return client.direct(self.model, key, self.base_url, self.limits, self.provider)
+        return client.direct(self.model, key, self.base_url, limits, self.provider)
 
 
 class Claude(AnthropicLlm):
@@ -112,12 +113,12 @@ class Claude(AnthropicLlm):
         match = re.fullmatch(VERTEX_PATTERN, name)
         return match["model"] if match else name
 
-    def _connect(self) -> Made:
+    def _connect(self, limits: Limits) -> Made:
         match = re.fullmatch(VERTEX_PATTERN, self.model)
         project = self.project or (match["project"] if match else None)
         region = self.region or (match["region"] if match else None)
         token = self.access_token.get_secret_value() if self.access_token is not None else None
-        return client.vertex(self.model, project, region, token, self.base_url, self.limits)
+        return client.vertex(self.model, project, region, token, self.base_url, limits)
 
 
 async def _answered(call: Call, sent: Outgoing, whole: bool) -> Responses:

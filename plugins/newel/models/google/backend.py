@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
@@ -41,12 +40,6 @@ def host(base_url: str | None, *, vertex: bool) -> str:
     variable = "GOOGLE_VERTEX_BASE_URL" if vertex else "GOOGLE_GEMINI_BASE_URL"
     url = base_url or os.environ.get(variable, "")
     return urlsplit(url).hostname or ("aiplatform.googleapis.com" if vertex else "generativelanguage.googleapis.com")
-
-
-def major_version(model: str) -> int | None:
-    """The major version in a Gemini model's name, which may be a resource name; None where it has none."""
-    match = re.match(r"gemini-(\d+)(?:[.-]|$)", model.rpartition("/")[2])
-    return int(match[1]) if match else None
 
 
 def is_configured(vertex: bool) -> bool:

@@ -13,7 +13,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 
-from newel.models.capabilities import capabilities_of
+from newel.models.capabilities import capabilities_of, fact_of
 from newel.models.google import requests
 from newel.models.google.context_cache_config import ContextCacheConfig
 from newel.models.google.history import Dialect
@@ -24,8 +24,6 @@ from newel_types import CacheMetadata, Content
 
 logger = logging.getLogger(__name__)
 
-#: The least tokens of a cache, by the start of the model's name. Other names: the service decides.
-_LEAST = {"gemini-2.5-": 2048, "gemini-3": 4096}
 _CHARACTERS_PER_TOKEN = 4
 #: The statuses with which the service answers a request that names a cache that is gone.
 _GONE = (400, 403, 404)
@@ -117,9 +115,9 @@ class GeminiContextCacheManager:
         whole = self._size(request, None)
         if not start:
             return False
-        name = (request.model or "").rpartition("/")[2]
-        least = next((tokens for prefix, tokens in _LEAST.items() if name.startswith(prefix)), 0)
-        return int(counted * start / whole) >= least
+        # Where nothing is known of the model, the service decides.
+        least = fact_of("gemini", request.model or "", "least_cached_tokens") or 0
+        return int(counted * start / whole) >= int(least)
 
     def _size(self, request: LlmRequest, count: int | None) -> int:
         """About how many tokens the instruction, the tools and the first `count` contents have."""

@@ -93,7 +93,7 @@ class Gemini(RemoteLlm):
     async def _answers(self, request: LlmRequest, stream: bool) -> Responses:
         """Closing the generator closes the HTTP response."""
         limits = self.limits_for(request)
-        client = await self._clients.client(lambda: self._connect(limits))
+        client = await self._clients.client(lambda: self._connect(limits), limits.response_bytes)
         name = self.model_name(request)
         connection = Connection(client.sdk, replace(client.service, model=name))
         with connection.service.translated():

@@ -103,7 +103,7 @@ class LiteLlm(RemoteLlm):
             sdk, http = make(service, limits, self._base(route), self._key(route) or "none")
             return sdk, http, service
 
-        return await self._clients.client(connect)
+        return await self._clients.client(connect, limits.response_bytes)
 
     def _base(self, route: Route) -> str | None:
         variable = f"{route.family.upper()}_BASE_URL"

@@ -13,8 +13,12 @@ from typing import Any, Protocol
 from newel.models.openai.events import events
 from newel.models.wire.clients import Clients, http_client
 from newel.models.wire.limits import Limits
+from newel.models.wire.secrets import environment_headers
 from newel.models.wire.service import UNREACHABLE, Service
 from newel_kernel import Json, ModelError, NewelError
+
+#: The variable with further headers, which the SDK sends to any endpoint.
+CUSTOM_HEADERS = "OPENAI_CUSTOM_HEADERS"
 
 
 class Response(Protocol):
@@ -106,7 +110,7 @@ class Sender:
 
     async def sdk(self, endpoint: Endpoint, service: Service, limits: Limits) -> Sdk:
         """The client of the running event loop."""
-        client = await self._clients.client(lambda: connect(endpoint, service, limits))
+        client = await self._clients.client(lambda: connect(endpoint, service, limits), limits.response_bytes)
         return client.sdk
 
     async def aclose(self) -> None:
@@ -125,11 +129,13 @@ def connect(endpoint: Endpoint, service: Service, limits: Limits) -> tuple[Sdk, 
     """A client of the SDK, the HTTP client beneath it, and the service that both stand for."""
     openai = import_module("openai")
     http = http_client(http_library(), service, limits)
+    # Those of the environment are OpenAI's business.
+    omitted = {} if endpoint.own else dict.fromkeys(environment_headers(CUSTOM_HEADERS), openai.Omit())
     sdk: Sdk = openai.AsyncOpenAI(
         api_key=endpoint.key, base_url=endpoint.base_url, http_client=http, max_retries=0,
-        default_headers=dict(endpoint.headers), websocket_base_url=_socket_url(endpoint.base_url),
+        default_headers={**omitted, **endpoint.headers}, websocket_base_url=_socket_url(endpoint.base_url),
     )  # fmt: skip
-    if not endpoint.own:  # those of the environment are OpenAI's business
+    if not endpoint.own:
         sdk.organization = sdk.project = None
     return sdk, http, service
 

@@ -12,13 +12,14 @@ from pydantic import Field, PrivateAttr, SecretStr
 
 from newel.models.capabilities import capabilities_of
 from newel.models.google.request_keys import CACHE_SCOPE
-from newel.models.openai.client import Call, Endpoint, Sender, check_sdk, http_library
+from newel.models.openai.client import CUSTOM_HEADERS, Call, Endpoint, Sender, check_sdk, http_library
 from newel.models.openai.profiles import ENDPOINTS, OPENAI, Profile
 from newel.models.openai.thinking import Say
 from newel.models.remote import RemoteLlm
 from newel.models.wire.clients import ssl_context
 from newel.models.wire.limits import offline_reason
 from newel.models.wire.names import Names
+from newel.models.wire.secrets import environment_headers, header_secrets
 from newel.models.wire.service import Service
 from newel.models.wire.sockets import check_websockets, socket_options
 from newel_kernel import BaseLlmConnection, Json, LlmRequest, ModelCapabilities, ModelError
@@ -125,7 +126,8 @@ class OpenAIModel(RemoteLlm):
             yield connection
 
     def _service(self, request: LlmRequest, endpoint: Endpoint) -> Service:
-        return Service(self.provider, self.model_name(request), (endpoint.key,))
+        headers = {**endpoint.headers, **(environment_headers(CUSTOM_HEADERS) if endpoint.own else {})}
+        return Service(self.provider, self.model_name(request), (endpoint.key, *header_secrets(headers)))
 
     def _say(self, request: LlmRequest) -> Say:
         """Says something once for the model of `request`, and keeps nothing else of it."""

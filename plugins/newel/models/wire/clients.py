@@ -6,7 +6,7 @@ import asyncio
 import os
 import ssl
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
@@ -32,10 +32,13 @@ class Client(Generic[S]):
 
 
 class Clients(Generic[S]):
-    """The clients of one model, by event loop: an asynchronous client works in one loop only."""
+    """The clients of one model, by event loop: an asynchronous client works in one loop only.
+
+    What a client is made for, the bound of its answers say, is its key; mostly there is one.
+    """
 
     def __init__(self) -> None:
-        self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Client[S]] = WeakKeyDictionary()
+        self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, Client[S]]] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
     def __deepcopy__(self, memo: dict[int, object]) -> Clients[S]:
@@ -44,24 +47,24 @@ class Clients(Generic[S]):
     def __reduce__(self) -> tuple[type[Clients[S]], tuple[()]]:
         return Clients, ()
 
-    async def client(self, make: Callable[[], tuple[S, Any, Service]]) -> Client[S]:
+    async def client(self, make: Callable[[], tuple[S, Any, Service]], key: Hashable = None) -> Client[S]:
         """The running loop's client. `make` gives the SDK's client, the HTTP client beneath it, and the service."""
         loop = asyncio.get_running_loop()
         with self._lock:
-            client = self._by_loop.get(loop)
+            client = self._by_loop.setdefault(loop, {}).get(key)
         if client is None:
             sdk, http, service = make()
             client = Client(sdk, http, service, _keep(http))
             await anext(client.keeper)  # does not suspend; the loop learns of the keeper
             with self._lock:
-                self._by_loop[loop] = client
+                self._by_loop[loop][key] = client
         return client
 
     async def aclose(self) -> None:
-        """Close the running loop's client; the next call makes another."""
+        """Close the running loop's clients; the next call makes another."""
         with self._lock:
-            client = self._by_loop.pop(asyncio.get_running_loop(), None)
-        if client is not None:
+            clients = self._by_loop.pop(asyncio.get_running_loop(), {})
+        for client in clients.values():
             await client.keeper.aclose()
 
 

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping
+import os
+from collections.abc import Iterable, Mapping, MutableMapping
 from contextlib import suppress
 from typing import Any
 
 MASK = "[api key]"
 #: The headers that carry credentials.
 _HEADERS = ("x-goog-api-key", "authorization", "x-api-key", "api-key", "proxy-authorization", "cookie")
+#: A header of fewer letters is no credential.
+_LEAST = 8
 _ATTRIBUTES = ("message", "details", "body", "litellm_debug_info")
+
+
+def environment_headers(variable: str) -> dict[str, str]:
+    """The headers that an SDK takes from a variable of the environment, a line each; they may be credentials."""
+    lines = (line.partition(":") for line in os.environ.get(variable, "").split("\n"))
+    return {name.strip(): value.strip() for name, colon, value in lines if colon}
+
+
+def header_secrets(headers: Mapping[str, str]) -> tuple[str, ...]:
+    """The values of headers, as secrets: all that are long enough to be one, and what follows ``Bearer``."""
+    values = [value for value in headers.values() if len(value) >= _LEAST]
+    return (*values, *(value.rpartition(" ")[2] for value in values))
 
 
 def mask(text: str, secrets: Iterable[str]) -> str:

@@ -439,7 +439,8 @@ def test_one_loop_reuses_its_connection(gemini_server: GeminiServer) -> None:
         for _ in range(3):
             gemini_server.reply("ok")
             async for _response in model.generate_content_async(request(user("hi"))):
-                clients.add(id(await model._clients.client(lambda: pytest.fail("there is one"))))
+                bound = model.limits.response_bytes
+                clients.add(id(await model._clients.client(lambda: pytest.fail("there is one"), bound)))
         return clients
 
     assert len(asyncio.run(three())) == 1

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from newel.models.capabilities import fact_of
 from newel.models.google.history import Dialect
 from newel.models.google.requests import on_wire
 from newel.models.google.sdk import Json
@@ -16,9 +16,6 @@ from newel_types import ActivityEnd, ActivityStart, Blob, Content, LiveClientRea
 
 #: Says that the user's history is over, where a model waits for new input before it answers.
 _GO_ON = "."
-#: Models of which each medium has a field of its own, and text comes as realtime input.
-_NEWER = re.compile(r"(.*/)?gemini-(3|[4-9]|\d\d)(\.\d+)?-.*live.*")
-_TRANSLATORS = re.compile(r"(.*/)?gemini-.*live-translate.*")
 
 
 class Frames:
@@ -26,7 +23,7 @@ class Frames:
 
     def __init__(self, model: str, dialect: Dialect) -> None:
         self.newer = is_newer(model)
-        self._fields = self.newer or _TRANSLATORS.fullmatch(model) is not None
+        self._fields = self.newer or fact_of("gemini", model, "translates") is not None
         self._dialect = dialect
 
     def history(self, contents: Sequence[Content], *, initial: bool) -> list[str]:
@@ -91,7 +88,7 @@ class Frames:
 
 def is_newer(model: str) -> bool:
     """Whether a model is one of Gemini 3 or later."""
-    return _NEWER.fullmatch(model) is not None
+    return fact_of("gemini", model, "realtime_fields") is not None
 
 
 def _results(parts: Sequence[Part]) -> Iterator[Json]:
