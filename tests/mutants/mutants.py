@@ -60,18 +60,21 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     files = files_of(config.getoption("--mutate"))
     folder = Path(config.getoption("--mutants-folder"))
     folder.mkdir(parents=True, exist_ok=True)
-    config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # one for all
-    base = measured(session.items, files, folder / "baseline.json", _outcomes)
-    trials = Trials(session.items, base, files, config.getoption("--mutants-seconds"))
-    gc.collect()
-    gc.freeze()  # else each child copies the heap as it collects
     pattern, again = config.getoption("--mutants"), config.getoption("--mutants-again")
+    wanted: list[tuple[Report, list[Mutant]]] = []
     for file in files:
         report = Report(folder, file)
         mutants = mutants_of(file)
         report.keep(mutants)
-        for mutant in mutants:
-            if fnmatch(mutant.name, pattern) and report.wants(mutant, again):
+        wanted.append((report, [one for one in mutants if fnmatch(one.name, pattern) and report.wants(one, again)]))
+    if any(mutants for _, mutants in wanted):
+        config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # one for all
+        base = measured(session.items, files, folder / "baseline.json", _outcomes)
+        trials = Trials(session.items, base, files, config.getoption("--mutants-seconds"))
+        gc.collect()
+        gc.freeze()  # else each child copies the heap as it collects
+        for report, mutants in wanted:
+            for mutant in mutants:
                 report.add(mutant, *trials.outcome(mutant))
     print(table(folder, files))
     return True
