@@ -257,6 +257,41 @@ def test_where_nobody_answers_only_the_epilogues_run() -> None:
     assert agent.seen == []
 
 
+@pytest.mark.parametrize("how", ["left", "failed"])
+def test_the_agent_s_events_are_closed_before_the_run_is_over(how: str) -> None:
+    class Lasting(BaseAgent):
+        async def _run_async_impl(self, ctx: InvocationContext) -> Any:
+            try:
+                yield reply("one")
+                yield reply("two")
+            finally:
+                log.append("closed")
+
+    class Full(InMemorySessionService):
+        async def append_event(self, session: Session, event: Event) -> Event:
+            if how == "failed" and texts([event]) == [("clerk", "two")]:
+                raise OSError("disk full")
+            return await super().append_event(session, event)
+
+    async def end(ctx: InvocationContext, error: BaseException | None) -> None:
+        log.append(f"over: {type(error).__name__}")
+
+    async def run() -> None:
+        events = runner.run_async(new_message="tea", **WHERE)
+        await anext(events)
+        if how == "left":
+            await events.aclose()
+        else:
+            with pytest.raises(OSError, match="disk full"):
+                await anext(events)
+        assert log == ["closed", f"over: {'GeneratorExit' if how == 'left' else 'OSError'}"]
+
+    log: list[str] = []
+    runner = make(Lasting(name="lasting"), Epilogue(name="end", run=end))
+    runner.session_service = Full()
+    asyncio.run(run())
+
+
 def test_a_run_that_resumes_brings_no_message_and_goes_on_under_its_id() -> None:
     def enter(ctx: InvocationContext, turn: Any, invocation_id: str | None) -> None:
         named.append((ctx.invocation_id, turn.content, invocation_id))
