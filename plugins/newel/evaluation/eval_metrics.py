@@ -1,7 +1,7 @@
 """Metrics by name, what they report about themselves, and the results they give."""
 
 from enum import Enum
-from typing import Protocol, TypeAlias
+from typing import Protocol, Self, TypeAlias
 
 from pydantic import Field, SerializeAsAny, field_validator
 
@@ -57,6 +57,12 @@ class PrebuiltMetrics(Enum):
     INFERENCE_CALL_COUNT_V1 = "inference_call_count_v1"
     TOKEN_USAGE_V1 = "token_usage_v1"  # noqa: S105 - a metric's name
     INVOCATION_DURATION_V1 = "invocation_duration_v1"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        """The member of a name that only the specification prints."""
+        name = canonical_name(value)
+        return None if name == value else cls(name)
 
 
 MetricName: TypeAlias = str | PrebuiltMetrics

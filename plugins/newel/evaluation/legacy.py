@@ -74,10 +74,7 @@ def _turn(old: dict[str, Any], where: str) -> Invocation:
         user_content=Content(role="user", parts=[Part(text=old["query"])]),
         final_response=Content(role="model", parts=[Part(text=old.get("reference") or "")]),
         intermediate_data=IntermediateData(
-            tool_uses=[
-                FunctionCall(name=use.get("tool_name"), args=use.get("tool_input"))
-                for use in old.get("expected_tool_use") or ()
-            ],
+            tool_uses=_uses(old.get("expected_tool_use"), where),
             intermediate_responses=[
                 (said.get("author", ""), [Part(text=said.get("text", ""))])
                 for said in old.get("expected_intermediate_agent_responses") or ()
@@ -85,3 +82,18 @@ def _turn(old: dict[str, Any], where: str) -> Invocation:
         ),
         creation_timestamp=seam.clock(),
     )
+
+
+def _uses(given: Any, where: str) -> list[FunctionCall]:
+    """The expected calls; the specification has them as a text, which is the JSON of the list."""
+    uses = given or []
+    if isinstance(given, str) and given:
+        try:
+            uses = json.loads(given)
+        except ValueError:
+            uses = given
+    if not isinstance(uses, list) or not all(isinstance(use, dict) and "tool_name" in use for use in uses):
+        raise ConfigurationError(
+            f"{where}.expected_tool_use is a list of objects with `tool_name` and `tool_input`, or its JSON as a text"
+        )
+    return [FunctionCall(name=use["tool_name"], args=use.get("tool_input")) for use in uses]

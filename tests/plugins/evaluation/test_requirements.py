@@ -113,6 +113,37 @@ def test_10_arguments_may_be_matched_by_a_plugin(kit: Any, monkeypatch: pytest.M
     assert done.passed
 
 
+@pytest.mark.parametrize(
+    ("criterion", "score"),
+    [
+        ({"match_type": "EXACT"}, 0.0),
+        ({"match_type": "in order"}, 0.0),
+        ({"match_type": "any-order", "arguments": "ignore"}, 1.0),
+        ({"match_type": "superset", "arguments": "superset"}, 1.0),
+        ({"match_type": "subset"}, 0.0),
+        ({"match_type": "SUPERSET", "tools": {"find": {"tolerance": {"n": 0.5}}, "say": {"keys": []}}}, 1.0),
+        ({"match_type": "SUPERSET", "tools": {"find": {"keys": ["q"]}, "say": {"regex": {"text": "h.*"}}}}, 1.0),
+    ],
+)
+def test_10_calls_are_matched_by_mode_and_by_tool(criterion: dict[str, Any], score: float, kit: Any) -> None:
+    def say(text: str) -> str:
+        """Say it."""
+        return text
+
+    def find(q: str, n: float = 0) -> dict[str, str]:
+        """Find something."""
+        return {"hits": q}
+
+    made = [("say", {"text": "hello"}), ("find", {"q": "x", "n": 1.25}), ("find", {"q": "z"})]
+    wanted = [("find", {"q": "x", "n": 1}), ("say", {"text": "hello" if "arguments" in criterion else "hi"})]
+    if criterion.get("arguments") == "superset":
+        wanted = [("find", {"q": "x"}), ("say", {})]
+    agent = kit.agent({"go": [made, "done"]}, tools=[find, say])
+    config = EvalConfig(criteria={"tool_trajectory_avg_score": {"threshold": 1.0, **criterion}})
+    done = run(agent, kit.eval_set(kit.case("a", kit.turn("go", "done", calls=wanted))), config)
+    assert done.results[0].overall_eval_metric_results[0].score == score
+
+
 def test_11_partial_credit_comes_from_the_best_pairing(kit: Any) -> None:
     turn = kit.turn("look up x", calls=[("find", {"q": "y"}), ("find", {"q": "x"})])
     config = EvalConfig(criteria={"tool_trajectory_f1": 0.5, "tool_argument_match": 0.9})
@@ -417,6 +448,47 @@ def test_29_files_are_written_as_the_released_tools_read_them(kit: Any, tmp_path
     (result,) = json.loads(done.files["set1"].read_text())["eval_case_results"]
     assert result["final_eval_status"] == 1
     assert result["eval_set_file"] == "set1"
+
+
+SPEED = """
+import asyncio, resource, sys, time
+from newel.agents import LlmAgent
+from newel.evaluation.local_eval_service import LocalEvalService
+import newel.evaluation.response_evaluator, newel.evaluation.in_memory_eval_sets_manager
+import newel.evaluation.local_eval_set_results_manager
+late = ("yaml", "stevedore", "newel.runners", "newel.apps.app", "newel.evaluation.llm_as_judge", "jinja2")
+print([name for name in late if name in sys.modules], [n for n in sys.modules if n.startswith("newel.evaluation.sim")])
+from newel.evaluation import EvalCase, EvalSet, Invocation, evaluate
+from newel_kernel import BaseLlm, LlmResponse
+from newel_types import Content, Part
+
+class Echo(BaseLlm):
+    async def generate_content_async(self, llm_request, stream=False):
+        yield LlmResponse(content=Content(role="model", parts=[Part(text="echo of the words " * 6)]))
+
+turn = Invocation(user_content={"parts": [{"text": "hi"}]}, final_response={"parts": [{"text": "echo of words " * 6}]})
+agent = LlmAgent(name="a", model=Echo(model="e"))
+async def main():
+    took = []
+    for batch in range(6):
+        cases = [EvalCase(eval_id=f"c{n}", conversation=[turn] * 3) for n in range(20)]
+        began = time.process_time()
+        await evaluate(agent, EvalSet(eval_set_id="s", eval_cases=cases))
+        took.append((time.process_time() - began) / 20)
+    return min(took)
+print(asyncio.run(main()) * 1000, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def test_30_a_case_costs_little_and_an_import_loads_no_more_than_it_needs() -> None:
+    done = subprocess.run([sys.executable, "-c", SPEED], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    loaded, figures = done.stdout.splitlines()
+    light = ["", ".user_simulator_personas", ".user_simulator", ".user_simulator_provider"]
+    assert loaded == f"[] {[f'newel.evaluation.simulation{name}' for name in light]}"
+    milliseconds, megabytes = map(float, figures.split())
+    assert milliseconds < 6  # of CPU, the best of some batches
+    assert megabytes < 120
 
 
 def test_30_five_thousand_cases_need_no_more_memory_than_fifty(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ from newel.evaluation.eval_metrics import EvalStatus
 from newel.evaluation.runs.limits import Limiter, Limits, retry_delay
 from newel.evaluation.runs.options import Budget, RateLimit, RunOptions
 from newel.evaluation.runs.run_file import records
-from newel_kernel import ConfigurationError, LlmResponse, ModelError
+from newel.models import LLMRegistry
+from newel_kernel import BaseLlm, ConfigurationError, LlmResponse, ModelError
 from newel_types import Content, GenerateContentResponseUsageMetadata, Part
 
 MATCH = EvalConfig(criteria={"response_match_score": 0.8})
@@ -107,6 +108,36 @@ def test_03_rates_hold_under_a_fake_clock() -> None:
     now[0] = 0.0
     times = asyncio.run(calls(RateLimit(tokens_per_minute=250), 6, 100))
     assert times == [0.0, 1.0, 2.0, 60.0, 61.0, 62.0]
+
+
+def test_03_cases_judges_and_samples_share_one_scheduler(kit: Any) -> None:
+    running, most = 0, 0
+
+    async def at_work() -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        running -= 1
+
+    class Judge(BaseLlm):
+        @classmethod
+        def supported_models(cls) -> list[str]:
+            return ["test-slow-judge"]
+
+        async def generate_content_async(self, llm_request: Any, stream: bool = False) -> Any:
+            await at_work()
+            yield LlmResponse(content=kit.content('{"is_the_agent_response_valid": "valid"}'))
+
+    LLMRegistry.register(Judge)
+    options = {"judge_model": "test-slow-judge", "num_samples": 6, "parallelism_limit": 6}
+    config = EvalConfig(criteria={"final_response_match_v2": {"threshold": 0.5, "judge_model_options": options}})
+    cases = hello(kit, *"abcdef")
+    agent = kit.agent(before_agent_callback=lambda callback_context: at_work())
+    done = run(agent, cases, config, options=RunOptions(parallelism=3))
+    assert done.passed
+    assert most == 3
 
 
 class Busy(Exception):

@@ -43,6 +43,8 @@ class Engine:
         self.stopped: str | None = None
         options = plan.options
         self._limits = Limits(options.rate_limits)
+        #: What runs at once of all cases: agents' conversations, and calls of judges with their samples.
+        self._slots = asyncio.Semaphore(options.parallelism)
         self._cassette = _cassette(plan)
         self._simulators = plan.simulators or UserSimulatorProvider(plan.config.user_simulator_config)
         self._reused = stored_inferences(plan.reuse) if plan.reuse is not None else None
@@ -118,9 +120,8 @@ class Engine:
         with ExitStack() as stack:
             stack.enter_context(ids_of(self.run_id, *unit.key))
             for variable, value in (
-                (gate, JudgeGate(self._limits, self._cassette, unit.repeat)), (agent_gate, own), (accounts, kept),
-                (kept_spans, kept.spans),
-                (chains, self.plan.stage.composition),
+                (gate, JudgeGate(self._limits, self._cassette, unit.repeat, self._slots)), (agent_gate, own),
+                (accounts, kept), (kept_spans, kept.spans), (chains, self.plan.stage.composition),
             ):  # fmt: skip
                 stack.callback(variable.reset, variable.set(value))  # type: ignore[arg-type]
             yield
@@ -150,7 +151,10 @@ class Engine:
         session_id = f"{SESSION_PREFIX}{derived_id(self.run_id, *unit.key)}"
         simulator = self._simulators.provide(unit.case)
         request = (self.plan.app_name, unit.eval_set.eval_set_id)
-        inference = await infer_case(self.plan.stage, request, unit.case, simulator, session_id, self.plan.live_seconds)
+        async with self._slots:
+            inference = await infer_case(
+                self.plan.stage, request, unit.case, simulator, session_id, self.plan.live_seconds
+            )
         if self.file is not None and inference.status is InferenceStatus.SUCCESS:
             self.file.keep_inference(unit.key, inference)
         return inference

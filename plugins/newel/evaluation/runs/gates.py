@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from newel.evaluation.eval_case import EvalCase, get_all_tool_calls_with_responses
@@ -17,8 +18,11 @@ from newel_kernel import BaseTool, Effect, LlmRequest, LlmResponse, seam
 class JudgeGate:
     """Limits, recordings and accounts of the calls that the evaluation makes itself."""
 
-    def __init__(self, limits: Limits, cassette: Cassette | None, repeat: int) -> None:
+    def __init__(
+        self, limits: Limits, cassette: Cassette | None, repeat: int, slots: asyncio.Semaphore
+    ) -> None:  # fmt: skip
         self._limits, self._cassette, self._repeat = limits, cassette, repeat
+        self._slots = slots
 
     async def call(self, role: str, model: str, request: LlmRequest, sample: int, send: Send) -> LlmResponse:
         """The recorded answer, or the model's."""
@@ -27,7 +31,9 @@ class JudgeGate:
             return found
         asked = LlmRequest(model=model, contents=list(request.contents), config=request.config)
         began = seam.monotonic()
-        answer = await self._admitted(model, request, send)
+        # A simulated user speaks within a conversation, which has its place.
+        async with self._slots if role == "judge" else nullcontext():
+            answer = await self._admitted(model, request, send)
         kept = accounts.get()
         if kept is not None:
             kept.of(role).add(model, answer.usage_metadata, seam.monotonic() - began)
