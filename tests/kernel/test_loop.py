@@ -768,7 +768,7 @@ class TestCallbacks:
             return wrong
 
         words = f"{hook} returned {type(wrong).__name__}; it must return {wanted} or None"
-        with pytest.raises(HookSignatureError, match=rf"agent 'waiter', callback .*odd: {words}"):
+        with pytest.raises(HookSignatureError, match=rf"agent 'waiter', callback .*odd \(test_loop\.py:\d+\): {words}"):
             talk(waiter(call("brew", leaf="x"), "ok", tools=[brew], **{hook: odd})).say("tea")
         with pytest.raises(HookSignatureError, match=rf"plugin 'p' \(.*\): {words}"):
             talk(waiter(call("brew", leaf="x"), "ok", tools=[brew]), plugins=[self.plugin(hook, "p", wrong)]).say("tea")
