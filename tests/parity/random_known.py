@@ -140,7 +140,9 @@ def call_is_shown(p):
 
 
 def one_answer(p):
-  """A second answer to a long-running call is refused."""
+  """A second answer to a long-running call is refused, and one to a request for approval told that it is late."""
+  if (p.our_event or {}).get('error_code') == 'ANSWERED_BEFORE':
+    return True
   answers = [turn for turn in p.plan['turns'] if 'answer' in turn]
   return 'answer' in p.said and len(answers) > 1 and raises(p.ours, 'ValueError') and not p.ours['events']
 
