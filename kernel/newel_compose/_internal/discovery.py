@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from email import message_from_string
 from importlib.metadata import Distribution, EntryPoint, distributions
 from importlib.util import find_spec
 from operator import attrgetter
@@ -64,8 +63,8 @@ def _sorted(points: Points | None, group: str) -> list[InstalledPoint]:
 def _identity(package: Distribution) -> tuple[str, str]:
     """Name and version, from the headers; `package.metadata` would parse the description, too."""
     text = package.read_text("METADATA") or package.read_text("PKG-INFO") or ""
-    headers = message_from_string(text.partition("\n\n")[0])
-    return headers["Name"] or "?", headers["Version"] or ""
+    headers = dict(line.split(": ", 1) for line in text.partition("\n\n")[0].splitlines() if ": " in line)
+    return headers.get("Name", "?"), headers.get("Version", "")
 
 
 def installed(points: Points | None = None, group: str = PLUGIN_GROUP) -> dict[str, InstalledPoint]:

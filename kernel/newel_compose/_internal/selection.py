@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import TypedDict, cast
 
@@ -61,16 +61,24 @@ def _from_files(here: Path) -> str | None:
     project = here / "pyproject.toml"
     if not project.is_file():
         return None
-    try:
-        table = tomllib.loads(project.read_text(encoding="utf-8")).get("tool", {}).get("newel")
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-        return None  # somebody else's broken file; its owner's tools will say so
+    table = _table(project)
     if table is None:
         return None
     name = table.get("distribution") if isinstance(table, dict) else None
     if not isinstance(name, str):
         raise ConfigurationError(f'{project}: [tool.newel] needs distribution = "a name or a YAML file"')
     return name if not name.endswith((".yaml", ".yml")) else str(here / name)
+
+
+def _table(project: Path) -> object:
+    """What a pyproject.toml says under [tool.newel]; None: nothing. Most have no such word, and are not parsed."""
+    data = project.read_bytes()
+    if b"newel" not in data:
+        return None
+    try:
+        return import_module("tomllib").loads(data.decode()).get("tool", {}).get("newel")
+    except ValueError:
+        return None  # somebody else's broken file; its owner's tools will say so
 
 
 def lock_of(composition: Composition) -> Lock:
