@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,21 +28,35 @@ def generated() -> dict[str, str]:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the generated pages where the navigation has a folder."""
-    config.nav = [_filled(entry) for entry in config.nav or []]
+    """Put pages where the navigation has a folder: all of it (`start/`), or what is not named (`guides/*`)."""
+    named = set(_named(config.nav))
+    config.nav = [_filled(entry, named) for entry in config.nav or []]
     return config
 
 
-def _filled(entry: Any) -> Any:
-    """An entry of the navigation; a folder becomes the list of its pages."""
+def _named(entry: Any) -> Iterator[str]:
+    """The pages that the navigation names."""
+    if isinstance(entry, str):
+        yield entry
+    else:
+        for one in entry.values() if isinstance(entry, dict) else entry or ():
+            yield from _named(one)
+
+
+def _filled(entry: Any, named: set[str]) -> Any:
+    """An entry of the navigation with the pages of its folders."""
     if isinstance(entry, dict):
-        return {title: _filled(value) for title, value in entry.items()}
+        return {title: _filled(value, named) for title, value in entry.items()}
     if isinstance(entry, list):
-        return [_filled(value) for value in entry]
-    if not entry.endswith("/"):
-        return entry
-    here = sorted(path.relative_to(DOCS).as_posix() for path in (DOCS / entry).glob("*.md"))
-    pages = here + [path for path in generated() if path.startswith(entry)]
+        rest = [page for one in entry if str(one).endswith("/*") for page in _pages(one[:-1]) if page not in named]
+        return [_filled(one, named) for one in entry if not str(one).endswith("/*")] + rest
+    return _pages(entry) if entry.endswith("/") else entry
+
+
+def _pages(folder: str) -> list[str]:
+    """The pages of a folder, the index first."""
+    here = [path.relative_to(DOCS).as_posix() for path in (DOCS / folder).glob("*.md")]
+    pages = here + [path for path in generated() if path.rpartition("/")[0] == folder.rstrip("/")]
     return sorted(pages, key=lambda path: (not path.endswith("/index.md"), path.removesuffix(".md")))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 import sysconfig
 import traceback
@@ -131,6 +132,11 @@ def _package(path: Path) -> str:
     """The package of an installed file: what follows site-packages on its path."""
     at = next(index for index, part in enumerate(path.parts) if part in _INSTALLED)
     return path.parts[at + 1]
+
+
+def debugging() -> bool:
+    """Whether tracebacks are wanted, by NEWEL_DEBUG=1."""
+    return os.environ.get("NEWEL_DEBUG", "") not in ("", "0")
 
 
 def defined_at(function: object) -> str:

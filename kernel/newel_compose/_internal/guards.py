@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from newel_compose._internal.faults import debugging, describe_error
+from newel_compose._internal.hookspecs import HookPolicy
 from newel_compose._internal.registry import words
 from newel_compose._internal.results import wrong
 from newel_kernel import (
+    Bound,
     Descriptor,
     Epilogue,
     Event,
     HookSignatureError,
+    Observer,
     Prologue,
     RequestProcessor,
     ResponseProcessor,
@@ -26,6 +31,7 @@ from newel_kernel import (
     ToolPolicy,
 )
 
+_log = logging.getLogger("newel.plugins")
 D = TypeVar("D", bound=Descriptor)
 Function = Callable[..., Any]
 #: The arguments of `run`.
@@ -55,7 +61,12 @@ def guarded(item: D, hook: str, plugin: str, source: str) -> D:
         changed["applies_to"] = _named(applies_to, who)
     if isinstance(item, ToolPolicy):
         _check(item.wrap, ("call_tool",), f"{item.name!r} with wrap=", hook, plugin)
-        changed["wrap"] = _wrapper(item.wrap, who)
+        changed["wrap"] = _wrapper(item.wrap, who, callable, "a function")
+    if isinstance(item, HookPolicy):
+        _check(item.wrap, ("bound",), f"{item.name!r} with wrap=", hook, plugin)
+        changed["wrap"] = _wrapper(item.wrap, who, lambda made: isinstance(made, Bound), "a Bound")
+    if isinstance(item, Observer):
+        changed |= _watching(item, who, hook, plugin)
     return replace(item, **changed) if changed else item  # type: ignore[arg-type]
 
 
@@ -133,14 +144,40 @@ def _shape(value: object) -> str:
     return type(value).__name__
 
 
-def _wrapper(wrap: Function, who: str) -> Function:
+def _watching(item: Observer, who: str, hook: str, plugin: str) -> dict[str, Function]:
+    """The functions of an observer. What it raises when it is told something is a line, for it must not stop a run."""
+    _check(item.notify, ("signal",), f"{item.name!r} with notify=", hook, plugin)
+    changed: dict[str, Function] = {"notify": _telling(item.notify, who)}
+    for name, arguments in (("within", ("operation",)), ("wanted", ())):
+        if (function := getattr(item, name)) is not None:
+            _check(function, arguments, f"{item.name!r} with {name}=", hook, plugin)
+            changed[name] = _named(function, who)
+    return changed
+
+
+def _telling(notify: Function, who: str) -> Function:
+    told: set[str] = set()
+
+    @functools.wraps(notify)
+    def telling(signal: object) -> None:
+        try:
+            notify(signal)
+        except Exception as error:  # noqa: BLE001 - the border to a plugin
+            if (text := describe_error(error)) not in told:  # it may fail at each step of each run
+                told.add(text)
+                _log.warning("newel: %s failed: %s", who, text, exc_info=error if debugging() else None)
+
+    return telling
+
+
+def _wrapper(wrap: Function, who: str, fits: Callable[[object], bool], wanted: str) -> Function:
     named = _named(wrap, who)
 
     @functools.wraps(wrap)
-    def wrapper(call: object) -> Any:
-        made = named(call)
-        if not callable(made):
-            raise HookSignatureError(f"{who}: wrap returned {type(made).__name__}; it must return a function")
+    def wrapper(inner: object) -> Any:
+        made = named(inner)
+        if not fits(made):
+            raise HookSignatureError(f"{who}: wrap returned {type(made).__name__}; it must return {wanted}")
         return made
 
     return wrapper

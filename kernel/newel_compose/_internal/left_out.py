@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from newel_compose._internal import discovery
 from newel_compose._internal.distribution import Distribution
-from newel_compose._internal.faults import faults_of
+from newel_compose._internal.faults import debugging, faults_of
 from newel_kernel import CompositionError, NewelError
 
 _log = logging.getLogger("newel.plugins")
@@ -84,8 +83,7 @@ def tell(left: Iterable[LeftOut]) -> None:
 
     With NEWEL_DEBUG=1 the traceback of what was raised follows it.
     """
-    debugging = os.environ.get("NEWEL_DEBUG", "") not in ("", "0")
     for one in left:
         if one not in _told:
             _told.add(one)
-            _log.warning("newel: %s", one, exc_info=one.error if debugging else None)
+            _log.warning("newel: %s", one, exc_info=one.error if debugging() else None)

@@ -10,8 +10,19 @@ from newel.cli.transcript import Transcript
 from newel.cli.waits import Waits
 from newel.events.text import one_line
 from newel_compose import describe_error, place_of
-from newel_kernel import ConfigurationError, Event, FeatureUnavailableError, NewelError, RunConfig, StreamingMode
+from newel_kernel import (
+    ConfigurationError,
+    Event,
+    FeatureUnavailableError,
+    NewelError,
+    RunConfig,
+    StaleSessionError,
+    StreamingMode,
+)
 from newel_types import Content
+
+#: How often a message is sent that the session was not ready for.
+_TRIES = 5
 
 
 class RunFailedError(Exception):
@@ -50,14 +61,33 @@ class TrackingTranscript:
 async def run_turn(conversation: Conversation, message: str | Content, transcript: Transcript, *, stream: bool) -> int:
     """Run one turn; its exit status. A wrong setting is raised as it is, any other failure as RunFailedError."""
     config = RunConfig(streaming_mode=StreamingMode.SSE if stream else StreamingMode.NONE)
-    events = conversation.runner.run_async(
-        user_id=conversation.user, session_id=conversation.session, new_message=message, run_config=config
-    )
     try:
-        await show_events(events, transcript.show)
+        await show_events(_events(conversation, message, config), transcript.show)
     finally:
         transcript.cut()
     return transcript.end()
+
+
+async def _events(
+    conversation: Conversation, message: str | Content, config: RunConfig
+) -> AsyncGenerator[Event, None]:
+    """The events of a run. Where another process was quicker with its message, this one comes behind that."""
+    begun = False
+    for tries_left in reversed(range(_TRIES)):
+        run = conversation.runner.run_async(
+            user_id=conversation.user, session_id=conversation.session, new_message=message, run_config=config
+        )
+        try:
+            async with aclosing(run):
+                async for event in run:
+                    begun = True
+                    yield event
+        except StaleSessionError as error:
+            refused = error.event
+            if begun or not tries_left or not isinstance(refused, Event) or refused.author != "user":
+                raise
+        else:
+            return
 
 
 async def show_events(events: AsyncGenerator[Event, None], show: Callable[[Event], None]) -> None:

@@ -15,6 +15,7 @@ from newel.contexts.invocation_context import InvocationContext, Resumability
 from newel.contexts.run_config import RunConfig, unset
 from newel.contexts.tree import check_tree
 from newel_kernel import (
+    AlreadyExistsError,
     BaseAgent,
     BaseSessionService,
     Chains,
@@ -119,7 +120,10 @@ class BaseRunner(KernelRunner):
         claim = take(store.claims, where) or await wait(store.claims, where, session_id, self.claims)
         session: Session | None = None
         try:
-            session = await KernelRunner._open(self, user_id, session_id, config, resumes)
+            try:
+                session = await KernelRunner._open(self, user_id, session_id, config, resumes)
+            except AlreadyExistsError:  # another process has made it in between
+                session = await KernelRunner._open(self, user_id, session_id, config, resumes)
             if (leases := store.leases) is not None:
                 session = await self._leased(leases, self.claims, session, config, resumes)
                 leases.hold(session, self.claims.lease_seconds)

@@ -454,3 +454,32 @@ class TestResults:
                 assert [response.response for response in told] == [{"result": "done"}]
 
         asyncio.run(main())
+
+
+class Overtaken(InMemorySessionService):
+    """A store that another process makes the session in, right after a run has looked for it."""
+
+    looked = 0
+
+    async def open(self, **where: Any) -> Any:
+        self.looked += 1
+        if self.looked == 1:
+            await InMemorySessionService.create_session(self, **WHERE, state={"by": "another"})
+            return None
+        return await super().open(**where)
+
+
+def test_a_session_that_another_process_makes_in_between_is_taken_as_it_is() -> None:
+    async def run() -> dict[str, Any]:
+        store = Overtaken()
+        async with Runner(
+            agent=Agent(name="a", model=ScriptedModel(["hello"])), app_name="house", session_service=store,
+            auto_create_session=True,
+        ) as runner:  # fmt: skip
+            events = [event async for event in runner.run_async(**AT, new_message="hi")]
+        assert [event.author for event in events] == ["a"]
+        session = await store.get_session(**WHERE)
+        assert session is not None
+        return dict(session.state)
+
+    assert asyncio.run(run()) == {"by": "another"}
