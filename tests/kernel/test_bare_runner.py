@@ -188,6 +188,7 @@ def test_a_chunk_does_not_reach_the_store(config: RunConfig) -> None:
     runner.session_service = Noting()
     assert [event.partial for event in say(runner, run_config=config)] == [True, None]
     assert texts(appended) == [("user", "tea"), ("clerk", "here you are")]
+    assert [event.custom_metadata for event in appended] == [config.custom_metadata] * 2
 
 
 def test_a_new_session_is_worked_with_as_its_store_opens_it() -> None:
