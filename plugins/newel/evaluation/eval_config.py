@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import Field, SerializeAsAny, ValidationError, field_validator
+from pydantic_core import ErrorDetails
 
 from newel.evaluation.common import EvalBaseModel
 from newel.evaluation.criteria import BaseCriterion
@@ -91,8 +92,15 @@ def get_evaluation_criteria_or_default(eval_config_file_path: str | None) -> Eva
     try:
         return EvalConfig.model_validate_json(text)
     except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'the file'}: {e['msg']}" for e in error.errors())
+        problems = "; ".join(dict.fromkeys(map(_problem, error.errors(include_url=False))))
         raise ConfigurationError(f"{eval_config_file_path} is no evaluation config: {problems}") from None
+
+
+def _problem(error: ErrorDetails) -> str:
+    place = error["loc"]
+    if len(place) > 2 and place[0] == "criteria":  # it fits neither of the two forms
+        return f"criteria.{place[1]}: write a number, the threshold, or an object with `threshold`"
+    return f"{'.'.join(map(str, place)) or 'the file'}: {error['msg']}"
 
 
 def append_default_efficiency_metrics(eval_metrics: list[EvalMetric]) -> list[EvalMetric]:

@@ -23,6 +23,8 @@ class RougeEvaluator(TurnEvaluator):
         score = rouge_1(ours, theirs)
         if score == 1.0:
             return TurnScore(score)
+        if not theirs:
+            return TurnScore(score, "the turn has no expected answer to compare with: give it a `final_response`")
         return TurnScore(score, f"expected {_short(theirs)}, and the answer was {_short(ours)}")
 
 

@@ -15,8 +15,12 @@ from newel.evaluation.eval_metrics import EvalMetric, EvalMetricResultDetails
 from newel.evaluation.eval_rubrics import RubricScore
 from newel.evaluation.evaluator import EvaluationResult, Evaluator, PerInvocationResult
 from newel.evaluation.model_calls import ask, prompt
+from newel.evaluation.runs.cassettes import masked
 from newel.evaluation.scoring import needed_criterion, paired, summarised
 from newel_kernel import LlmResponse, seam
+
+#: Letters of an answer that an error repeats.
+_MOST = 120
 
 
 class AutoRaterScore(EvalBaseModel):
@@ -24,8 +28,9 @@ class AutoRaterScore(EvalBaseModel):
 
     score: float | None = None
     rubric_scores: list[RubricScore] | None = None
-    #: Which judge gave it.
+    #: Which judge gave it, in which words.
     judge: str = ""
+    answer: str = ""
 
 
 class LlmAsJudge(Evaluator):
@@ -88,6 +93,12 @@ class LlmAsJudge(Evaluator):
             return empty.model_copy(update={"details": EvalMetricResultDetails(error=error)})
         results = [empty.model_copy(update={"score": one.score, "rubric_scores": one.rubric_scores}) for one in samples]
         turn = self.aggregate_per_invocation_samples(results)
+        if turn.score is None and error is None:
+            said = masked(samples[0].answer)
+            error = (
+                f"the judge {samples[0].judge!r} gave no verdict that can be read; it said "
+                f"{(said if len(said) <= _MOST else said[:_MOST] + '…')!r}"
+            )
         details = EvalMetricResultDetails(error=error, agreement=agreement(samples))
         return turn if details == EvalMetricResultDetails() else turn.model_copy(update={"details": details})
 
@@ -100,7 +111,7 @@ class LlmAsJudge(Evaluator):
             [self._sample(judge, n, text, limit) for judge, n in asked], self._options.parallelism_limit
         )
         scores = [
-            self.read_answer(answer, actual, expected).model_copy(update={"judge": judge})
+            self.read_answer(answer, actual, expected).model_copy(update={"judge": judge, "answer": answer})
             for (judge, _), (answer, _) in zip(asked, answers, strict=True)
             if answer is not None
         ]

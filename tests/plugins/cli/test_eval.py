@@ -111,6 +111,36 @@ def test_a_set_that_is_wrong_says_where(app: Any) -> None:
     assert "no metric 'rouge' is installed" in app.refused("eval", "./demo", "good", "--config", "config.json")
 
 
+@pytest.mark.parametrize(
+    ("criteria", "says"),
+    [
+        (
+            '{"tool_trajectory_avg_score": {"threshold": 1, "match_type": "SOMEHOW"}}',
+            "match_type: Input should be 0, 1",
+        ),
+        (
+            '{"response_match_score": "high"}',
+            "criteria.response_match_score: write a number, the threshold, or an object",
+        ),
+        ('{"response_match_score": {"treshold": 1}}', "criteria.response_match_score: write a number, the threshold"),
+        ('{"regex": "("}', "criteria.regex: write a number"),
+        ('{"regex": {"value": "("}}', "the value of regex is no pattern"),
+        (
+            '{"final_response_match_v2": {"threshold": 1, "judge_model_options": {"samples": 1}}}',
+            "samples: Extra inputs",
+        ),
+        ('{"safety_v1": {"threshold": 1, "backend": "vertex"}}', "set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION"),
+    ],
+)
+def test_a_criterion_of_the_wrong_type_is_said_before_the_first_case(
+    criteria: str, says: str, app: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"):
+        monkeypatch.delenv(name, raising=False)
+    app.write("config.json", f'{{"criteria": {criteria}}}')
+    assert says in app.refused("eval", "./demo", "good", "--config", "config.json")
+
+
 def test_18_a_budget_stops_and_the_printed_command_goes_on(app: Any) -> None:
     app.write("demo/long.evalset.json", a_set("long", **{f"c{n}": ("x", "x") for n in range(5)}))
     done = app.process("eval", "./demo", "long", "--max-seconds", "0.000001", "--parallelism", "1")

@@ -359,6 +359,9 @@ def test_17_what_cannot_be_computed_is_an_error_and_no_failure(kit: Any) -> None
     done = run(kit.agent(), hello(kit, "a"), EvalConfig(criteria={"final_response_match_v2": criterion}))
     assert [unit.outcome for unit in done.units] == ["error"]
     assert (done.count("failed"), done.count("error"), done.passed) == (0, 1, False)
+    assert "gave no verdict that can be read; it said 'I would rather not say'" in str(
+        done.results[0].overall_eval_metric_results[0].details.error
+    )
 
 
 def usage(prompt: int, answer: int) -> GenerateContentResponseUsageMetadata:

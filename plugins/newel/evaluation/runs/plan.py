@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from newel.evaluation.eval_config import EFFICIENCY, EvalConfig, criterion_of, get_eval_metrics_from_config
 from newel.evaluation.eval_metrics import EvalMetric, canonical_name
 from newel.evaluation.eval_set import EvalSet
+from newel.evaluation.files import problems_of
 from newel.evaluation.inference import Stage
 from newel.evaluation.metric_evaluator_registry import (
     DEFAULT_METRIC_EVALUATOR_REGISTRY,
     MetricEvaluatorRegistry,
-    backend_of,
     register_custom_metrics_from_config,
 )
 from newel.evaluation.plugins import brought_by
 from newel.evaluation.runs.options import RunOptions
 from newel.evaluation.simulation.user_simulator_provider import UserSimulatorProvider
 from newel_kernel import ConfigurationError, did_you_mean
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -67,11 +72,12 @@ class Plan:
         known = [info.metric_name for info in self.registry.get_registered_metrics()]
         named = [(where, name, value) for where, criteria in self._criteria() for name, value in criteria.items()]
         problems = [
-            f"{where}: no metric {name!r} is installed{brought_by(name) or did_you_mean(name, known)}"
+            f"{where}: no metric {name!r} is installed{brought_by(name) or did_you_mean(name, known)} "
+            f"(`newel eval metrics` lists them)"
             for where, name, _ in named
             if canonical_name(name) not in known
         ]
-        problems += self._backend_problems(named)
+        problems += self._criterion_problems([one for one in named if canonical_name(one[1]) in known])
         ids = [eval_set.eval_set_id for eval_set in self.sets]
         problems += [f"two eval sets have the id {one!r}" for one in sorted({i for i in ids if ids.count(i) > 1})]
         problems += [problem for eval_set in self.sets for problem in _repeated_cases(eval_set)]
@@ -81,19 +87,25 @@ class Plan:
                 "live_model_config"
             )
         if problems:
-            raise ConfigurationError("; ".join(problems) + "; `newel eval metrics` lists what there is")
+            raise ConfigurationError("; ".join(problems))
 
-    def _backend_problems(self, named: list[tuple[str, str, Any]]) -> list[str]:
-        """What is wrong with the services that criteria name: unknown, or not configured."""
+    def _criterion_problems(self, named: list[tuple[str, str, Any]]) -> list[str]:
+        """What is wrong with criteria: a type that the metric does not take, a service that is not configured."""
         found: dict[str, None] = {}  # each once, in order
+        tried = set()
         for where, name, value in named:
-            if isinstance(getattr(value, "model_extra", value), dict) and criterion_of(value).model_extra:
-                metric = EvalMetric(metric_name=name, criterion=criterion_of(value))
-                try:
-                    if backend_of(metric) is not None:
-                        self.registry.get_evaluator(metric)
-                except ConfigurationError as error:
-                    found[f"{where}: {error}"] = None
+            key = (canonical_name(name), repr(value))
+            if key in tried:
+                continue
+            tried.add(key)
+            try:
+                self.registry.get_evaluator(EvalMetric(metric_name=name, criterion=criterion_of(value)))
+            except ValidationError as error:
+                found[f"{where}: the criterion of {name}: {problems_of(error)}"] = None
+            except ConfigurationError as error:
+                found[f"{where}: {error}"] = None
+            except Exception:  # noqa: BLE001 - a metric is a plugin's; where it fails is its case
+                _log.debug("the metric %s cannot be made yet", name, exc_info=True)
         return list(found)
 
     def _criteria(self) -> list[tuple[str, Any]]:
