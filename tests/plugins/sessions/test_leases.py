@@ -128,3 +128,29 @@ def test_a_run_does_not_resume_beside_a_process_that_lives(make_store: MakeStore
         await other.close()
 
     asyncio.run(main())
+
+
+def test_a_service_does_not_look_whether_it_lives_itself(
+    make_store: MakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(leasing, "is_dead", lambda owner: asked.append(owner) or False)
+
+    async def main() -> None:
+        mine, other = make_store(), make_store()
+        runner = Runner(agent=Agent(name="till", model=ScriptedModel(["one", "two", "three"])), app_name="till",
+                        session_service=mine, auto_create_session=True)  # fmt: skip
+        for _ in range(3):  # what a run gives back is written with what comes next
+            await events_of(runner.run_async(**AT, new_message="hi"))
+        session = await mine.open(**WHERE)
+        mine.hold(session, 60)
+        await mine.take(session)
+        assert mine.holder(await mine.open(**WHERE)) is None
+        assert asked == []
+        assert other.holder(await other.open(**WHERE)) is not None
+        assert len(asked) == 1
+        mine.let_go(session)
+        await mine.close()
+        await other.close()
+
+    asyncio.run(main())

@@ -23,8 +23,8 @@ class Leasing:
     def holder(self, session: Session) -> str | None:
         """Who else had the lease of the session when it was last opened; not a process that is known to be dead."""
         log = self._reader.logs.get(_key(session))
-        owner = log.holder if log is not None else None
-        return None if owner is None or owner == self._leases.owner or is_dead(owner) else owner
+        owner = self._other(log.holder) if log is not None else None
+        return None if owner is None or is_dead(owner) else owner
 
     def held_for(self, session: Session) -> float:
         """For how many seconds the lease was taken when the session was last opened, unless it is prolonged."""
@@ -35,8 +35,13 @@ class Leasing:
         """Take the lease with the next append through this view, and prolong it until `let_go`."""
         log = self._reader.logs.get(_key(session))
         if log is not None:
-            gone = log.holder if log.holder is not None and is_dead(log.holder) else None
+            owner = self._other(log.holder)
+            gone = owner if owner is not None and is_dead(owner) else None
             self._leases.add(Lease(session, log.number, self._leases.owner, gone, seconds, lasting=True))
+
+    def _other(self, owner: str | None) -> str | None:
+        """`owner`, where that is not this service itself: what it has just given back may not be written yet."""
+        return None if owner == self._leases.owner else owner
 
     async def take(self, session: Session) -> None:
         """Take now what `hold` has asked for; SessionBusyError where somebody else has it."""
