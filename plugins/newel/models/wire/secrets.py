@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, MutableMapping
-from contextlib import suppress
 from typing import Any
 
 MASK = "[api key]"
@@ -12,7 +11,6 @@ MASK = "[api key]"
 _HEADERS = ("x-goog-api-key", "authorization", "x-api-key", "api-key", "proxy-authorization", "cookie")
 #: A header of fewer letters is no credential.
 _LEAST = 8
-_ATTRIBUTES = ("message", "details", "body", "litellm_debug_info")
 
 
 def environment_headers(variable: str) -> dict[str, str]:
@@ -41,10 +39,8 @@ def without_secrets(error: BaseException | None, secrets: tuple[str, ...]) -> No
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         error.args = tuple(_masked(argument, secrets) for argument in error.args)
-        for name in _ATTRIBUTES:
-            if (value := getattr(error, name, None)) is not None:
-                with suppress(AttributeError):  # a property
-                    setattr(error, name, _masked(value, secrets))
+        # Each SDK keeps what the service said under names of its own, some twice.
+        vars(error).update({name: _masked(value, secrets) for name, value in vars(error).items()})
         response = getattr(error, "response", None)
         for holder in (error, response):
             headers = _request_headers(holder)
