@@ -142,7 +142,8 @@ class BaseLlmConnection(ABC):
 
         A Blob of audio (``audio/pcm;rate=16000``) or of an image; ActivityStart and ActivityEnd, where the client says
         when the user speaks; a LiveClientRealtimeInput with `audio_stream_end`, once the microphone is off: what the
-        service still holds is to be heard as it is. Audio counts as taken once this has returned.
+        service still holds is to be heard as it is. Where `inputs_taken` is None, it counts as taken once this has
+        returned, and is not sent again.
         """
 
     @abstractmethod
@@ -157,8 +158,8 @@ class BaseLlmConnection(ABC):
         Text comes in pieces with `partial`, then whole, before what ends it: `turn_complete`, `interrupted`, a call.
         So do `input_transcription` and `output_transcription`: pieces with `partial`, then their sum with `finished`.
         Audio is `inline_data` in pieces, never twice and never `partial`. `go_away`, `live_session_resumption_update`,
-        `usage_metadata`, `voice_activity` and `tool_call_cancellation` come each in a response of its own. Unknown
-        messages are left out.
+        `usage_metadata`, `voice_activity` and `tool_call_cancellation` come each in a response of its own. An
+        unknown message is left out, and said once for its kind in a response with `error_code`.
         """
 
     @abstractmethod
