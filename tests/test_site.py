@@ -163,7 +163,10 @@ def test_every_key_of_a_distribution_is_in_the_reference(site: Path) -> None:
 def commands(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
     yield path, command
     if isinstance(command, click.Group):
-        for name, below in command.commands.items():
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
             yield from commands(below, f"{path} {name}")
 
 
@@ -172,6 +175,7 @@ def test_every_command_and_option_is_in_the_reference(site: Path) -> None:
     registered = evaluation_composition("standard").registry.all(Command)
     every = [found for one in registered for found in commands(one.load(), one.name)]
     assert len(every) > 30
+    assert "eval compare" in dict(every)
     for path, command in every:
         assert f"newel {path}" in page
         options = [option for param in command.params if isinstance(param, click.Option) for option in param.opts]

@@ -20,6 +20,8 @@ from newel_compose import Distribution
 from newel_kernel import LIFECYCLE, Json, lifecycle_hookspecs
 
 KINDS = "plugins/kinds"
+#: What fits beside the contents of a page.
+_WIDTH = 84
 
 
 def pages() -> dict[str, str]:
@@ -68,8 +70,15 @@ def _as_block(example: str) -> str:
 
 
 def _signature(hook: Callable[..., Any]) -> str:
+    """How a hook is written, with its annotations as its file has them; a long one has a line for each keyword."""
     signature = inspect.signature(hook)
-    return f"```python\ndef {getattr(hook, '__name__', '')}{signature}\n```".replace("newel_kernel._internal.", "")
+    keywords = [str(keyword).replace("'", "") for keyword in signature.parameters.values()]
+    returned = f" -> {signature.return_annotation}" if signature.return_annotation is not signature.empty else ""
+    text = f"def {getattr(hook, '__name__', '')}({', '.join(keywords)}){returned}"
+    if len(text) > _WIDTH:
+        lines = "".join(f"    {keyword},\n" for keyword in keywords)
+        text = f"def {getattr(hook, '__name__', '')}(\n{lines}){returned}"
+    return f"```python\n{text}\n```"
 
 
 def _hook(hook: Callable[..., Any]) -> str:
@@ -234,14 +243,16 @@ def commands() -> dict[str, click.Command]:
 def _collect(command: click.Command, path: str, found: dict[str, click.Command]) -> None:
     found[path] = command
     if isinstance(command, click.Group):
-        for name in sorted(command.commands):
-            _collect(command.commands[name], f"{path} {name}", found)
+        context = click.Context(command, info_name=path)
+        for name in command.list_commands(context):  # a group may load them when they are asked for
+            if (below := command.get_command(context, name)) is not None:
+                _collect(below, f"{path} {name}", found)
 
 
 def _commands() -> str:
     return "\n\n".join([
         "# Commands",
-        cli.help or "",
+        inspect.cleandoc(cli.help or ""),
         "`--debug`, anywhere on the line, shows tracebacks. [The commands by task](../guides/commands.md) is shorter.",
         *(_command(path, command) for path, command in commands().items()),
     ]) + "\n"  # fmt: skip
