@@ -27,6 +27,8 @@ MODELS: Mapping[str, Mapping[str, str]] = {
     "openai-responses": {"usual": "gpt-4o", "thinking": "gpt-5", "newest": "gpt-5"},
     "gemini": {"usual": "gemini-2.5-flash", "thinking": "gemini-2.5-flash", "newest": "gemini-3-pro-preview"},
 }
+#: How long one request may take on a machine that is busy with others, in seconds.
+_PATIENCE = 120.0
 _ANY = {"usual": "model", "thinking": "model", "newest": "model"}
 
 
@@ -98,7 +100,7 @@ class Place:
 
 async def _collect(model: BaseLlm, request: LlmRequest, stream: bool, outcome: Outcome) -> None:
     try:
-        async with asyncio.timeout(30), aclosing(model.generate_content_async(request, stream=stream)) as responses:
+        async with asyncio.timeout(_PATIENCE), aclosing(model.generate_content_async(request, stream=stream)) as responses:
             async for response in responses:
                 outcome.responses.append(response)
     except Exception as error:  # noqa: BLE001 - the border of a plugin: it is judged
