@@ -100,7 +100,8 @@ class Place:
 
 async def _collect(model: BaseLlm, request: LlmRequest, stream: bool, outcome: Outcome) -> None:
     try:
-        async with asyncio.timeout(_PATIENCE), aclosing(model.generate_content_async(request, stream=stream)) as responses:
+        answer = model.generate_content_async(request, stream=stream)
+        async with asyncio.timeout(_PATIENCE), aclosing(answer) as responses:
             async for response in responses:
                 outcome.responses.append(response)
     except Exception as error:  # noqa: BLE001 - the border of a plugin: it is judged
