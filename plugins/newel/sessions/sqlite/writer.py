@@ -136,7 +136,7 @@ class SqliteWriter:
 
     def _next(self) -> _Item | None:
         """What comes next. Before it waits long, the thread commits what was sent to be committed with that."""
-        if self._late or self.leases.interval is not None:
+        if self._late or self.leases.some:
             with suppress(Empty):
                 return self._queue.get(timeout=_MOMENT)
         while True:

@@ -70,6 +70,11 @@ class Leases:
             return self._leases.pop(id(view), None)
 
     @property
+    def some(self) -> bool:
+        """Whether there are any."""
+        return bool(self._leases)
+
+    @property
     def interval(self) -> float | None:
         """How often the lasting leases want to be prolonged, in seconds; None: there are none."""
         if not self._leases:
