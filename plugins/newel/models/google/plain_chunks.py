@@ -34,9 +34,19 @@ def plain_text(chunk: Any) -> Any:
         return None
     part = content.parts[0]
     counted = chunk.usage_metadata
+    if not part.text:
+        return None
+    if (
+        part.model_fields_set <= _PART
+        and content.model_fields_set <= _CONTENT
+        and candidate.model_fields_set <= _CANDIDATE
+        and chunk.model_fields_set <= _CHUNK
+        and (counted is None or counted.model_fields_set <= _COUNTS)
+    ):
+        return part
     plain = (
-        part.text and _only(part, _PART) and _only(content, _CONTENT) and _only(candidate, _CANDIDATE)
-        and _only(chunk, _CHUNK) and (counted is None or _only(counted, _COUNTS))
+        _only(part, _PART) and _only(content, _CONTENT) and _only(candidate, _CANDIDATE) and _only(chunk, _CHUNK)
+        and (counted is None or _only(counted, _COUNTS))
     )  # fmt: skip
     return part if plain else None
 
@@ -54,6 +64,5 @@ def usage_of(counted: Any) -> GenerateContentResponseUsageMetadata | None:
 
 
 def _only(value: Any, names: frozenset[str]) -> bool:
-    """Whether nothing but `names` is set in an object of the SDK."""
-    given = value.model_fields_set
-    return given <= names or all(getattr(value, name) is None for name in given - names)
+    """Whether nothing but `names` is set in an object of the SDK, other than to None."""
+    return all(getattr(value, name) is None for name in value.model_fields_set - names)
