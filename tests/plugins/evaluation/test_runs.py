@@ -486,3 +486,22 @@ def test_a_judge_that_fails_says_so_in_the_result(kit: Any) -> None:
     criterion = LlmAsAJudgeCriterion(threshold=0.5, judge_model_options=judge.options())
     done = run(kit.agent(), hello(kit, "a"), EvalConfig(criteria={"final_response_match_v2": criterion}))
     assert "quota" in (done.results[0].overall_eval_metric_results[0].details.error or "")
+
+
+def test_a_slim_run_says_the_same_and_keeps_no_turns(kit: Any, tmp_path: Path) -> None:
+    from newel.evaluation.runs.summary import summary_of
+
+    cases = kit.eval_set(
+        *hello(kit, "a", "b").eval_cases, kit.case("c", kit.turn("hello", "no")), kit.case("d", kit.turn("boom"))
+    )
+    runs = [
+        run(kit.agent(), cases, MATCH, run_file=tmp_path / f"{slim}.run.jsonl", slim=slim) for slim in (False, True)
+    ]  # fmt: skip
+    whole, slim = [summary_of(one.units) for one in runs]
+    assert (slim.sets, slim.pass_rate, slim.metrics) == (whole.sets, whole.pass_rate, whole.metrics)
+    assert [one.overall_eval_metric_results[:1] for one in runs[1].results[2:]] == [
+        one.overall_eval_metric_results[:1] for one in runs[0].results[2:]
+    ]  # why a case failed is kept
+    assert not any(one.eval_metric_result_per_invocation or one.session_details for one in runs[1].results)
+    stored = json.loads(runs[1].files["set1"].read_text())["eval_case_results"]
+    assert all(one["session_details"] for one in stored)

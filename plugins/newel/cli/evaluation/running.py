@@ -98,6 +98,8 @@ async def _run(
             resume=given["resume"] is not None,
             reuse=reuse,
             results_folder=subject.history,
+            # Who asks for details or for another storage has them all in memory.
+            slim=not given["print_detailed_results"] and not given["eval_storage_uri"],
             on_result=told,
         )
 

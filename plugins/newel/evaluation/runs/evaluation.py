@@ -18,7 +18,7 @@ from newel.evaluation.runs.engine import Engine
 from newel.evaluation.runs.options import RunOptions
 from newel.evaluation.runs.plan import Plan
 from newel.evaluation.runs.stored import fold, unit_of
-from newel.evaluation.runs.units import FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Key, UnitResult, units_of
+from newel.evaluation.runs.units import FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Key, UnitResult, slim, units_of
 from newel.evaluation.simulation.user_simulator_provider import UserSimulatorProvider
 from newel_kernel import BaseAgent, ConfigurationError
 
@@ -81,7 +81,9 @@ class EvaluateOptions(TypedDict, total=False):
     results_folder: str | Path | None
     #: A stored run whose turns are judged instead of running the agent.
     reuse: str | Path | None
-    #: Sees each unit as it ends.
+    #: Keep of each unit what a summary needs, so that thousands need no memory; the run file has the rest.
+    slim: bool
+    #: Sees each unit as it ends, whole.
     on_result: Callable[[UnitResult], None] | None
 
 
@@ -99,14 +101,15 @@ async def evaluate(
     sets = [eval_sets] if isinstance(eval_sets, EvalSet) else list(eval_sets)
     engine = Engine(_plan(agent, sets, config or get_evaluation_criteria_or_default(None), more))
     on_result = more.get("on_result")
+    is_slim = more.get("slim", False) and engine.file is not None
     ended: dict[Key, UnitResult] = {}
     try:
         async with aclosing(engine.stream()) as units:
             async for unit in units:
-                ended[unit.key] = unit
+                ended[unit.key] = slim(unit) if is_slim else unit
                 if on_result is not None:
                     on_result(unit)
-        return _finished(engine, ended)
+        return _finished(engine, ended, is_slim)
     finally:
         if engine.file is not None:
             engine.file.close()
@@ -137,12 +140,13 @@ def _path(value: str | Path | None) -> Path | None:
     return Path(value) if value is not None else None
 
 
-def _finished(engine: Engine, ended: dict[Key, UnitResult]) -> EvaluationRun:
+def _finished(engine: Engine, ended: dict[Key, UnitResult], is_slim: bool) -> EvaluationRun:
     plan, file = engine.plan, engine.file
     keys = [unit.key for unit in units_of(plan.sets, plan.options)]
     for key in keys:
         if file is not None and key not in ended and key in file.results:
-            ended[key] = unit_of(file.record(key))
+            stored = unit_of(file.record(key))
+            ended[key] = slim(stored) if is_slim else stored
     run = EvaluationRun(
         engine.run_id, plan.app_name, engine.created, [ended[key] for key in keys if key in ended], engine.stopped
     )

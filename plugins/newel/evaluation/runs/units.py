@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from newel.evaluation.eval_case import EvalCase
-from newel.evaluation.eval_metrics import EvalStatus, canonical_name
+from newel.evaluation.eval_metrics import EvalMetricResult, EvalMetricResultDetails, EvalStatus, canonical_name
 from newel.evaluation.eval_result import EvalCaseResult
 from newel.evaluation.eval_set import EvalSet
 from newel.evaluation.runs.accounts import Accounts
@@ -43,6 +44,36 @@ class UnitResult:
     tags: tuple[str, ...] = ()
     #: What people say of it, by metric.
     labels: dict[str, bool] = field(default_factory=dict)
+
+
+def slim(unit: UnitResult) -> UnitResult:
+    """`unit` with what summaries and statuses need, without turns and session: the run file has those."""
+    whole, accounts = unit.result, unit.accounts
+    judged = [
+        _shared(one.metric_name, one.threshold, one.score, one.eval_status) if one.details == _NOTHING else one
+        for one in whole.overall_eval_metric_results
+        if one.eval_status is not EvalStatus.INFORMATIONAL
+    ]
+    result = EvalCaseResult.model_construct(
+        set(), eval_set_id=whole.eval_set_id, eval_id=whole.eval_id, final_eval_status=whole.final_eval_status,
+        overall_eval_metric_results=judged, eval_metric_result_per_invocation=[], session_id=whole.session_id,
+        user_id=whole.user_id, error_message=whole.error_message, repeat=whole.repeat,
+    )  # fmt: skip
+    kept = Accounts.model_construct(
+        set(), roles=accounts.roles, seconds=accounts.seconds, tool_seconds=accounts.tool_seconds, spans=[]
+    )  # fmt: skip
+    return replace(unit, result=result, accounts=kept)
+
+
+_NOTHING = EvalMetricResultDetails()
+
+
+@lru_cache(maxsize=1024)
+def _shared(name: str, threshold: float | None, score: float | None, status: EvalStatus) -> EvalMetricResult:
+    """The same result of a metric, once for all cases that have it."""
+    return EvalMetricResult.model_construct(
+        set(), metric_name=name, threshold=threshold, score=score, eval_status=status, details=_NOTHING
+    )  # fmt: skip
 
 
 def units_of(sets: Iterable[EvalSet], options: RunOptions) -> Iterator[Unit]:
