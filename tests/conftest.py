@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
@@ -23,6 +24,13 @@ from newel_compose import Composition, compose
 from newel_kernel import BaseAgent, BaseSessionService, Event, Session, seam
 from newel_types import Content, FunctionCall, Part
 
+#: Where Python keeps the code of modules that the tests' own processes compile, if it is not to stand beside them:
+#: hundreds of processes would compile everything once more.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode"))
+# How long a machine takes is no property of the code.
+settings.register_profile("newel", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("newel")
 #: Seconds for a script that does not read.
 _PATIENCE = 60
 WHERE = {"app_name": "tearoom", "user_id": "ada", "session_id": "s1"}

@@ -45,6 +45,9 @@ class Failure(str):
         failure.error = error
         return failure
 
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)  # a copy, as a record's JSON is made of one, is the sentence alone
+
 
 def blamed(error: E, plugin: str, why: str) -> E:
     """`error`, which leaving out `plugin` would mend."""

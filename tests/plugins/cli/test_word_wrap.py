@@ -38,7 +38,7 @@ def screen(written: str) -> list[str]:
     return lines
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     words=st.lists(st.text("abcxyz", min_size=1, max_size=WIDE - 1), max_size=12),
     cuts=st.lists(st.integers(1, 7), min_size=1, max_size=40),
