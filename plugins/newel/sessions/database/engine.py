@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _DRIVERS = {"sqlite": ("aiosqlite",), "postgresql": ("asyncpg", "psycopg"), "mysql": ("asyncmy", "aiomysql")}
 _MARKS = {"qmark": "?", "numeric": ":", "numeric_dollar": "$"}
+_NUMBERED = (":", "$")
 
 #: As many as the store in PostgreSQL opens.
 _CONNECTIONS = 8
@@ -168,7 +169,7 @@ class _EnginePool(Pool):
         self._engines = engines
         self._engine = engines.engine()
         style = self._engine.dialect.paramstyle
-        self._mark = _MARKS.get(style)
+        self._mark = _MARKS.get(style, "%s")
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
@@ -189,13 +190,13 @@ class _EnginePool(Pool):
 
 
 class _EngineConnection(Connection):
-    def __init__(self, connection: AsyncConnection, engines: Engines, mark: str | None) -> None:
+    def __init__(self, connection: AsyncConnection, engines: Engines, mark: str) -> None:
         self._connection = connection
         self._engines = engines
         self._mark = mark
 
     async def run(self, query: Query) -> Reply:
-        statement = in_order(query.sql) if self._mark is None else numbered(query.sql, self._mark)
+        statement = (numbered if self._mark in _NUMBERED else in_order)(query.sql, self._mark)
         with explained(self._engines.shown):
             result = await self._connection.exec_driver_sql(statement.text, tuple(statement.values(query.values)))
             rows = result.fetchall() if result.returns_rows else ()

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from newel.sessions.errors import StoreUnavailableError
 from newel.sessions.sqlite.place import Place
-from newel.sessions.stored.dialects import SQLITE, numbered
+from newel.sessions.stored.dialects import SQLITE, in_order
 from newel.sessions.stored.schema import FOREIGN, VERSION, google_adk, known, migration
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Reply, Steps
@@ -182,7 +182,7 @@ def run(connection: sqlite3.Connection, steps: Steps[T]) -> T:
     try:
         query = next(steps)
         while True:
-            statement = numbered(query.sql, "?")
+            statement = in_order(query.sql, "?")
             cursor = connection.execute(statement.text, statement.values(query.values))
             query = steps.send(Reply(cursor.fetchall(), cursor.rowcount))
     except StopIteration as end:

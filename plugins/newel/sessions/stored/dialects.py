@@ -136,7 +136,7 @@ class Rendered(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def numbered(sql: str, mark: str) -> Rendered:
-    """The statement with parameters as $1, $2 … (or ?1, ?2 …) without gaps."""
+    """The statement with parameters as $1, $2 … without gaps."""
     used = sorted({int(found) for found in _PARAMETER.findall(sql)})
     place = {number: at for at, number in enumerate(used, 1)}
     text = _PARAMETER.sub(lambda found: f"{mark}{place[int(found[1])]}", sql)
@@ -145,8 +145,8 @@ def numbered(sql: str, mark: str) -> Rendered:
 
 
 @lru_cache(maxsize=1024)
-def in_order(sql: str) -> Rendered:
-    """The statement with parameters as %s."""
+def in_order(sql: str, mark: str) -> Rendered:
+    """The statement with parameters as %s or ?, which sqlite3 wants for a sequence of values from Python 3.14 on."""
     order = tuple(int(found) - 1 for found in _PARAMETER.findall(sql))
-    text = _PARAMETER.sub("%s", sql.replace("%", "%%"))
+    text = _PARAMETER.sub(mark, sql.replace("%", "%%") if mark == "%s" else sql)
     return Rendered(text, order, len(order) if order == tuple(range(len(order))) else -1)
