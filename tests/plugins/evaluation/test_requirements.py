@@ -450,8 +450,18 @@ def test_29_files_are_written_as_the_released_tools_read_them(kit: Any, tmp_path
     assert result["eval_set_file"] == "set1"
 
 
-SPEED = """
-import asyncio, resource, sys, time
+#: The most memory that the process has had, in MB; `ru_maxrss` counts what the process that started it had, too.
+PEAK = """
+import pathlib, resource
+def peak():
+    status = pathlib.Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    return int(status.read_text().partition("VmHWM:")[2].split()[0]) // 1024
+"""
+
+LIGHT = PEAK + """
+import asyncio, sys
 from newel.agents import LlmAgent
 from newel.evaluation.local_eval_service import LocalEvalService
 import newel.evaluation.response_evaluator, newel.evaluation.in_memory_eval_sets_manager
@@ -467,33 +477,24 @@ class Echo(BaseLlm):
         yield LlmResponse(content=Content(role="model", parts=[Part(text="echo of the words " * 6)]))
 
 turn = Invocation(user_content={"parts": [{"text": "hi"}]}, final_response={"parts": [{"text": "echo of words " * 6}]})
-agent = LlmAgent(name="a", model=Echo(model="e"))
-async def main():
-    took = []
-    for batch in range(6):
-        cases = [EvalCase(eval_id=f"c{n}", conversation=[turn] * 3) for n in range(20)]
-        began = time.process_time()
-        await evaluate(agent, EvalSet(eval_set_id="s", eval_cases=cases))
-        took.append((time.process_time() - began) / 20)
-    return min(took)
-print(asyncio.run(main()) * 1000, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+cases = [EvalCase(eval_id=f"c{n}", conversation=[turn] * 3) for n in range(20)]
+asyncio.run(evaluate(LlmAgent(name="a", model=Echo(model="e")), EvalSet(eval_set_id="s", eval_cases=cases)))
+print(peak())
 """
 
 
-def test_30_a_case_costs_little_and_an_import_loads_no_more_than_it_needs() -> None:
-    done = subprocess.run([sys.executable, "-c", SPEED], capture_output=True, text=True, check=False)
+def test_30_an_import_loads_no_more_than_it_needs_and_a_run_has_little_memory() -> None:
+    done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    loaded, figures = done.stdout.splitlines()
+    loaded, megabytes = done.stdout.splitlines()
     light = ["", ".user_simulator_personas", ".user_simulator", ".user_simulator_provider"]
     assert loaded == f"[] {[f'newel.evaluation.simulation{name}' for name in light]}"
-    milliseconds, megabytes = map(float, figures.split())
-    assert milliseconds < 6  # of CPU, the best of some batches
-    assert megabytes < 120
+    assert int(megabytes) < 120  # what a case costs is measured in tests/benchmarks/evaluation.py
 
 
 def test_30_five_thousand_cases_need_no_more_memory_than_fifty(tmp_path: Path) -> None:
-    code = """
-import asyncio, resource, sys
+    code = PEAK + """
+import asyncio, sys
 from newel.agents import LlmAgent
 from newel.evaluation import EvalCase, EvalConfig, EvalSet, Invocation
 from newel.evaluation.inference import Stage
@@ -518,7 +519,7 @@ async def main(count):
         pass
     write_results(engine)
     engine.file.close()
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    return peak()
 few = asyncio.run(main(50))
 print(asyncio.run(main(COUNT)) - few)
 """.replace("COUNT", os.environ.get("NEWEL_EVAL_CASES", "1000"))

@@ -89,7 +89,8 @@ def test_an_agents_own_callback_that_hangs_is_named(tmp_path: Path, hook: str) -
     fields: Any = {hook: hang, "tools": [pour]}
     waiter = LlmAgent(name="waiter", model=ScriptedModel([{"call": "pour"}, "tea"]), **fields)
     chat = Conversation(waiter, distribution=house(tmp_path, {"hooks": {hook: 0.02}}))
-    with pytest.raises(PluginHookError, match=rf"agent 'waiter', callback .*hang did not end {hook} within 0\.02 s"):
+    match = rf"agent 'waiter', callback .*hang \({Path(__file__).name}:\d+\) did not end {hook} within 0\.02 s"
+    with pytest.raises(PluginHookError, match=match):
         chat.say("tea")
 
 
