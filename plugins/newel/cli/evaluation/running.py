@@ -71,13 +71,13 @@ def command(ctx: click.Context, /, agent: str, sets: tuple[str, ...], **given: A
         _say_how_to_resume(path, "interrupted")
         sys.stdout.flush()
         os._exit(INTERRUPTED)  # a tool's thread that never ends must not keep the process
+    if given["print_detailed_results"]:
+        print_details_of(run)
+    print_summary(run)
     if storage is not None:
         for eval_set in chosen:
             own = [one for one in run.results if one.eval_set_id == eval_set.eval_set_id]
             storage[1].save_eval_set_result(subject.name, eval_set.eval_set_id, own)
-    if given["print_detailed_results"]:
-        print_details_of(run)
-    print_summary(run)
     ctx.exit(_status(run, given["allow_unevaluated"]))
 
 

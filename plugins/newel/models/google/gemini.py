@@ -180,7 +180,8 @@ async def _streamed(connection: Connection, arguments: Json) -> Responses:
 def _explained(response: LlmResponse) -> LlmResponse:
     """A response that is no answer says so in words, too; the SDK drops those of the service."""
     if response.error_code is not None and response.error_message is None:
-        response.error_message = f"the model gave no answer: the service stopped it ({response.error_code})"
+        what = "the answer is cut" if response.content and response.content.parts else "the model gave no answer"
+        response.error_message = f"{what}: the service stopped it ({response.error_code})"
     return response
 
 

@@ -35,12 +35,19 @@ class Deadline:
         try:
             return await items.__anext__()
         except asyncio.CancelledError as error:
-            # Ours, unless somebody else has cancelled the task as well.
-            if self._fired and task is not None and task.uncancel() <= before:
+            if self._take_back(task, before):
                 raise DeadlineError from error
             raise
         finally:
+            self._take_back(task, before)  # a model may have made something else of it
             self._task = None
+
+    def _take_back(self, task: asyncio.Task[object] | None, before: int) -> bool:
+        """Take our cancellation back, if there was one; whether nobody else has cancelled the task as well."""
+        if not self._fired or task is None:
+            return False
+        self._fired = False
+        return task.uncancel() <= before
 
     def close(self) -> None:
         """There is no deadline any more."""

@@ -11,6 +11,8 @@ MASK = "[api key]"
 _HEADERS = ("x-goog-api-key", "authorization", "x-api-key", "api-key", "proxy-authorization", "cookie")
 #: A header of fewer letters is no credential.
 _LEAST = 8
+#: Headers that hold none: what a service says of them is to be read.
+_PUBLIC = ("accept", "anthropic-beta", "anthropic-version", "content-type", "http-referer", "user-agent", "x-title")
 
 
 def environment_headers(variable: str) -> dict[str, str]:
@@ -21,8 +23,8 @@ def environment_headers(variable: str) -> dict[str, str]:
 
 def header_secrets(headers: Mapping[str, str]) -> tuple[str, ...]:
     """The values of headers, as secrets: all that are long enough to be one, and what follows ``Bearer``."""
-    values = [value for value in headers.values() if len(value) >= _LEAST]
-    return (*values, *(value.rpartition(" ")[2] for value in values))
+    values = [value for name, value in headers.items() if len(value) >= _LEAST and name.lower() not in _PUBLIC]
+    return (*values, *(last for value in values if len(last := value.rpartition(" ")[2]) >= _LEAST))
 
 
 def mask(text: str, secrets: Iterable[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Generator
+from contextlib import closing
 from typing import Any
 
 from newel.sessions.sqlite import database
@@ -14,7 +15,8 @@ from newel.sessions.stored.steps import Query, Reply
 def test_a_value_that_is_used_twice_is_given_twice() -> None:
     statement = in_order("SELECT ?2, ?1, ?2", "?")
     assert statement.text == "SELECT ?, ?, ?"
-    assert sqlite3.connect(":memory:").execute(statement.text, statement.values("ab")).fetchone() == ("b", "a", "b")
+    with closing(sqlite3.connect(":memory:")) as memory:
+        assert memory.execute(statement.text, statement.values("ab")).fetchone() == ("b", "a", "b")
 
 
 def test_a_percent_sign_is_doubled_where_it_is_a_mark() -> None:
@@ -36,5 +38,6 @@ def test_a_statement_of_the_store_numbers_nothing() -> None:
         reply = yield Query("SELECT ?2 + ?1 + ?2", (1, 2))
         return int(reply.rows[0][0])
 
-    assert database.run(sqlite3.connect(":memory:", factory=Watched), steps()) == 5
+    with closing(sqlite3.connect(":memory:", factory=Watched)) as watched:
+        assert database.run(watched, steps()) == 5
     assert seen == ["SELECT ? + ? + ?"]
