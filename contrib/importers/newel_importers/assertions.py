@@ -57,8 +57,10 @@ def _contained(wishes: Wishes, name: str, value: Any, negated: bool) -> bool:
 
 
 def _pattern(wishes: Wishes, pattern: str, negated: bool) -> bool:
+    if re.search(r"\\[1-9]", pattern):
+        return False  # patterns are joined, and then its groups have other numbers
     try:
-        re.compile(pattern)
+        re.compile(rf"(?=[\s\S]*(?:{pattern}))")  # as it is looked for
     except re.error:
         return False  # of another dialect
     wishes.matches(pattern, negated=negated)

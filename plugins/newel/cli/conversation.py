@@ -30,6 +30,7 @@ FOLDER = Path(".newel")
 _USER = "user"
 #: The beginning of an id of our own, as `newel sessions list` shows it.
 _SHORT = re.compile(r"[0-9a-f]{8}[0-9a-f-]{0,27}")
+_WHOLE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _CONTINUE = f"{__name__}.continue"
 _BUILT_IN = Path(str(distributions.__file__)).parent
 
@@ -143,7 +144,7 @@ def _whole_id(begin: str, composition: Composition, source: AgentSource, options
     in_store = import_module("newel.cli.stored").in_store
     listed = in_store(composition, source, options.user, options.sessions, lambda stored: stored.listed())
     ids = [str(one.id) for one in listed]
-    found = [begin] if begin in ids else [id_ for id_ in ids if id_.startswith(begin)]
+    found = [begin] if begin in ids else [id_ for id_ in ids if id_.startswith(begin) and _WHOLE.fullmatch(id_)]
     if len(found) > 1:
         several = ", ".join(found[:5])
         raise ConfigurationError(f"{len(found)} sessions begin with {begin!r}: {several}; give more of the id")

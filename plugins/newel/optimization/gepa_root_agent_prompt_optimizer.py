@@ -18,7 +18,7 @@ from newel.optimization.agent_optimizer import AgentOptimizer
 from newel.optimization.data_types import AgentWithScores, OptimizerResult, UnstructuredSamplingResult
 from newel.optimization.sampler import ExampleSet, Sampler
 from newel.optimization.simple_prompt_optimizer import with_static_instruction
-from newel_kernel import BaseAgent, ConfigurationError, FeatureUnavailableError
+from newel_kernel import BaseAgent, FeatureUnavailableError
 from newel_types import GenerateContentConfig, ThinkingConfig
 
 T = TypeVar("T")
@@ -82,8 +82,8 @@ class GEPARootAgentPromptOptimizer(AgentOptimizer[UnstructuredSamplingResult, Ag
         def run() -> Any:
             return search(
                 seed_candidate={_TEXT: str(agent.instruction)},
-                trainset=sampler.get_train_example_ids(),
-                valset=sampler.get_validation_example_ids(),
+                trainset=[("train", one) for one in sampler.get_train_example_ids()],
+                valset=[("validation", one) for one in sampler.get_validation_example_ids()],
                 adapter=adapter,
                 reflection_lm=reflect,
                 max_metric_calls=self._config.max_metric_calls,
@@ -118,6 +118,10 @@ class _Bridge:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
 
+#: An example's set and its id there: two sets may have cases of one id.
+_Example = tuple[ExampleSet, str]
+
+
 class _Adapter:
     """What gepa asks: scores of a candidate, and what happened in its examples."""
 
@@ -128,25 +132,16 @@ class _Adapter:
         self, agent: LlmAgent, sampler: Sampler[UnstructuredSamplingResult], bridge: _Bridge, batch: Any
     ) -> None:  # fmt: skip
         self._agent, self._sampler, self._bridge, self._batch = agent, sampler, bridge, batch
-        self._train = set(sampler.get_train_example_ids())
-        self._validation = set(sampler.get_validation_example_ids())
 
-    def evaluate(self, batch: Sequence[str], candidate: Mapping[str, str], capture_traces: bool = False) -> Any:
+    def evaluate(self, batch: Sequence[_Example], candidate: Mapping[str, str], capture_traces: bool = False) -> Any:
         """The scores of `batch` in its order; an example without a score has 0."""
         agent = self._agent.clone(update={"instruction": candidate[_TEXT]})
         result = self._bridge.wait(
-            self._sampler.sample_and_score(agent, self._set_of(batch), list(batch), capture_traces)
+            self._sampler.sample_and_score(agent, batch[0][0], [one for _, one in batch], capture_traces)
         )  # fmt: skip
-        data = [(result.data or {}).get(one, {}) for one in batch]
-        scores = [result.scores.get(one, 0.0) for one in batch]
+        data = [(result.data or {}).get(one, {}) for _, one in batch]
+        scores = [result.scores.get(one, 0.0) for _, one in batch]
         return self._batch(outputs=data, scores=scores, trajectories=data)
-
-    def _set_of(self, batch: Sequence[str]) -> ExampleSet:
-        if set(batch) <= self._train:
-            return "train"
-        if set(batch) <= self._validation:
-            return "validation"
-        raise ConfigurationError(f"the examples {', '.join(batch)} are of neither set alone")
 
     def make_reflective_dataset(
         self, candidate: Mapping[str, str], eval_batch: Any, components_to_update: Sequence[str]

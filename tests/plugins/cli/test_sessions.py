@@ -102,11 +102,12 @@ def test_a_session_is_continued_by_the_beginning_of_its_id(project: Any) -> None
 
 def test_an_id_that_begins_no_session_is_that_of_a_new_one_and_one_that_begins_several_is_refused(project: Any) -> None:
     project.write("a.yaml", "name: a\nmodel: 'echo:'\n")
-    for id_ in ("abcdef01-1", "abcdef01-2", "abcdef", "deadbeef", "deadbeef-1"):
+    first, second = (f"abcdef01-0000-4000-a000-00000000000{n}" for n in (1, 2))
+    for id_ in (first, second, "abcdef", "20240101-notes", "20240101"):  # an id that people chose has no short form
         assert project.newel("run", "a.yaml", "hi", "--session", id_).exit_code == 0
     refused = project.refused("run", "a.yaml", "hi", "--session", "abcdef01")
     assert refused.startswith("2 sessions begin with 'abcdef01': abcdef01-")
-    assert project.newel("run", "a.yaml", "hi", "--session", "deadbeef").exit_code == 0
+    assert project.newel("run", "a.yaml", "hi", "--session", "20240101").exit_code == 0
     listed = json.loads(project.newel("sessions", "list", "a.yaml").stdout)
     counts = {one["id"]: one["event_count"] for one in listed}
-    assert counts == {"abcdef01-1": 2, "abcdef01-2": 2, "abcdef": 2, "deadbeef": 4, "deadbeef-1": 2}
+    assert counts == {first: 2, second: 2, "abcdef": 2, "20240101-notes": 2, "20240101": 4}
