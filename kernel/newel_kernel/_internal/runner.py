@@ -149,9 +149,10 @@ class Runner:
         self, session: Session, config: RunConfig, invocation_id: str | None, message: Message
     ) -> tuple[InvocationContext, Turn]:
         """The context of the invocation to which what came in belongs."""
-        turn = Log(session.events).turn(received(message[0]) if message[0] is not None else None)
+        new_message, _, _, live = message
+        turn = Log(session.events).turn(received(new_message) if new_message is not None else None)
         ctx = self.new_context(session, config, invocation_id, turn.content)
-        ctx.live_request_queue = message[3]
+        ctx.live_request_queue = live
         self.composition.turns.enter(ctx, turn, invocation_id)
         return ctx, turn
 

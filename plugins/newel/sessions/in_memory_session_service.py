@@ -9,16 +9,7 @@ from newel.sessions.event_log import EventLog
 from newel.sessions.forks import place_of, read_place, state_at, taken_along
 from newel.sessions.pairing import check_pairing
 from newel.sessions.scopes import merge_scopes, split_by_scope
-from newel.sessions.views import (
-    apply_commit,
-    check_append,
-    check_delta,
-    check_keys,
-    check_names,
-    check_new,
-    fenced,
-    present,
-)  # fmt: skip
+from newel.sessions.views import apply_commit, check_append, check_delta, check_keys, check_names, check_new, fenced
 from newel_kernel import (
     AlreadyExistsError,
     Event,
@@ -182,8 +173,7 @@ class InMemorySessionService(SessionStore):
         """The usual append, through a live view at the end of its log, of an event without actions."""
         if session.lease and session.lease != stored.lease:
             raise FencedError(fenced(session.id, session.lease, stored.lease))
-        if log.knows(event.id):
-            raise AlreadyExistsError(present(event))
+        check_new(log, event)
         check_pairing(log, event)
         freeze_event(event)
         log.take(event)

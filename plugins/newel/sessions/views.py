@@ -39,12 +39,7 @@ def check_new(log: EventLog, event: Event, coming: Sequence[Event] = ()) -> None
     `coming` are events that will be in the log behind what is there.
     """
     if log.knows(event.id) or (coming and any(one.id == event.id for one in coming)):
-        raise AlreadyExistsError(present(event))
-
-
-def present(event: Event) -> str:
-    """The message of an AlreadyExistsError."""
-    return f"the session has an event of the id {event.id!r} already; nothing was written"
+        raise AlreadyExistsError(f"the session has an event of the id {event.id!r} already; nothing was written")
 
 
 def check_delta(event: Event) -> None:
