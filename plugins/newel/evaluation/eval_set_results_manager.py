@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
 
 from newel.evaluation.eval_result import EvalCaseResult, EvalSetResult
 from newel_kernel import seam
@@ -21,8 +23,35 @@ def create_eval_set_result(app_name: str, eval_set_id: str, eval_case_results: l
     )
 
 
+class PendingResults:
+    """The results of one run over one set while the run goes on, each added as it ends; all are saved in the end.
+
+    This one holds them. A manager that can write them away overrides it, so that a long run needs no memory.
+    """
+
+    def __init__(self, save: Callable[[list[EvalCaseResult]], None]) -> None:
+        self._save = save
+        self._results: dict[int, EvalCaseResult] = {}
+
+    def add(self, number: int, result: EvalCaseResult) -> None:
+        """Take a result; the numbers say in which order they are saved."""
+        self._results[number] = result
+
+    def save(self) -> None:
+        """Store what was added."""
+        self._save([self._results[number] for number in sorted(self._results)])
+
+    def close(self) -> None:
+        """Forget what was added."""
+        self._results.clear()
+
+
 class EvalSetResultsManager(ABC):
     """Keeps results by app and name."""
+
+    def pending(self, app_name: str, eval_set_id: str) -> PendingResults:
+        """Where the results of a run go as they end."""
+        return PendingResults(partial(self.save_eval_set_result, app_name, eval_set_id))
 
     @abstractmethod
     def save_eval_set_result(

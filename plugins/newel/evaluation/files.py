@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,21 +16,45 @@ from newel_kernel import ConfigurationError, seam
 M = TypeVar("M", bound=BaseModel)
 #: No more problems than fit on a screen.
 _MOST = 5
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def write_whole(path: Path, text: str) -> None:
     """Write `text`, durable before it takes the place of what was there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    write_pieces(path, [text.encode()])
+
+
+def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
+    """Write what `pieces` yields, one after the other, so that no file has to fit into memory."""
     part = path.with_name(f"{path.name}.{seam.new_id()[:8]}.part")
     try:
-        with part.open("w", encoding="utf-8") as file:
-            file.write(text)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("wb") as file:
+            file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def json_bytes(value: object) -> bytes:
+    """JSON as UTF-8; half a surrogate pair, which a model may write, stays an escape."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def plain_bytes(value: object) -> bytes:
+    """JSON as UTF-8 for every reader: half a surrogate pair, which many refuse, becomes U+FFFD."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return _HALF_A_PAIR.sub("\ufffd", text).encode()
 
 
 def read_model(model: type[M], text: str, source: str) -> M:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING
 
 from newel.errors.not_found_error import NotFoundError
@@ -16,7 +16,7 @@ from newel.evaluation.base_eval_service import (
 from newel.evaluation.bounded import as_done
 from newel.evaluation.eval_case import EvalCase
 from newel.evaluation.eval_result import EvalCaseResult
-from newel.evaluation.eval_set_results_manager import EvalSetResultsManager
+from newel.evaluation.eval_set_results_manager import EvalSetResultsManager, PendingResults
 from newel.evaluation.eval_sets_manager import EvalSetsManager
 from newel.evaluation.inference import SESSION_PREFIX, Stage, Stores, infer_case
 from newel.evaluation.judging import judge_case
@@ -90,28 +90,44 @@ class LocalEvalService(BaseEvalService):
         config = evaluate_request.evaluate_config
         cases = _Cases(self._sets)
         inferences = evaluate_request.inference_results
-        judged: dict[int, EvalCaseResult] = {}
 
         async def judge(number: int) -> tuple[int, EvalCaseResult]:
             inference = inferences[number]
             return number, await judge_case(cases.of(inference), inference, config.eval_metrics, self._registry)
 
-        async with aclosing(as_done(range(len(inferences)), judge, config.parallelism)) as results:
-            async for number, result in results:
-                if self._results is not None:
-                    judged[number] = result
-                yield result
-        self._save(inferences, judged)
+        with closing(_Saving(self._results)) as pending:
+            async with aclosing(as_done(range(len(inferences)), judge, config.parallelism)) as results:
+                async for number, result in results:
+                    pending.add(inferences[number], number, result)
+                    yield result
+            pending.save()
 
-    def _save(self, inferences: list[InferenceResult], judged: dict[int, EvalCaseResult]) -> None:
-        if self._results is None:
+
+class _Saving:
+    """What waits to be stored, by app and set."""
+
+    def __init__(self, manager: EvalSetResultsManager | None) -> None:
+        self._manager = manager
+        self._sets: dict[tuple[str, str], PendingResults] = {}
+
+    def add(self, inference: InferenceResult, number: int, result: EvalCaseResult) -> None:
+        """Take a result."""
+        if self._manager is None:
             return
-        by_set: dict[tuple[str, str], list[EvalCaseResult]] = {}
-        for number in sorted(judged):
-            inference = inferences[number]
-            by_set.setdefault((inference.app_name, inference.eval_set_id), []).append(judged[number])
-        for (app, set_id), results in by_set.items():
-            self._results.save_eval_set_result(app, set_id, results)
+        key = inference.app_name, inference.eval_set_id
+        if key not in self._sets:
+            self._sets[key] = self._manager.pending(*key)
+        self._sets[key].add(number, result)
+
+    def save(self) -> None:
+        """Store all."""
+        for pending in self._sets.values():
+            pending.save()
+
+    def close(self) -> None:
+        """Forget all."""
+        for pending in self._sets.values():
+            pending.close()
 
 
 class _Cases:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from os import SEEK_END
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
+
+from pydantic_core import PydanticSerializationError
 
 from newel.errors.not_found_error import NotFoundError
 from newel.evaluation.eval_result import EvalCaseResult, EvalSetResult
-from newel.evaluation.eval_set_results_manager import EvalSetResultsManager, create_eval_set_result
+from newel.evaluation.eval_set_results_manager import EvalSetResultsManager, PendingResults, create_eval_set_result
 from newel.evaluation.eval_sets_manager import check_app
-from newel.evaluation.files import read_model, write_whole
+from newel.evaluation.files import plain_bytes, read_model, write_pieces
+from newel_kernel import ConfigurationError
 
 SUFFIX = ".evalset_result.json"
 #: Below an app's folder.
@@ -28,6 +36,69 @@ def result_of(text: str, where: str) -> EvalSetResult:
     return read_model(EvalSetResult, text, where)
 
 
+def result_bytes(result: EvalCaseResult) -> bytes:
+    """The JSON of a result."""
+    try:
+        return result.model_dump_json().encode()
+    except PydanticSerializationError:  # half a surrogate pair, which a model may write
+        return plain_bytes(result.model_dump(mode="json"))
+
+
+def write_result(path: Path, head: EvalSetResult, rows: Iterable[bytes]) -> None:
+    """Write the file of a set: `head`, and the results of its cases, one by one."""
+
+    def pieces() -> Iterator[bytes]:
+        first = head.model_dump(include={"eval_set_result_id", "eval_set_result_name", "eval_set_id"})
+        yield plain_bytes(first)[:-1] + b', "eval_case_results": ['
+        for number, row in enumerate(rows):
+            yield (b",\n" if number else b"\n") + row
+        yield b'\n], "creation_timestamp": ' + plain_bytes(head.creation_timestamp) + b"}\n"
+
+    write_pieces(path, pieces())
+
+
+class _Spool(PendingResults):
+    """Results that wait on the disk: of each only its place is kept."""
+
+    def __init__(self, folder: Path, write: Callable[[Iterable[bytes]], None]) -> None:
+        self._folder, self._write = folder, write
+        self._places: dict[int, tuple[int, int]] = {}
+        self._file: IO[bytes] | None = None
+        self._failure: OSError | None = None
+
+    def add(self, number: int, result: EvalCaseResult) -> None:
+        """Put a result away. A disk that takes no more is told of in the end: the run goes on."""
+        row = result_bytes(result)
+        try:
+            if self._file is None:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                self._file = TemporaryFile(dir=self._folder)  # noqa: SIM115 - `close` closes it
+            place = self._file.seek(0, SEEK_END), len(row)
+            self._file.write(row)
+        except OSError as error:
+            self._failure = self._failure or error
+        else:
+            self._places[number] = place
+
+    def save(self) -> None:
+        """Write the file; a ConfigurationError where the results could not be put away."""
+        if self._failure is not None:
+            reason = self._failure.strerror or self._failure
+            raise ConfigurationError(f"results cannot be written to {self._folder}: {reason}") from self._failure
+        self._write(self._rows())
+
+    def close(self) -> None:
+        """Drop the file."""
+        if self._file is not None:
+            self._file.close()
+
+    def _rows(self) -> Iterator[bytes]:
+        for _, (offset, length) in sorted(self._places.items()):
+            assert self._file is not None
+            self._file.seek(offset)
+            yield self._file.read(length)
+
+
 class LocalEvalSetResultsManager(EvalSetResultsManager):
     """Results in ``<agents_dir>/<app>/.adk/eval_history/<app>_<set>_<time>.evalset_result.json``."""
 
@@ -38,9 +109,15 @@ class LocalEvalSetResultsManager(EvalSetResultsManager):
         self, app_name: str, eval_set_id: str, eval_case_results: list[EvalCaseResult]
     ) -> None:  # fmt: skip
         """Write the file."""
-        result = create_eval_set_result(app_name, eval_set_id, eval_case_results)
-        path = self.history(app_name) / f"{result.eval_set_result_name}{SUFFIX}"
-        write_whole(path, result.model_dump_json(indent=2))
+        self._write(app_name, eval_set_id, (result_bytes(one) for one in eval_case_results))
+
+    def pending(self, app_name: str, eval_set_id: str) -> PendingResults:
+        """Results that wait in a file without a name, in the folder where they will be stored."""
+        return _Spool(self.history(app_name), partial(self._write, app_name, eval_set_id))
+
+    def _write(self, app_name: str, eval_set_id: str, rows: Iterable[bytes]) -> None:
+        result = create_eval_set_result(app_name, eval_set_id, [])
+        write_result(self.history(app_name) / f"{result.eval_set_result_name}{SUFFIX}", result, rows)
 
     def get_eval_set_result(self, app_name: str, eval_set_result_id: str) -> EvalSetResult:
         """A result by its name."""

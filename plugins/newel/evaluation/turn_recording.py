@@ -45,15 +45,18 @@ class TurnRecorder:
         """How long the calls of a kind took, all together."""
         return sum(span.seconds for span in self.spans if span.kind == kind)
 
-    def request(self, agent: str, request: LlmRequest) -> None:
-        """Note the first request of an agent."""
+    def request(self, agent: str, request: LlmRequest, before: dict[str, AgentDetails]) -> None:
+        """Note the first request of an agent. What is as in its turn before is kept once, in `before`."""
         if agent not in self.agents:
             config = request.config
-            self.agents[agent] = AgentDetails.model_construct(
+            details = AgentDetails.model_construct(
                 name=agent,
                 instructions=_instruction(config.system_instruction),
                 tool_declarations=[tool for tool in config.tools or () if isinstance(tool, Tool)],
             )
+            if before.get(agent) != details:
+                before[agent] = details
+            self.agents[agent] = before[agent]
 
     def start(self, what: str, key: str | None) -> None:
         """A model or a tool begins."""
@@ -82,6 +85,10 @@ recorder: ContextVar[TurnRecorder | None] = ContextVar("evaluation_turn", defaul
 class RecordingPlugin(BasePlugin):
     """Fills the recorder of the running turn, and lets the run's gate have its say on every call."""
 
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._before: dict[str, AgentDetails] = {}
+
     async def before_model_callback(
         self, *, callback_context: Context, llm_request: LlmRequest
     ) -> LlmResponse | None:  # fmt: skip
@@ -89,7 +96,7 @@ class RecordingPlugin(BasePlugin):
         turn = recorder.get()
         if turn is None:
             return None
-        turn.request(callback_context.agent_name, llm_request)
+        turn.request(callback_context.agent_name, llm_request, self._before)
         llm_request.config = with_retries(llm_request.config)
         gate = agent_gate.get()
         if gate is not None and (answer := await gate.before_model(_key(callback_context), llm_request)) is not None:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import json
+import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,9 +21,13 @@ from newel.evaluation.base_eval_service import (
 )
 from newel.evaluation.eval_case import SessionInput, get_all_tool_responses
 from newel.evaluation.eval_metrics import EvalMetric
+from newel.evaluation.eval_set_results_manager import EvalSetResultsManager
+from newel.evaluation.in_memory_eval_set_results_manager import InMemoryEvalSetResultsManager
 from newel.evaluation.in_memory_eval_sets_manager import InMemoryEvalSetsManager
 from newel.evaluation.local_eval_service import LocalEvalService
+from newel.evaluation.local_eval_set_results_manager import LocalEvalSetResultsManager
 from newel.sessions import InMemorySessionService
+from newel_kernel import ConfigurationError
 
 
 def service(kit: Any, *cases: Any, **fields: Any) -> LocalEvalService:
@@ -91,3 +99,77 @@ def test_another_number_of_turns_is_refused(kit: Any) -> None:
 
     with pytest.raises(ValueError, match="has 1 turns, and what is to be judged has 2"):
         asyncio.run(run())
+
+
+async def peak_of(results: Any) -> int:
+    """The most bytes that a stream of results needs while nobody keeps them."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        async for _ in results:
+            pass
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_service_keeps_nothing_that_it_gave_away(kit: Any, tmp_path: Path) -> None:
+    """Inference, judging and the file of results need no more memory for many cases than for few."""
+
+    async def peaks(count: int) -> tuple[int, int]:
+        cases = [kit.case(f"c{n}", kit.turn("look up x", "word " * 400)) for n in range(count)]
+        evaluation = service(kit, *cases, eval_set_results_manager=LocalEvalSetResultsManager(tmp_path))
+        request = InferenceRequest(app_name="demo", eval_set_id="set1", inference_config=InferenceConfig())
+        ran = await peak_of(evaluation.perform_inference(request))
+        (one,) = await inferred(service(kit, cases[0]))
+        config = EvaluateConfig(eval_metrics=[EvalMetric(metric_name="response_match_score", threshold=0.5)])
+        again = [one.model_copy(update={"eval_case_id": case.eval_id}) for case in cases]
+        judged = await peak_of(
+            evaluation.evaluate(EvaluateRequest(inference_results=again, evaluate_config=config))
+        )  # fmt: skip
+        return ran, judged
+
+    asyncio.run(peaks(5))  # what is made once is there
+    few, many = asyncio.run(peaks(20)), asyncio.run(peaks(120))
+    for less, more in zip(few, many, strict=True):
+        assert (more - less) / 100 < 1_000  # bytes a case; a result has some ten thousand
+
+
+def test_results_are_saved_in_the_order_of_the_request(kit: Any, tmp_path: Path) -> None:
+    async def run(results: EvalSetResultsManager) -> list[str]:
+        cases = [kit.case(name, kit.turn("hello", "half \ud800")) for name in "abc"]
+        evaluation = service(kit, *cases, eval_set_results_manager=results)
+        config = EvaluateConfig(eval_metrics=[EvalMetric(metric_name="response_match_score", threshold=0.5)])
+        backwards = (await inferred(evaluation))[::-1]
+        request = EvaluateRequest(inference_results=backwards, evaluate_config=config)
+        assert len([result async for result in evaluation.evaluate(request)]) == 3
+        (name,) = results.list_eval_set_results("demo")
+        stored = results.get_eval_set_result("demo", name)
+        assert stored.eval_case_results[0].session_details is not None
+        return [result.eval_id for result in stored.eval_case_results]
+
+    for manager in (InMemoryEvalSetResultsManager(), LocalEvalSetResultsManager(tmp_path)):
+        ids = asyncio.run(run(manager))
+        assert sorted(ids) == ["a", "b", "c"]
+    (file,) = (tmp_path / "demo" / ".adk" / "eval_history").iterdir()  # nothing lies beside the file
+    assert [row["eval_id"] for row in json.loads(file.read_text())["eval_case_results"]] == ids
+
+
+def test_results_that_cannot_be_written_are_given_all_the_same(kit: Any, tmp_path: Path) -> None:
+    (tmp_path / "demo").write_text("a file where the app's folder should be")
+    found = []
+
+    async def run() -> None:
+        evaluation = service(
+            kit, kit.case("a", kit.turn("hello")), kit.case("b", kit.turn("hello")),
+            eval_set_results_manager=LocalEvalSetResultsManager(tmp_path),
+        )  # fmt: skip
+        request = EvaluateRequest(
+            inference_results=await inferred(evaluation), evaluate_config=EvaluateConfig(eval_metrics=[])
+        )
+        async for result in evaluation.evaluate(request):
+            found.append(result.eval_id)
+
+    with pytest.raises(ConfigurationError, match="results cannot be written to"):
+        asyncio.run(run())
+    assert sorted(found) == ["a", "b"]

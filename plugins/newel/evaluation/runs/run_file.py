@@ -16,6 +16,7 @@ from typing import Any
 from newel.evaluation.base_eval_service import InferenceResult
 from newel.evaluation.eval_case import Invocation
 from newel.evaluation.evaluator import EvaluationResult, PerInvocationResult
+from newel.evaluation.files import json_bytes
 from newel.evaluation.runs.units import Key, UnitResult
 from newel_kernel import ConfigurationError
 
@@ -153,14 +154,6 @@ class RunFile:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-
-def json_bytes(value: object) -> bytes:
-    """JSON as UTF-8; half a surrogate pair, which a model may write, stays an escape."""
-    try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":")).encode()
 
 
 def _keyed(key: Key) -> dict[str, Any]:

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from newel.evaluation.base_eval_service import InferenceResult, InferenceStatus
-from newel.evaluation.eval_result import EvalCaseResult
+from newel.evaluation.eval_result import EvalCaseResult, EvalSetResult
+from newel.evaluation.files import plain_bytes
 from newel.evaluation.local_eval_set_results_manager import SUFFIX as RESULT_SUFFIX
-from newel.evaluation.local_eval_set_results_manager import read_result
+from newel.evaluation.local_eval_set_results_manager import read_result, write_result
 from newel.evaluation.runs.accounts import Accounts
-from newel.evaluation.runs.run_file import RunFile, json_bytes, key_of, records
+from newel.evaluation.runs.run_file import RunFile, key_of, records
 from newel.evaluation.runs.units import FAILED, PASSED, Key, UnitResult
-from newel_kernel import ConfigurationError, seam
+from newel_kernel import ConfigurationError
 
 
 class StoredInferences:
@@ -81,21 +82,11 @@ def unit_of(record: Mapping[str, Any]) -> UnitResult:
 
 def fold(file: RunFile, set_id: str, keys: Sequence[Key], folder: Path) -> Path:
     """Write the result file of a set: the results in file order, one by one, so that long runs need no memory."""
-    header = file.header
-    name = f"{header['app_name']}_{set_id}_{header['created']}".replace("/", "_")
+    created = file.header["created"]
+    name = f"{file.header['app_name']}_{set_id}_{created}".replace("/", "_")
+    head = EvalSetResult(
+        eval_set_result_id=name, eval_set_result_name=name, eval_set_id=set_id, creation_timestamp=created
+    )  # fmt: skip
     path = folder / f"{name}{RESULT_SUFFIX}"
-    folder.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{seam.new_id()[:8]}.part")
-    try:
-        with part.open("wb") as out:
-            head = {"eval_set_result_id": name, "eval_set_result_name": name, "eval_set_id": set_id}
-            out.write(json_bytes(head)[:-1] + b', "eval_case_results": [')
-            for number, key in enumerate(keys):
-                out.write(b",\n" if number else b"\n")
-                out.write(json_bytes(file.record(key)["result"]))
-            out.write(b'\n], "creation_timestamp": ' + json_bytes(header["created"]) + b"}\n")
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}") from error
+    write_result(path, head, (plain_bytes(file.record(key)["result"]) for key in keys))
     return path
