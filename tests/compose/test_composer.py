@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 from pathlib import Path
 from typing import Any
@@ -153,7 +154,8 @@ class TestReplaceAndDisable:
     def test_a_plugin_given_directly_can_replace(self, extending: Any) -> None:
         mine = providing("mine", register_request_processors=[RequestProcessor(name="contents", run=nothing)])
         composed = compose(extending("adk", "replace: {contents: mine}"), plugins=[mine])
-        assert composed.request_chain[chain(composed).index("contents")].run is nothing
+        (placed,) = (p for p in composed.placed["request_chain"] if p.stage.name == "contents")
+        assert (placed.plugin, inspect.unwrap(placed.stage.run)) == ("mine", nothing)
 
     def test_two_providers_of_a_stage_are_both_named(self, site: Any, extending: Any) -> None:
         site.install("mine", plugins={"mine": "fake_mine"}, fake_mine=MINE)

@@ -25,15 +25,14 @@ from newel_types import FunctionCall
 class Notes:
     """A plugin that keeps the signals."""
 
-    name = "notes"
-
     def __init__(self, **fields: Any) -> None:
         self.signals: list[Signal] = []
         self.fields = fields
+        self.name = fields.get("name", "notes")
 
     @hookimpl
     def register_observers(self) -> list[Observer]:
-        return [Observer(name="notes", **{"notify": self.signals.append, **self.fields})]
+        return [Observer(**{"name": "notes", "notify": self.signals.append, **self.fields})]
 
     @property
     def told(self) -> list[str]:
@@ -165,21 +164,29 @@ def test_a_base_plugin_observes_too() -> None:
     assert watch.seen == 10
 
 
-def test_an_observer_that_fails_is_named_and_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    def fail(signal: Signal) -> None:
-        raise LookupError("no ink")
+def fail_to_note(signal: Signal) -> None:
+    raise LookupError("no ink")
 
+
+def test_an_observer_that_fails_is_named_and_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
     notes = Notes()
-    broken = Notes(notify=fail)
-    broken.name = "broken"
-    broken.fields["name"] = "broken"
-    broken.register_observers = hookimpl(lambda: [Observer(name="broken", notify=fail)])  # type: ignore[method-assign]
-    assert asyncio.run(turn(make(broken, notes)))[-1].author == "waiter"
-    assert len(notes.signals) == 10
+    observers = (Observer(name="broken", notify=fail_to_note), *notes.register_observers())
+    one = Operation("node", "one", "s1", None, observers=observers)
+    with one.running():
+        pass
+    assert notes.told == ["start node one", "stop node one"]
     messages = [record.getMessage() for record in caplog.records]
-    assert messages == [
-        f"the observer 'broken' failed at the {one.phase} of {one.operation!r}" for one in notes.signals
-    ]
+    assert messages == [f"the observer 'broken' failed at the {phase} of {one!r}" for phase in ("start", "stop")]
+
+
+def test_the_observer_of_a_plugin_that_fails_is_told_once_with_its_place(caplog: pytest.LogCaptureFixture) -> None:
+    notes = Notes()
+    assert asyncio.run(turn(make(Notes(notify=fail_to_note, name="broken"), notes)))[-1].author == "waiter"
+    assert len(notes.signals) == 10
+    (record,) = caplog.records
+    said = record.getMessage()
+    assert said.startswith("newel: the observer 'broken' of the plugin 'broken' (given directly, ")
+    assert "failed: LookupError: no ink (test_observation.py:" in said
 
 
 @pytest.mark.parametrize("observed", [False, True])

@@ -286,12 +286,12 @@ def _provide(
 ) -> tuple[PluginRegistry, dict[str, tuple[Placed, ...]]]:  # fmt: skip
     by_kind: dict[type[Descriptor], list[Owned]] = {}
     vain = dict(chosen.replace)
-    foreign = {
-        name for name, point in installed.items() if sources.get(name) == point.source and point.distribution != _OURS
+    ours = {
+        name for name, point in installed.items() if sources.get(name) == point.source and point.distribution == _OURS
     }
     for hook, kind in manager.kinds.items():
         items = [
-            Owned(guarded(item, hook, plugin, sources[plugin]) if plugin in foreign else item, plugin, sources[plugin])
+            Owned(item if plugin in ours else guarded(item, hook, plugin, sources[plugin]), plugin, sources[plugin])
             for plugin, item in manager.collect(hook, settings)
         ]
         # A replacement counts in the kinds in which its plugin provides that name; other kinds may have the name, too.

@@ -1,7 +1,6 @@
 """Guards: the functions of descriptors name their plugin in what they raise, and return only what they should.
 
-Only installed plugins of other packages are guarded, for a guard is a call more for each step of a turn. Objects that
-a program hands in are its own code, which the traceback shows.
+All plugins but newel's own are guarded, installed or given directly: a guard is a call more for each step of a turn.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from newel_compose._internal.faults import debugging, describe_error
+from newel_compose._internal.faults import debugging, defined_at, describe_error
 from newel_compose._internal.hookspecs import HookPolicy
 from newel_compose._internal.registry import words
 from newel_compose._internal.results import wrong
@@ -34,6 +33,7 @@ from newel_kernel import (
 _log = logging.getLogger("newel.plugins")
 D = TypeVar("D", bound=Descriptor)
 Function = Callable[..., Any]
+_RAISED = "raised in "
 #: The arguments of `run`.
 _RUNS: dict[type[Descriptor], tuple[str, ...]] = {
     RequestProcessor: ("ctx", "request"),
@@ -49,16 +49,18 @@ def guarded(item: D, hook: str, plugin: str, source: str) -> D:
     who = f"the {words(type(item))} {item.name!r} of the plugin {plugin!r} ({source})"
     changed: dict[str, Function] = {}
     for kind, arguments in _RUNS.items():
-        if isinstance(item, kind):
+        if isinstance(item, kind) and getattr(item, "for_agent", None) is None:
             run: Function = getattr(item, "run")  # noqa: B009 - each of these kinds has it
             _check(run, arguments, f"{item.name!r} with run=", hook, plugin)
-            changed["run"] = _step(run, who)
+            changed["run"] = _awaited(_step(run, who)) if kind is ResultProcessor else _step(run, who)
     if isinstance(item, RequestProcessor) and item.for_agent is not None:
+        _check(item.for_agent, ("agent",), f"{item.name!r} with for_agent=", hook, plugin)
         for_agent = _named(item.for_agent, who)
         changed["for_agent"] = lambda agent: _step(for_agent(agent), who)
-    if (applies_to := getattr(item, "applies_to", None)) is not None:
-        _check(applies_to, ("it",), f"{item.name!r} with applies_to=", hook, plugin)
-        changed["applies_to"] = _named(applies_to, who)
+    for asked in ("applies_to", "serves"):
+        if (question := getattr(item, asked, None)) is not None:
+            _check(question, ("it",), f"{item.name!r} with {asked}=", hook, plugin)
+            changed[asked] = _named(question, who)
     if isinstance(item, ToolPolicy):
         _check(item.wrap, ("call_tool",), f"{item.name!r} with wrap=", hook, plugin)
         changed["wrap"] = _wrapper(item.wrap, who, callable, "a function")
@@ -88,8 +90,8 @@ def _check(function: object, arguments: tuple[str, ...], what: str, hook: str, p
 
 def _note(error: BaseException, who: str) -> None:
     """Say in `error` where it comes from, once: what raised it is the innermost of those that it passes."""
-    if not getattr(error, "__notes__", None):
-        error.add_note(f"raised in {who}")
+    if not any(note.startswith(_RAISED) for note in getattr(error, "__notes__", ())):
+        error.add_note(f"{_RAISED}{who}")
 
 
 def _named(function: Function, who: str) -> Function:
@@ -106,16 +108,29 @@ def _named(function: Function, who: str) -> Function:
 
 def _step(run: Function, who: str) -> Function:
     """`run`, whose result is None or a list of events."""
+    return _coroutine(run, run, who) if inspect.iscoroutinefunction(run) else _plain(run, who)
 
-    async def rest(awaited: Awaitable[object]) -> object:
+
+def _coroutine(run: Function, function: Function, who: str) -> Function:
+    """`run`, which gives something to await for the result of `function`."""
+
+    @functools.wraps(run)
+    async def step(*args: object) -> object:
         try:
-            events = await awaited
+            events = await run(*args)
         except Exception as error:
             _note(error, who)
             raise
         if events is None or (isinstance(events, (list, tuple)) and all(isinstance(one, Event) for one in events)):
             return events
-        raise HookSignatureError(f"{who} returned {_shape(events)}; it must return a list of events or None")
+        raise HookSignatureError(f"{_returned(function, who, events)}; it must return a list of events or None")
+
+    return step
+
+
+def _plain(run: Function, who: str) -> Function:
+    """`run`, which most often does all of its work when it is called."""
+    rest = _coroutine(lambda awaited: awaited, run, who)
 
     @functools.wraps(run)
     def step(*args: object) -> Awaitable[object] | None:
@@ -128,12 +143,28 @@ def _step(run: Function, who: str) -> Function:
             return None
         if not inspect.isawaitable(result):
             raise HookSignatureError(
-                f"{who} returned {_shape(result)}; a plain function must return None, one that has events is "
-                f"written with `async def`"
+                f"{_returned(run, who, result)}; a plain function must return None, one that has events is written "
+                f"with `async def`"
             )
-        return rest(result)
+        awaited: Awaitable[object] = rest(result)
+        return awaited
 
     return step
+
+
+def _awaited(step: Function) -> Function:
+    """A step that is awaited whatever it is: the kernel does so with those that see results."""
+
+    @functools.wraps(step)
+    async def awaited(*args: object) -> object:
+        return None if (rest := step(*args)) is None else await rest
+
+    return awaited
+
+
+def _returned(function: Function, who: str, value: object) -> str:
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return f"{who}: {name}{defined_at(function)} returned {_shape(value)}"
 
 
 def _shape(value: object) -> str:

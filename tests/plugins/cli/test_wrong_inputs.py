@@ -288,13 +288,16 @@ CASES: dict[str, Case] = {
     ),
     "a processor that returns text": plugin(
         processor("async def run(ctx, request):\n    return 'x'"),
-        f"the run failed: the request processor 'odd' {ODD} returned str; it must return a list of events or None",
+        f"the run failed: the request processor 'odd' {ODD}: run (odd_module.py:7) returned str; it must return a list "
+        "of events or None",
     ),
     "a processor that returns texts": plugin(
-        processor("async def run(ctx, request):\n    return ['x']"), f"{ODD} returned a list of str; it must return a"
+        processor("async def run(ctx, request):\n    return ['x']"),
+        "run (odd_module.py:7) returned a list of str; it must return a",
     ),
     "a plain processor that returns a list": plugin(
-        processor("def run(ctx, request):\n    return []"), f"{ODD} returned list; a plain function must return No"
+        processor("def run(ctx, request):\n    return []"),
+        "run (odd_module.py:7) returned list; a plain function must return None",
     ),
     "a processor that is a text": plugin(
         processor("run = 'x'"),
@@ -318,7 +321,7 @@ CASES: dict[str, Case] = {
     ),
     "a response processor that returns the response": plugin(
         processor("async def run(ctx, request, response):\n    return response", "response", "planning"),
-        f"the response processor 'odd' {ODD} returned LlmResponse; it must return a list of events or None",
+        f"the response processor 'odd' {ODD}: run (odd_module.py:7) returned LlmResponse; it must return a list",
     ),
     "a policy of nothing": plugin(
         registers("tool_policies", "ToolPolicy(name='odd', wrap=lambda call: None, after=('tool_results',))"),
@@ -348,7 +351,7 @@ CASES: dict[str, Case] = {
     ),
     "a prologue that returns text": plugin(
         registers("prologues", "Prologue(name='odd', run=run)", "async def run(ctx):\n    return 'x'"),
-        f"the prologue 'odd' {ODD} returned str; it must return a list of events or None",
+        f"the prologue 'odd' {ODD}: run (odd_module.py:7) returned str; it must return a list of events or None",
     ),
     "a provider that raises": plugin(
         registers("model_providers", "ModelProvider(name='odd', create=create)",
