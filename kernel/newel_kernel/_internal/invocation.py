@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from newel_kernel._internal import seam
 from newel_kernel._internal.errors import LlmCallsLimitExceededError
 from newel_kernel._internal.events import Event, EventActions
-from newel_kernel._internal.hooks import NO_HOOKS, Round
+from newel_kernel._internal.hooks import NO_HOOKS, Callbacks, Round
 from newel_kernel._internal.run_config import RunConfig
 from newel_kernel._internal.session import Session
 from newel_kernel._internal.stash import Key, Stash
@@ -211,11 +211,14 @@ class InvocationContext:
     def round_of(self, hook: str) -> Round | None:
         """The implementations of `hook` for the agent that runs, or None where there are none."""
         own = getattr(self.agent, hook, None)
-        shared = self.composition.hooks.get(hook)
-        if shared is None and not own:
+        if (shared := self.composition.hooks.get(hook)) is None and not own:
             return None
         plugins, fallbacks = shared or NO_HOOKS
-        return plugins, self.agent.callbacks(hook) if own else (), fallbacks
+        return plugins, self.own_callbacks(hook) if own else (), fallbacks
+
+    def own_callbacks(self, hook: str) -> Callbacks:
+        """Those of the agent that runs, where it has any."""
+        return self.agent.callbacks(hook)
 
     @property
     def app_name(self) -> str:

@@ -44,6 +44,7 @@ _leasing: dict[type, bool] = {}
 def is_leasing(store: object) -> TypeGuard[LeasingStore]:
     """Whether a store has leases. Asking a protocol would cost more than the rest of a claim."""
     kind = type(store)
-    if kind not in _leasing:
-        _leasing[kind] = all(callable(getattr(kind, name, None)) for name in _METHODS)
-    return _leasing[kind]
+    known = _leasing.get(kind)
+    if known is None:
+        known = _leasing[kind] = all(callable(getattr(kind, name, None)) for name in _METHODS)
+    return known

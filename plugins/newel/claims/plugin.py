@@ -20,11 +20,11 @@ def confirming(call_tool: ToolCall) -> ToolCall:
 
     def confirmed(tool: BaseTool, args: Json, context: Context) -> Awaitable[Any]:
         ctx = context.get_invocation_context()
-        if tool.effect is not Effect.PURE and is_leasing(store := ctx.session_service):
-            asked = store.confirm(ctx.session)
-            if asked is not None:
-                return _after(asked, call_tool, tool, args, context)
-        return call_tool(tool, args, context)
+        if not is_leasing(store := ctx.session_service) or tool.effect is Effect.PURE:
+            return call_tool(tool, args, context)
+        if (asked := store.confirm(ctx.session)) is None:
+            return call_tool(tool, args, context)
+        return _after(asked, call_tool, tool, args, context)
 
     return confirmed
 

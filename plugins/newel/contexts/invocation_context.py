@@ -71,15 +71,12 @@ class InvocationContext(KernelInvocationContext):
         if live_request_queue is not None:
             self.live_request_queue = live_request_queue
 
-    def round_of(self, hook: str) -> tuple[Callbacks, Callbacks, Callbacks] | None:
-        """The implementations of `hook` for the agent that runs, its own callbacks within the policies for hooks."""
-        round_ = super().round_of(hook)
-        if round_ is None or not round_[1] or not (policies := self.composition.registry.all(HookPolicy)):
-            return round_
-        own = round_[1]
-        for policy in reversed(policies):
+    def own_callbacks(self, hook: str) -> Callbacks:
+        """Those of the agent that runs, within the policies for hooks."""
+        own = super().own_callbacks(hook)
+        for policy in reversed(self.composition.registry.all(HookPolicy)):
             own = tuple([policy.wrap(bound) for bound in own])
-        return round_[0], own, round_[2]
+        return own
 
     @property
     def is_resumable(self) -> bool:
