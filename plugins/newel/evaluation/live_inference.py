@@ -18,6 +18,7 @@ from newel.evaluation.turn_recording import (
     recorder,
 )
 from newel.live import LiveRequestQueue
+from newel.live.task_completed import NAME as TASK_COMPLETED
 from newel_kernel import Event, ModelError, seam
 from newel_types import AutomaticActivityDetection, Blob, Content, Part, RealtimeInputConfig
 
@@ -39,6 +40,9 @@ class LiveConversation:
         self._ended = asyncio.Event()
         self._failure: str | None = None
         self._over = False
+        #: How many turns began, and whether the last one was said to be complete.
+        self._turns = 0
+        self._complete = False
         self._said: list[Event] = []
         self._pieces: dict[str, str] = {}
         self._open_calls: set[str] = set()
@@ -66,9 +70,11 @@ class LiveConversation:
 
     async def turn(self, message: Content) -> tuple[Invocation, list[Event]]:
         """Say `message`, and wait until the agent has said all."""
+        self._turns += 1
         if self._over:
-            raise ModelError("the live connection ended before the user had said everything")
+            raise self._error("the live connection ended before the user had said everything")
         self._ended.clear()
+        self._complete = False
         self._said, self._pieces = [], {}
         self._recorder.begin()
         began = seam.monotonic()
@@ -77,15 +83,20 @@ class LiveConversation:
             async with asyncio.timeout(self._seconds):
                 await self._ended.wait()
         except TimeoutError:
-            raise ModelError(
+            raise self._error(
                 f"the live agent did not end its turn within {self._seconds:g} seconds; "
                 f"timeout_seconds of live_model_config is how long it may take"
             ) from None
         if self._failure is not None:
-            raise ModelError(self._failure)
+            raise self._error(self._failure)
+        if not self._complete:
+            raise self._error("the live connection ended before the agent had ended its turn")
         for author in list(self._pieces):
             self._speak(author, self._pieces.pop(author))
         return self._invocation(message, seam.monotonic() - began)
+
+    def _error(self, why: str) -> ModelError:
+        return ModelError(f"turn {self._turns}: {why}")
 
     def close(self) -> None:
         """The user says no more: the run ends."""
@@ -118,9 +129,13 @@ class LiveConversation:
         elif not event.partial and event.author != "user":
             self._keep(event)
         late = event.long_running_tool_ids or set()
+        responses = event.get_function_responses()
         self._open_calls |= {call.id for call in event.get_function_calls() if call.id and call.id not in late}
-        self._open_calls -= {response.id or "" for response in event.get_function_responses()}
+        self._open_calls -= {response.id or "" for response in responses}
+        # The last agent of a sequence ends the run by that tool, and no turn is complete after it.
+        self._complete = self._complete or any(response.name == TASK_COMPLETED for response in responses)
         if event.turn_complete and not self._open_calls:
+            self._complete = True
             self._ended.set()
 
     def _keep(self, event: Event) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from newel.agents import LlmAgent, SequentialAgent
 from newel.evaluation import EvalConfig, evaluate
 from newel.evaluation.base_eval_service import InferenceConfig, InferenceRequest, InferenceStatus
 from newel.evaluation.eval_case import get_all_tool_calls_with_responses
@@ -15,7 +16,9 @@ from newel.evaluation.in_memory_eval_sets_manager import InMemoryEvalSetsManager
 from newel.evaluation.local_eval_service import LocalEvalService
 from newel.evaluation.runs.options import RunOptions
 from newel.evaluation.scoring import answer_of
-from newel.testing import TURN_COMPLETE, Heard, ScriptedLiveModel
+from newel.testing import CLOSED, TURN_COMPLETE, Heard, ScriptedLiveModel
+from newel.testing.live import Close, GeminiLiveServer, Wait
+from newel.testing.live import gemini_messages as says_gemini
 from newel_kernel import ConfigurationError, LlmResponse
 from newel_types import Blob, Content, FunctionCall, GenerateContentResponseUsageMetadata, Part, Transcription
 
@@ -91,6 +94,9 @@ def test_a_user_who_speaks_is_heard(kit: Any) -> None:
         ([Heard("content"), LlmResponse(error_code="OVERLOAD", error_message="busy")], 5, "OVERLOAD: busy"),
         ([RuntimeError("no such model")], 5, "no such model"),
         ([Heard("content"), "hi there", TURN_COMPLETE, RuntimeError("gone")], 5, "gone"),
+        ([Heard("content"), "hi there", CLOSED], 5, "turn 1: the live connection ended before the agent had ended its"),
+        ([Heard("content"), "hi there", TURN_COMPLETE, Heard("content"), CLOSED], 5, "turn 2: the live connection"),
+        ([Heard("content"), "hi there", TURN_COMPLETE, CLOSED], 5, "turn 2: the live connection ended before the"),
     ],
 )
 def test_what_goes_wrong_fails_the_case(script: list[Any], seconds: int, error: str, kit: Any) -> None:
@@ -98,6 +104,43 @@ def test_what_goes_wrong_fails_the_case(script: list[Any], seconds: int, error: 
     unit, _ = live(kit, script, *turns, seconds=seconds)
     assert unit.outcome == "failed"
     assert error in (unit.result.error_message or "")
+
+
+def test_a_connection_may_end_once_all_is_said(kit: Any) -> None:
+    unit, _ = live(kit, [Heard("content"), "hi there", TURN_COMPLETE, CLOSED], kit.turn("hello", "hi there"))
+    assert (unit.outcome, unit.result.error_message) == ("passed", None)
+
+
+def test_the_last_agent_of_a_sequence_ends_the_run_and_its_turn(kit: Any) -> None:
+    script = [Heard("content"), FunctionCall(name="task_completed", args={}), Heard("results"), TURN_COMPLETE]
+    agent = SequentialAgent(name="steps", sub_agents=[kit.agent()])
+    agent.sub_agents[0].model = ScriptedLiveModel(script)
+    config = EvalConfig(
+        criteria={"response_match_score": 0.0}, live_model_config=LiveModelConfig(timeout_seconds=5)
+    )  # fmt: skip
+    run = asyncio.run(evaluate(agent, kit.eval_set(kit.case("a", kit.turn("hello", "hi there"))), config))
+    assert (run.units[0].outcome, run.units[0].result.error_message) == ("passed", None)
+
+
+def test_a_service_that_goes_away_in_the_middle_of_a_turn_fails_the_case(
+    kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over a socket, through the real SDK: what the agent has said by then is no answer."""
+    turns = [Wait("clientContent"), says_gemini.text("hi there"), says_gemini.turn_complete()]
+    with GeminiLiveServer(api_key="test-key-0123456789") as server:
+        for name, value in (("GOOGLE_GEMINI_BASE_URL", server.url), ("SSL_CERT_FILE", server.ca_file)):
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("GOOGLE_API_KEY", "test-key-0123456789")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        server.connection(*turns, Wait("clientContent"), says_gemini.text("hi "), Close(1000))
+        agent = LlmAgent(name="helper", model="gemini-live-2.5-flash")
+        config = EvalConfig(
+            criteria={"response_match_score": 1.0}, live_model_config=LiveModelConfig(timeout_seconds=20)
+        )
+        case = kit.case("a", kit.turn("hello", "hi there"), kit.turn("hello", "hi there"))
+        (unit,) = asyncio.run(evaluate(agent, kit.eval_set(case), config)).units
+    assert unit.outcome == "failed"
+    assert "turn 2: the live connection ended before the agent had ended its turn" in unit.result.error_message
 
 
 def test_the_service_runs_live_where_it_is_asked_to(kit: Any) -> None:
