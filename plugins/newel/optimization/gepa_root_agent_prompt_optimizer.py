@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
+import threading
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -18,7 +19,7 @@ from newel.optimization.agent_optimizer import AgentOptimizer
 from newel.optimization.data_types import AgentWithScores, OptimizerResult, UnstructuredSamplingResult
 from newel.optimization.sampler import ExampleSet, Sampler
 from newel.optimization.simple_prompt_optimizer import with_static_instruction
-from newel_kernel import BaseAgent, FeatureUnavailableError
+from newel_kernel import BaseAgent, FeatureUnavailableError, seam
 from newel_types import GenerateContentConfig, ThinkingConfig
 
 T = TypeVar("T")
@@ -93,7 +94,7 @@ class GEPARootAgentPromptOptimizer(AgentOptimizer[UnstructuredSamplingResult, Ag
                 logger=_Logger(),
             )
 
-        found = await asyncio.to_thread(contextvars.copy_context().run, run)
+        found = await bridge.search(run)
         agents = [
             AgentWithScores(optimized_agent=agent.clone(update={"instruction": one[_TEXT]}), overall_score=score)
             for one, score in zip(found.candidates, found.val_aggregate_scores, strict=True)
@@ -108,14 +109,54 @@ class GEPARootAgentPromptOptimizer(AgentOptimizer[UnstructuredSamplingResult, Ag
         return answer_text(answer)
 
 
+class _StoppedError(BaseException):
+    """The search was cancelled. gepa goes on after whatever is an Exception, and this is none."""
+
+
 class _Bridge:
     """Coroutines of the loop that waits, for gepa, which is synchronous and runs in a thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._waited: Future[Any] | None = None
+        #: What runs in the loop for gepa.
+        self._task: asyncio.Task[Any] | None = None
+
+    async def search(self, run: Callable[[], T]) -> T:
+        """What `run` returns; where this is cancelled it ends with the coroutine that it waits for."""
+        thread = seam.spawn(asyncio.to_thread(run), name="gepa")
+        try:
+            return await asyncio.shield(thread)
+        except asyncio.CancelledError:
+            self._stop()
+            await asyncio.wait({thread, *((self._task,) if self._task is not None else ())})
+            if not thread.cancelled():
+                thread.exception()  # looked at, or asyncio reports it as forgotten
+            raise
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        """The result of `work`, from gepa's thread."""
+        with self._lock:
+            if self._stopped:
+                work.close()
+                raise _StoppedError
+            self._waited = future = asyncio.run_coroutine_threadsafe(self._noted(work), self._loop)
+        try:
+            return future.result()
+        except (CancelledError, asyncio.CancelledError):
+            raise _StoppedError from None
+
+    async def _noted(self, work: Coroutine[Any, Any, T]) -> T:
+        self._task = asyncio.current_task()
+        return await work
+
+    def _stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            if self._waited is not None:
+                self._waited.cancel()
 
 
 #: An example's set and its id there: two sets may have cases of one id.

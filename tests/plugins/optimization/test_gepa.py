@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -101,3 +105,91 @@ def test_the_command_prints_the_best_instruction(tmp_path: Path, monkeypatch: py
     assert (tmp_path / "demo" / "root_agent.yaml").read_text() == agent
     refused = newel("other")
     assert (refused.exit_code, "write the folder's name there" in refused.stderr) == (2, True)
+
+
+HANGING = """
+import asyncio, pathlib
+from newel.agents import LlmAgent
+from newel.models import LLMRegistry
+from newel_kernel import BaseLlm, LlmResponse
+from newel_types import Content, Part
+
+class Scripted(BaseLlm):
+    @classmethod
+    def supported_models(cls):
+        return ["hanging/.*"]
+
+    async def generate_content_async(self, llm_request, stream=False):
+        if self.model.endswith("reflect"):
+            if not pathlib.Path("go").exists():
+                print("hanging", flush=True)
+                await asyncio.Event().wait()
+            answer = "```\\nGreet people.\\n```"
+        else:
+            with open("calls", "a") as file:
+                file.write("x")
+            answer = "good day" if "Greet" in str(llm_request.config.system_instruction) else "what?"
+        yield LlmResponse(content=Content(role="model", parts=[Part(text=answer)]))
+
+LLMRegistry.register(Scripted)
+root_agent = LlmAgent(name="demo", model="hanging/agent", instruction="Do well.")
+"""
+
+
+def test_27_an_interrupt_ends_a_reflection_and_the_printed_command_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "agent.py").write_text(HANGING)
+    data = {"eval_set_id": "s", "eval_cases": [{"eval_id": name, "conversation": [TURN]} for name in "abc"]}
+    (tmp_path / "demo" / "s.evalset.json").write_text(json.dumps(data))
+    (tmp_path / "gepa.json").write_text(json.dumps({**CONFIG, "optimizer_model": "hanging/reflect"}))
+    criteria = {"criteria": {"response_match_score": 0.8}}
+    (tmp_path / "sampler.json").write_text(
+        json.dumps({"eval_config": criteria, "app_name": "demo", "train_eval_set": "s"})
+    )
+    files = ("--sampler_config_file_path", "sampler.json", "--optimizer_config_file_path", "gepa.json")
+    command = [sys.executable, "-u", "-m", "newel.cli.main", "optimize", "demo", *files]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "hanging\n"
+    before = len((tmp_path / "calls").read_text())
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)  # it would reflect for ever
+    assert process.returncode == 130, said
+    assert "interrupted; everything finished so far is in" in said
+    run = said.strip().rpartition("--resume=")[2].strip("'")
+    (tmp_path / "go").touch()
+    again = subprocess.run([*command, "--resume", run], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr
+    assert "\nGreet people.\n" in again.stdout
+    # Of the twenty examples that it may look at only the two are done again whose reflection was cut short.
+    assert (before, len((tmp_path / "calls").read_text())) == (3 + 2, 20 + 2)
+    refused = subprocess.run([*command, "--resume", "x"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "there is no search x" in refused.stderr
+
+
+def test_a_search_that_is_cancelled_leaves_no_thread_behind() -> None:
+    hangs = threading.Event()
+
+    class Hanging(LocalEvalSampler):
+        async def sample_and_score(self, *args: Any, **kwargs: Any) -> Any:
+            hangs.set()
+            await asyncio.Event().wait()
+
+    sets = InMemoryEvalSetsManager()
+    case = EvalCase(eval_id="c", conversation=[Invocation.model_validate(TURN)])
+    sets.store("demo", EvalSet(eval_set_id="s", eval_cases=[case]))
+    config = LocalEvalSamplerConfig(eval_config=EvalConfig(), app_name="demo", train_eval_set="s")
+    optimizer = GEPARootAgentPromptOptimizer(GEPARootAgentPromptOptimizerConfig.model_validate(CONFIG))
+    agent = LlmAgent(name="a", model="test-gepa/agent", instruction="Do well.")
+
+    async def run() -> None:
+        search = asyncio.create_task(optimizer.optimize(agent, Hanging(config, sets)))
+        await asyncio.to_thread(hangs.wait, 30)
+        search.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(search, 30)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(run())

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
+import sys
 from pathlib import Path
 
 import click
 
-from newel.cli.evaluation.sets import subject_of
+from newel.cli.evaluation.output import INTERRUPTED, say_how_to_resume
+from newel.cli.evaluation.sets import Subject, subject_of
 from newel.cli.startup import composition_of
 from newel.evaluation.files import read_model
 from newel.evaluation.local_eval_sets_manager import LocalEvalSetsManager
@@ -18,7 +21,7 @@ from newel.optimization.gepa_root_agent_prompt_optimizer import (
     GEPARootAgentPromptOptimizerConfig,
 )
 from newel.optimization.local_eval_sampler import LocalEvalSampler, LocalEvalSamplerConfig
-from newel_kernel import ConfigurationError
+from newel_kernel import ConfigurationError, seam
 
 _RULE = "=" * 80
 _THIN = "-" * 80
@@ -35,15 +38,16 @@ _THIN = "-" * 80
     help="optimizer_model, max_metric_calls, reflection_minibatch_size, run_dir, seed.",
 )  # fmt: skip
 @click.option("--print_detailed_results", is_flag=True, help="Print what the search says of every candidate.")
+@click.option("--resume", metavar="RUN", help="Go on with a search that was cut short, by its folder.")
 @click.option("--log_level", default="WARNING", show_default=True, help="Level of the log on stderr.")
 @click.pass_context
 def optimize(
     ctx: click.Context, agent_dir: str, sampler_config_file_path: str, optimizer_config_file_path: str | None,
-    print_detailed_results: bool, log_level: str,
+    print_detailed_results: bool, resume: str | None, log_level: str,
 ) -> None:  # fmt: skip
-    """Search for a better instruction of the root agent in AGENT_DIR, and print it; no file is changed.
+    """Search for a better instruction of the root agent in AGENT_DIR, and print it; its files are not changed.
 
-    GEPA does the search: `pip install 'newel[optimize]'`.
+    Its state is kept beside the agent, in .adk/optimize_runs. GEPA does it: `pip install 'newel[optimize]'`.
     """
     logging.basicConfig(level=log_level.upper())
     sampler_config = read_model(LocalEvalSamplerConfig, _text(sampler_config_file_path), sampler_config_file_path)
@@ -57,8 +61,15 @@ def optimize(
             f"app_name in {sampler_config_file_path} is {sampler_config.app_name!r}, and the agent's folder "
             f"{subject.name!r}: write the folder's name there"
         )
+    run_dir = _run_dir(subject, resume, config)
+    optimizer = GEPARootAgentPromptOptimizer(config.model_copy(update={"run_dir": str(run_dir)}))
     sampler = LocalEvalSampler(sampler_config, LocalEvalSetsManager(subject.folder.parent))
-    result = asyncio.run(GEPARootAgentPromptOptimizer(config).optimize(subject.source.agent, sampler))
+    try:
+        result = asyncio.run(optimizer.optimize(subject.source.agent, sampler))
+    except KeyboardInterrupt:
+        say_how_to_resume(run_dir, "interrupted")
+        sys.stdout.flush()
+        os._exit(INTERRUPTED)  # a tool's thread that never ends must not keep the process
     details = result.gepa_result or {}
     best = result.optimized_agents[details["best_idx"]]
     click.echo(f"{_RULE}\nOptimized root agent instructions:\n{_THIN}")
@@ -67,6 +78,17 @@ def optimize(
         click.echo(f"{_RULE}\nDetailed GEPA optimization metrics:\n{_THIN}")
         click.echo(json.dumps(details, indent=2, default=str))
     click.echo(_RULE)
+
+
+def _run_dir(subject: Subject, resume: str | None, config: GEPARootAgentPromptOptimizerConfig) -> Path:
+    """Where the search keeps its state: what is to be resumed, what the config says, else a new folder."""
+    if resume is None:
+        name = f"{subject.name}_{seam.clock()}"
+        return Path(config.run_dir) if config.run_dir is not None else subject.searches / name
+    for path in (Path(resume), subject.searches / resume):
+        if path.is_dir():
+            return path
+    raise click.ClickException(f"there is no search {resume}; {subject.searches} has those of this agent")
 
 
 def _text(path: str) -> str:

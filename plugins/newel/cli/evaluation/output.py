@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 
 import click
 from rich.console import Console
@@ -15,6 +18,8 @@ from newel.evaluation.runs.evaluation import EvaluationRun
 from newel.evaluation.runs.summary import SetSummary, Summary, summary_of
 from newel.evaluation.runs.units import ERROR, FAILED, UnitResult
 
+#: The status of a command that was interrupted.
+INTERRUPTED = 130
 Told = Callable[[UnitResult], None]
 
 
@@ -117,3 +122,17 @@ def print_details_of(run: EvaluationRun) -> None:
 def statuses(units: Sequence[UnitResult]) -> set[str]:
     """The outcomes that a run has."""
     return {unit.outcome for unit in units}
+
+
+def say_how_to_resume(path: Path, why: str) -> None:
+    """Where the finished work of this command is, and the command that goes on with it."""
+    click.echo(f"{why}; everything finished so far is in {path}", err=True)
+    click.echo(f"go on with: newel {shlex.join([*_without_resume(sys.argv[1:]), f'--resume={path}'])}", err=True)
+
+
+def _without_resume(words: Sequence[str]) -> list[str]:
+    return [
+        word
+        for before, word in zip(["", *words], words, strict=False)
+        if "--resume" not in (before, word) and not word.startswith("--resume=")
+    ]

@@ -5,14 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from newel.cli.evaluation.output import print_details_of, print_summary, progress, statuses
+from newel.cli.evaluation.output import (
+    INTERRUPTED,
+    print_details_of,
+    print_summary,
+    progress,
+    say_how_to_resume,
+    statuses,
+)
 from newel.cli.evaluation.sets import Subject, is_foreign, sets_of, storage_of, subject_of
 from newel.cli.startup import composition_of
 from newel.evaluation.eval_config import EvalConfig, get_evaluation_criteria_or_default
@@ -24,7 +30,7 @@ from newel.evaluation.runs.units import ERROR, FAILED, SKIPPED, units_of
 from newel_kernel import ConfigurationError, seam
 
 #: Failed cases, or nothing ran; and cases that could not be evaluated.
-FAILURE, UNEVALUATED, INTERRUPTED = 1, 2, 130
+FAILURE, UNEVALUATED = 1, 2
 
 
 @click.command("run")
@@ -68,7 +74,7 @@ def command(ctx: click.Context, /, agent: str, sets: tuple[str, ...], **given: A
     try:
         run = asyncio.run(job)
     except KeyboardInterrupt:
-        _say_how_to_resume(path, "interrupted")
+        say_how_to_resume(path, "interrupted")
         sys.stdout.flush()
         os._exit(INTERRUPTED)  # a tool's thread that never ends must not keep the process
     if given["print_detailed_results"]:
@@ -106,18 +112,12 @@ async def _run(
 
 def _status(run: EvaluationRun, allow_unevaluated: bool) -> int:
     if run.stopped is not None and run.run_file is not None:
-        _say_how_to_resume(run.run_file, run.stopped)
+        say_how_to_resume(run.run_file, run.stopped)
         return UNEVALUATED
     found = statuses(run.units)
     if FAILED in found or found <= {SKIPPED}:
         return FAILURE
     return UNEVALUATED if ERROR in found and not allow_unevaluated else 0
-
-
-def _say_how_to_resume(path: Path, why: str) -> None:
-    arguments = [word for word in sys.argv[1:] if not word.startswith("--resume")]
-    click.echo(f"{why}; everything finished so far is in {path}", err=True)
-    click.echo(f"go on with: newel {shlex.join([*arguments, f'--resume={path}'])}", err=True)
 
 
 def _config(path: str | None, sets: tuple[str, ...]) -> EvalConfig:

@@ -41,6 +41,11 @@ class Subject:
         """Where its run files are kept: not among the results, where other tools expect nothing else."""
         return self.folder / RUNS
 
+    @property
+    def searches(self) -> Path:
+        """Where searches for a better instruction keep their state."""
+        return self.folder / HISTORY.parent / "optimize_runs"
+
 
 def subject_of(reference: str, composition: Composition) -> Subject:
     """The agent of the AGENT argument."""
