@@ -168,15 +168,16 @@ class Site:
         *,
         plugins: Mapping[str, str] | None = None,
         distributions: Mapping[str, str] | None = None,
+        group: str = "newel.plugins",
         **modules: str,
     ) -> None:
-        """Install `modules` (name -> source) and the entry points of a distribution."""
+        """Install `modules` (name -> source) and the entry points of a distribution, its plugins in `group`."""
         for name, source in modules.items():
             (self.path / f"{name}.py").write_text(dedent(source), encoding="utf-8")
         info = self.path / f"{distribution.replace('-', '_')}-{version}.dist-info"
         info.mkdir()
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n")
-        groups = {"newel.plugins": plugins, "newel.distributions": distributions}
+        groups = {group: plugins, "newel.distributions": distributions}
         lines = [
             line for group, points in groups.items() if points
             for line in (f"[{group}]", *(f"{name} = {value}" for name, value in points.items()))

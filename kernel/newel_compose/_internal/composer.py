@@ -86,7 +86,7 @@ def _compose(
 ) -> Composition:  # fmt: skip
     installed = discovery.installed(points)
     objects = [_object(plugin, index) for index, plugin in enumerate(plugins)]
-    _check_mentions(chosen, installed, [one.name for one in objects])
+    _check_mentions(chosen, discovery.installed_anywhere(points), [one.name for one in objects])
     with _uncollected():
         loaded, records = _load(chosen, installed, points)
         for group in groups:
@@ -206,10 +206,11 @@ def _merged(first: Hooks, second: Hooks) -> Hooks:
     return {name: (a[0] + b[0], a[1] + b[1]) for name, (a, b) in pairs.items()}
 
 
-def _check_mentions(
-    chosen: Distribution, installed: dict[str, discovery.InstalledPoint], objects: Sequence[str]
-) -> None:
-    """Refuse names under `disable`, `settings` and `replace` that no plugin has: a typo must not pass."""
+def _check_mentions(chosen: Distribution, installed: Sequence[str], objects: Sequence[str]) -> None:
+    """Refuse names under `disable`, `settings` and `replace` that no plugin has: a typo must not pass.
+
+    A plugin of a group that takes no part here may be named: the file is the same for all commands.
+    """
     names = [*installed, *objects]
     problems = [
         f"{chosen.source or chosen.name}: `{key}` names the plugin {name!r}, which is not installed"
@@ -285,7 +286,8 @@ def _provide(
     settings: Mapping[str, BaseModel],
 ) -> tuple[PluginRegistry, dict[str, tuple[Placed, ...]]]:  # fmt: skip
     by_kind: dict[type[Descriptor], list[Owned]] = {}
-    vain = dict(chosen.replace)
+    # A plugin of a group that takes no part here replaces nothing here.
+    vain = {name: plugin for name, plugin in chosen.replace.items() if plugin in sources or plugin in installed}
     ours = {
         name for name, point in installed.items() if sources.get(name) == point.source and point.distribution == _OURS
     }
@@ -361,6 +363,7 @@ def _disabled_stages(chosen: Distribution, installed: dict[str, discovery.Instal
     return {
         name: f"the distribution {chosen.name!r} disables the plugin {name!r} ({installed[name].source})"
         for name in chosen.disable
+        if name in installed
     }
 
 

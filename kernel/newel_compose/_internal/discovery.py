@@ -16,6 +16,8 @@ from newel_kernel import CompositionError, PluginLoadError, did_you_mean
 
 PLUGIN_GROUP = "newel.plugins"
 DISTRIBUTION_GROUP = "newel.distributions"
+#: What the names of our groups begin with. Those beside the two hold plugins that only some commands need.
+_OURS = "newel."
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ def scan(groups: Sequence[str] = ()) -> Points:
     All of it is read anew, so nothing is ever stale; of a package without entry points of ours, one file.
     """
     found: dict[str, set[InstalledPoint]] = {group: set() for group in (PLUGIN_GROUP, DISTRIBUTION_GROUP, *groups)}
-    marks = [f"[{group}]" for group in found]
+    marks = [f"[{_OURS}", *(f"[{group}]" for group in groups)]
     for package in distributions():
         text = package.read_text("entry_points.txt")
         if not text or not any(mark in text for mark in marks):
@@ -51,8 +53,8 @@ def scan(groups: Sequence[str] = ()) -> Points:
         first = next(iter(distributions(name=_identity(package)[0])), package)  # of several on the path it counts
         identity = _identity(first)
         for point in first.entry_points:
-            if point.group in found:
-                found[point.group].add(InstalledPoint(point.name, point.value, *identity))
+            if point.group in found or point.group.startswith(_OURS):
+                found.setdefault(point.group, set()).add(InstalledPoint(point.name, point.value, *identity))
     return found
 
 
@@ -77,6 +79,11 @@ def installed(points: Points | None = None, group: str = PLUGIN_GROUP) -> dict[s
     for point in _by_rank(points, group):
         plugins.setdefault(point.name, point)
     return dict(sorted(plugins.items()))
+
+
+def installed_anywhere(points: Points) -> list[str]:
+    """The names of the installed plugins of all groups."""
+    return [name for group in points if group != DISTRIBUTION_GROUP for name in installed(points, group)]
 
 
 def clashes(points: Points, group: str = PLUGIN_GROUP) -> Iterator[tuple[InstalledPoint, InstalledPoint]]:

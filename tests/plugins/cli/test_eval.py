@@ -285,7 +285,7 @@ def test_a_metric_that_the_distribution_leaves_out_is_traced_to_its_package(app:
     done = app.process("eval", "./demo", "good", "--config", "config.json")
     assert done.returncode == 2
     assert (
-        "newel-brevity 1.0 brings it with its plugin 'brevity', which the distribution 'mine' leaves out" in done.stderr
+        "newel-brevity 1.0 brings it with its plugin 'brevity', which the distribution 'mine' disables: take it out" in done.stderr
     )
 
 

@@ -12,12 +12,12 @@ from newel.evaluation.plugins import plugin_registry
 
 @click.command("metrics")
 def command() -> None:
-    """List the metrics: name, range, what each needs, which package brings it."""
-    table = Table("metric", "range", "needs", "from", "what it measures")
+    """List the metrics: name, range, what each needs, which package brings it and with which plugin."""
+    table = Table("metric", "range", "needs", "from", "plugin", "what it measures")
     for name, owned in sorted(plugin_registry().owned(Metric).items()):
         metric = owned.item
         assert isinstance(metric, Metric)
-        table.add_row(name, _range(metric), _needs(metric), owned.source, metric.description)
+        table.add_row(name, _range(metric), _needs(metric), owned.source, owned.plugin, metric.description)
     Console(width=None if Console().is_terminal else 160).print(table)
 
 
