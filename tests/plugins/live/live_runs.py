@@ -80,7 +80,7 @@ class Live:
         self.put(*say)
         events: list[Event] = []
         run = self.runner.run_live(user_id="u", session_id="s", live_request_queue=self.queue, run_config=config)
-        async with asyncio.timeout(20), aclosing(run):
+        async with asyncio.timeout(120), aclosing(run):
             async for event in run:
                 events.append(event)
                 self.events.append(event)

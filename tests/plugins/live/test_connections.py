@@ -201,10 +201,10 @@ def test_leaving_takes_two_seconds_at_most(monkeypatch: pytest.MonkeyPatch) -> N
                 return await self.inner.__aenter__()
 
             async def __aexit__(self, *_: object) -> None:
-                await asyncio.sleep(30)
+                await asyncio.sleep(3600)
 
         monkeypatch.setattr(type(live.model), "connect", lambda self, request: Stalled(request))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await live.run("hi")
 
     asyncio.run(whole())

@@ -23,7 +23,7 @@ class Where:
 
     def __init__(self) -> None:
         self.threads: list[str] = []
-        self.gate = threading.Barrier(2, timeout=10)
+        self.gate = threading.Barrier(2, timeout=60)
 
     def chop(self) -> str:
         """Chops."""

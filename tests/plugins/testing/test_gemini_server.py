@@ -24,7 +24,7 @@ def post(server: GeminiServer, body: Any, method: str = "generateContent", **hea
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     http_request = urllib.request.Request(path, data, {"x-goog-api-key": "k", **headers})
     try:
-        with urllib.request.urlopen(http_request, timeout=10) as answer:
+        with urllib.request.urlopen(http_request, timeout=60) as answer:
             read: bytes = answer.read()
             return read
     except urllib.error.HTTPError as error:
@@ -124,7 +124,7 @@ def test_closing_ends_held_connections() -> None:
         server.stream("Hel", then="hold")
         path = f"{server.url}/v1beta/models/m:streamGenerateContent?alt=sse"
         http_request = urllib.request.Request(path, json.dumps(HI).encode(), {"x-goog-api-key": "k"})
-        answer = urllib.request.urlopen(http_request, timeout=10)
+        answer = urllib.request.urlopen(http_request, timeout=60)
         assert answer.readline().startswith(b"data: ")
     with pytest.raises(IncompleteRead), answer:
         answer.read()

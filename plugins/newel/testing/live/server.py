@@ -26,7 +26,7 @@ from newel.testing.live.steps import Close, Drop, ScriptError
 from newel_kernel import Json
 
 #: How long starting and stopping may take, in seconds.
-_PATIENCE = 15.0
+_PATIENCE = 60.0
 #: What a client may send in one frame.
 _MOST = 32 << 20
 

@@ -68,7 +68,7 @@ def request(model: str = MODEL, config: dict[str, Any] | None = None, **live: An
 async def connected(asked: LlmRequest | None = None, **model: Any) -> AsyncIterator[BaseLlmConnection]:
     asked = asked or request()
     gemini = Gemini(model=asked.model or MODEL, **model)
-    async with asyncio.timeout(20), gemini.connect(asked) as connection:
+    async with asyncio.timeout(120), gemini.connect(asked) as connection:
         yield connection
 
 

@@ -21,7 +21,7 @@ from newel.models.wire.ends import connecting
 from newel.models.wire.names import Names
 from newel.models.wire.service import Service
 from newel.models.wire.sockets import LiveSocket, noting
-from newel_kernel import Json, LlmRequest, LlmResponse, ModelError
+from newel_kernel import Json, LlmRequest, LlmResponse, ModelError, seam
 from newel_types import Content, LiveConnectConfig
 
 _SETUP = "newel_setup"
@@ -133,6 +133,6 @@ def _connection(
     def fail(code: str, what: str) -> LlmResponse:
         return socket.failure(code, what, "the session goes on; see the service's documentation of this code")
 
-    turns, held = Turns(asyncio.get_running_loop().time), manner(config)
+    turns, held = Turns(seam.monotonic), manner(config)
     reader = Reader(target.service.model, target.names, turns, held, fail)
     return OpenAIRealtimeConnection(socket, Frames(target.names, target.say, turns, held), reader, early)
