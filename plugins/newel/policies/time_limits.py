@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import cast
+from collections.abc import Awaitable
 
 from newel_kernel import Json
 
 
-def limited(function: Callable[..., object], seconds: float, name: str) -> Callable[..., Awaitable[object]]:
-    """The coroutine function `function`, cancelled after so many seconds."""
-
-    async def call(**values: object) -> object:
-        try:
-            async with asyncio.timeout(seconds) as limit:
-                return await cast("Awaitable[object]", function(**values))
-        except TimeoutError:
-            if not limit.expired():  # the tool's own
-                raise
-            return out_of_time(name, seconds, "the tool's timeout")
-
-    return call
+async def within(seconds: float, awaited: Awaitable[object], name: str) -> object:
+    """What came of the call of a tool, or the error result of one that its own limit has ended."""
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            return await awaited
+    except TimeoutError:
+        if not limit.expired():  # the tool's own
+            raise
+        return out_of_time(name, seconds, "the tool's timeout")
 
 
 def out_of_time(name: str, seconds: float, where: str) -> Json:

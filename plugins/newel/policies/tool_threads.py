@@ -6,18 +6,11 @@ then on, and is sent back to the threads for good the first time it takes long t
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-import os
-import time
-from collections.abc import Awaitable, Callable, Mapping
-from contextvars import copy_context
-from functools import partial
-from weakref import WeakKeyDictionary
+from collections.abc import Awaitable, Mapping
 
 from pydantic import BaseModel, Field
 
-from newel.policies.daemon_threads import DaemonThreads
+from newel.policies.thread_pool import Pool
 from newel_kernel import BaseTool, Context, Json, ToolCall, ToolPolicy, hookimpl
 
 
@@ -32,74 +25,6 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     quick: float = Field(default=0.000_2, ge=0)
 
 
-class Pool:
-    """The threads, started at first use; a forked child starts its own."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._executor: DaemonThreads | None = None
-        self._pid = 0
-        #: Function -> its quick calls in a row; below zero: it is never to run in place.
-        self._quick: WeakKeyDictionary[Callable[..., object], int] = WeakKeyDictionary()
-
-    def call(self, function: Callable[..., object], values: Json) -> object:
-        """The result of `function`, in place where it is quick; else what to await for that of a thread."""
-        key = _key(function)
-        quick_calls = self._quick.get(key, 0)
-        if not 0 < self._settings.in_place_after <= quick_calls:
-            return self._in_thread(function, values, key, quick_calls)
-        start = time.perf_counter()
-        try:
-            return function(**values)
-        finally:
-            if time.perf_counter() - start > self._settings.quick:
-                self._quick[key] = -1
-
-    async def _in_thread(
-        self, function: Callable[..., object], values: Json, key: Callable[..., object], quick_calls: int
-    ) -> object:
-        """The result of `function`, called with the context variables of the caller."""
-        work = partial(copy_context().run, _timed, function, values)
-        threads = self._threads()
-        try:
-            outcome, error, seconds = await asyncio.get_running_loop().run_in_executor(threads, work)
-        except asyncio.CancelledError:
-            # The function may run on, and its thread with it: those that come later must not wait for that one.
-            if self._executor is threads:
-                self._executor = None
-                threads.shutdown(wait=False)
-            raise
-        if seconds > self._settings.quick:
-            self._quick[key] = min(quick_calls, 0)
-        elif 0 <= quick_calls < self._settings.in_place_after:
-            self._quick[key] = quick_calls + 1
-        if error is not None:
-            raise error
-        return await outcome if inspect.isawaitable(outcome) else outcome
-
-    def _threads(self) -> DaemonThreads:
-        if self._executor is None or self._pid != os.getpid():
-            self._executor = DaemonThreads(self._settings.max_workers, "newel-tool")
-            self._pid = os.getpid()
-        return self._executor
-
-
-def _key(function: Callable[..., object]) -> Callable[..., object]:
-    """What calls are counted by: the function; the class of a callable object that cannot be a weak key."""
-    key: Callable[..., object] = getattr(function, "__func__", function)
-    kind = type(key)
-    return key if kind.__hash__ is not None and kind.__weakrefoffset__ else kind
-
-
-def _timed(function: Callable[..., object], values: Json) -> tuple[object, BaseException | None, float]:
-    """The result or the error of a call (a StopIteration, say, cannot be set on a future), and its seconds."""
-    start = time.perf_counter()
-    try:
-        return function(**values), None, time.perf_counter() - start
-    except BaseException as error:  # noqa: BLE001 - a plugin boundary; the caller raises it
-        return None, error, time.perf_counter() - start
-
-
 @hookimpl
 def register_settings() -> type[BaseModel]:
     """The settings."""
@@ -109,7 +34,8 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_tool_policies(settings: Mapping[str, Settings]) -> list[ToolPolicy]:
     """The policy `tool_threads`."""
-    pool = Pool(settings["tool_threads"])
+    chosen: Settings = settings["tool_threads"]
+    pool = Pool(chosen.max_workers, chosen.in_place_after, chosen.quick)
 
     def wrap(call_tool: ToolCall) -> ToolCall:
         def threaded(tool: BaseTool, args: Json, context: Context) -> Awaitable[object]:

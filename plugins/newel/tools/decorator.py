@@ -21,7 +21,7 @@ class Options(TypedDict, total=False):
     name: str
     #: Whether the user is asked before each call; or a function of its arguments that says so.
     require_confirmation: Needed
-    #: Seconds that a call may take; 0: no limit. Of a synchronous function only the policy `tool_timeout` counts them.
+    #: Seconds that a call may take; 0: no limit.
     timeout: float
     #: What repeating a call may do: ``pure``, ``idempotent`` (the default) or ``at_most_once``.
     effect: Effect | str

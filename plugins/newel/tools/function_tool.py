@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Self
 
 from newel.models.wire.names import legal
-from newel.policies.time_limits import limited
+from newel.policies.thread_pool import Pool
+from newel.policies.time_limits import within
 from newel.tools.confirming import Needed, refusal
 from newel.tools.docstrings import document, split_document
 from newel.tools.function_arguments import Arguments
@@ -19,8 +20,12 @@ from newel.tools.function_signature import Call, Shape, shape_of, without_partia
 from newel_kernel import BaseTool, ConfigurationError, Context, Effect, Json
 from newel_types import ATOMS, FunctionDeclaration
 
+#: What calls a synchronous function, in place or in a thread: then what it gives is to be awaited.
+SyncCall = Callable[[Callable[..., object], Json], object]
 _NAME = re.compile(r"[A-Za-z0-9_.:-]")
 _MOST = 128
+#: Where synchronous functions with a time-out run, for in the event loop nothing could end them.
+_THREADS = Pool()
 
 
 class FunctionTool(BaseTool):
@@ -31,7 +36,7 @@ class FunctionTool(BaseTool):
     `describe_parameters` tells the model all of the signature: the docstring's texts on parameters go into the schema,
     and so do the metadata of annotations, ``*args`` and ``**kwargs``. Where it is None, the distribution decides.
     `timeout` is in seconds (0: none). The policy `tool_timeout`, which `standard` has, counts them; without it the tool
-    does, for coroutine functions only.
+    does, and a synchronous function with a time-out runs in a thread.
     """
 
     def __init__(
@@ -63,6 +68,8 @@ class FunctionTool(BaseTool):
         self._call: Callable[..., object] | None = None
         #: Seconds that a call may take, where the distribution has no policy that counts them.
         self._limit: float = 0
+        #: What calls a synchronous function that is to end in time, where the distribution has no threads for them.
+        self._call_sync: SyncCall | None = None
         #: Further arguments of this call that the model has no part in.
         self._injected: Json = {}
         if describe_parameters:
@@ -82,9 +89,9 @@ class FunctionTool(BaseTool):
         whole = bool(getattr(settings.get("function_tools"), "describe_parameters", False))
         if self._undecided and whole is not self._whole:
             self._describe(whole)
-        limit = 0 if "tool_timeout" in settings else getattr(self, "timeout", None) or 0
-        if limit != self._limit:
-            self._limit, self._call = limit, None
+        limit = getattr(self, "timeout", None) or 0
+        self._limit = 0 if "tool_timeout" in settings else limit
+        self._call_sync = _THREADS.call if limit else None
 
     def _describe(self, whole: bool) -> None:
         prose, described = split_document(self._document)
@@ -132,10 +139,13 @@ class FunctionTool(BaseTool):
         if self._injected:
             values = {**values, **self._injected}
         function = self._call or self._read_call()
-        if tool_context.call_sync is not None and not self.shape.is_async:
-            result = tool_context.call_sync(function, values)
+        call_sync = tool_context.call_sync or self._call_sync
+        if call_sync is not None and not self.shape.is_async:
+            result = call_sync(function, values)
         else:
             result = function(**values)
+        if self._limit and inspect.isawaitable(result):
+            return await within(self._limit, result, self.name)
         return await result if result.__class__ not in ATOMS and inspect.isawaitable(result) else result
 
     def with_arguments(self, values: Json) -> Self:
@@ -145,12 +155,9 @@ class FunctionTool(BaseTool):
         return tool
 
     def _read_call(self) -> Callable[..., object]:
-        """What is called for the function: it takes keywords, and ends in time where nobody else sees to that."""
-        function = self.func if self.shape.signature is None else Call(self.func, self.shape.signature)
-        if self._limit and self.shape.is_async:
-            function = limited(function, self._limit, self.name)
-        self._call = function
-        return function
+        """What is called for the function: it takes keywords."""
+        self._call = self.func if self.shape.signature is None else Call(self.func, self.shape.signature)
+        return self._call
 
     def _read_arguments(self) -> Arguments:
         shape = self.shape

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from newel.policies.time_limits import within
 from newel.tools.confirming import Needed, refusal
 from newel.tools.function_tool import FunctionTool
 from newel.tools.server_tools import ServerTool
@@ -27,6 +28,13 @@ from newel_types import AuthConfig, FunctionDeclaration
 
 T = TypeVar("T", bound=BaseTool)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
+
+#: What nobody would read of what is said about a tool that runs at the model's provider, and why.
+_VAIN = {
+    "require_confirmation": "where nobody can be asked",
+    "timeout": "which takes its own time",
+    "effect": "which repeats no call",
+}
 
 
 class Refinement(BaseModel):
@@ -76,10 +84,12 @@ def refined_toolset(toolset: BaseToolset, refinement: Refinement) -> BaseToolset
 def refined(tool: T, refinement: Refinement) -> T:
     """A copy of a tool with what `refinement` says."""
     changed = copy.copy(tool)
+    if isinstance(tool, ServerTool) and (vain := [key for key in _VAIN if getattr(refinement, key) is not None]):
+        raise ConfigurationError(f"{tool.name} runs at the model's provider, {_VAIN[vain[0]]}; remove `{vain[0]}`")
+    if refinement.timeout is not None:
+        _limit(changed, refinement.timeout)
     if refinement.require_confirmation is not None:
         _confirm(changed, refinement.require_confirmation)
-    if refinement.timeout is not None:
-        changed.timeout = refinement.timeout  # type: ignore[attr-defined] # read by the policy `tool_timeout`
     if refinement.effect is not None:
         changed.effect = refinement.effect
     if refinement.name is not None:
@@ -102,15 +112,27 @@ def _rename(tool: BaseTool, name: str) -> None:
     tool._get_declaration = declaration  # type: ignore[method-assign]
 
 
+def _limit(tool: BaseTool, seconds: float) -> None:
+    """Let each call of a copy of a tool end in time, with the policy `tool_timeout` or without it."""
+    tool.timeout = seconds  # type: ignore[attr-defined] # the policy reads it, and a FunctionTool does
+    if isinstance(tool, FunctionTool) or not seconds:
+        return
+    run = tool.run_async
+
+    async def limited(*, args: Json, tool_context: Context) -> object:
+        called = run(args=args, tool_context=tool_context)
+        if "tool_timeout" in tool_context.get_invocation_context().composition.settings:
+            return await called
+        return await within(seconds, called, tool.name)
+
+    tool.run_async = limited  # type: ignore[method-assign]
+
+
 def _confirm(tool: BaseTool, needed: Needed) -> None:
     """Let a copy of a tool ask the user before each call."""
     if isinstance(tool, FunctionTool):
         tool.confirm_calls(needed)
         return
-    if isinstance(tool, ServerTool):
-        raise ConfigurationError(
-            f"{tool.name} runs at the model's provider, where nobody can be asked; remove `require_confirmation`"
-        )
     run = tool.run_async
 
     async def confirmed(*, args: Json, tool_context: Context) -> object:

@@ -8,8 +8,9 @@ import pytest
 
 from newel import Agent
 from newel.testing import Conversation, ScriptedModel
-from newel.tools import FunctionTool
-from newel_kernel import Effect
+from newel.tools import FunctionTool, google_search
+from newel.tools.refinement import Refinement, refined
+from newel_kernel import ConfigurationError, Effect
 from newel_types import FunctionCall, Part
 
 TOOLS = """
@@ -120,3 +121,17 @@ def test_what_is_wrong_names_the_line(folder: Any, entry: str, message: str) -> 
     said = folder.refused(f"name: a\ntools:\n  - {entry}\n")
     assert said.startswith("root_agent.yaml:3: ")
     assert message in said
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"require_confirmation": True}, "where nobody can be asked; remove `require_confirmation`"),
+        ({"timeout": 3}, "which takes its own time; remove `timeout`"),
+        ({"effect": "pure"}, "which repeats no call; remove `effect`"),
+    ],
+)
+def test_what_nobody_would_read_of_a_tool_at_the_provider_is_refused(said: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        refined(google_search, Refinement(**said))
+    assert str(caught.value) == f"google_search runs at the model's provider, {message}"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from newel.policies import tool_threads
+from newel.policies import thread_pool
 from newel.tools import ToolContext
 from newel_kernel import ConfigurationError
 
@@ -141,7 +141,7 @@ def test_a_function_that_was_slow_in_place_does_not_run_there_again(
 ) -> None:
     threads: list[str] = []
     now = 0.0
-    monkeypatch.setattr(tool_threads, "time", SimpleNamespace(perf_counter=lambda: now))
+    monkeypatch.setattr(thread_pool, "time", SimpleNamespace(perf_counter=lambda: now))
 
     def chop() -> None:
         """Chops; the third time it takes long."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from contextvars import ContextVar
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,9 +15,10 @@ from newel import Agent, tool
 from newel.policies import tool_timeout
 from newel.testing import Conversation, ScriptedModel
 from newel.tools import FunctionTool
-from newel.types import FunctionCall
+from newel.tools.refinement import Refinement, refined
+from newel.types import FunctionCall, FunctionDeclaration
 from newel_compose import compose
-from newel_kernel import CompositionError, ConfigurationError
+from newel_kernel import BaseTool, CompositionError, ConfigurationError
 
 SOON = "settings: {tool_timeout: {seconds: 0.02}}"
 
@@ -141,6 +144,83 @@ def test_a_tool_s_own_limit_is_kept_without_the_policy(distribution: str, give: 
     turn = Conversation(Agent(name="a", model=ScriptedModel(steps), tools=[made]), distribution=distribution).say()
     assert turn.results == [{"error": "the tool boil did not answer within 0.02 s (the tool's timeout)"}]
     assert stove.ended == "cancelled"
+
+
+WAYS: dict[str, Any] = {
+    "function tool": lambda function: FunctionTool(function, timeout=0.02),
+    "decorator": lambda function: tool(timeout=0.02)(function),
+    "another tool": lambda function: refined(Kettle(name="boil", description=""), Refinement(timeout=0.02)),
+}
+
+
+class Kettle(BaseTool):
+    """A tool of one's own."""
+
+    def _get_declaration(self) -> FunctionDeclaration:
+        return FunctionDeclaration(name=self.name)
+
+    async def run_async(self, *, args: Any, tool_context: Any) -> Any:
+        await asyncio.sleep(60)
+
+
+def fewer(folder: Path, without: str) -> Path:
+    file = folder / "house.yaml"
+    file.write_text(f"name: house\nextends: standard\ndisable: [{without}]\n")
+    return file
+
+
+@pytest.mark.parametrize("distribution", ["adk", "standard", "tool_timeout", "tool_threads"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_synchronous_tool_s_own_limit_is_kept_everywhere(distribution: str, way: str, tmp_path: Path) -> None:
+    given_up = threading.Event()
+
+    def boil() -> str:
+        """Boils water."""
+        given_up.wait(60)
+        return "water"
+
+    chosen = distribution if distribution in ("adk", "standard") else fewer(tmp_path, distribution)
+    agent = Agent(name="a", model=ScriptedModel([FunctionCall(name="boil"), "cold"]), tools=[WAYS[way](boil)])
+    try:
+        turn = Conversation(agent, distribution=chosen).say()
+    finally:
+        given_up.set()
+    assert turn.results == [{"error": "the tool boil did not answer within 0.02 s (the tool's timeout)"}]
+
+
+def test_a_synchronous_tool_in_time_answers_as_ever_without_the_policy() -> None:
+    spoken = ContextVar("spoken", default="nothing")
+    spoken.set("tea")
+
+    def say() -> str:
+        """Says it."""
+        return f"{spoken.get()} in {threading.current_thread() is not threading.main_thread()}"
+
+    def stop() -> str:
+        """Stops."""
+        raise StopIteration("enough")
+
+    for function, outcome in ((say, "tea in True"), (stop, None)):
+        model = ScriptedModel([FunctionCall(name=function.__name__), "x"])
+        agent = Agent(name="a", model=model, tools=[FunctionTool(function, timeout=60)])
+        talk = Conversation(agent, distribution="adk")
+        if outcome is None:
+            with pytest.raises(RuntimeError, match="StopIteration"):
+                talk.say()
+        else:
+            assert talk.say().results == [{"result": outcome}]
+
+
+@pytest.mark.parametrize("timeout", [None, 0])
+def test_a_synchronous_tool_without_a_limit_stays_in_the_event_loop_of_adk(timeout: float | None) -> None:
+    def say() -> bool:
+        """Says it."""
+        return threading.current_thread() is threading.main_thread()
+
+    agent = Agent(
+        name="a", model=ScriptedModel([FunctionCall(name="say"), "x"]), tools=[FunctionTool(say, timeout=timeout)]
+    )
+    assert Conversation(agent, distribution="adk").say().results == [{"result": True}]
 
 
 def test_a_tool_that_two_distributions_share_keeps_the_limit_of_each(tmp_path: Path) -> None:
