@@ -231,7 +231,13 @@ def said_in(request):
 def no_message_for_input(plan, mine, theirs):
   """An agent behind a node without output answers the user's message; 2.1.0 tells it what the node said."""
   other = other_request(mine, theirs)
-  return plan['family'] == 'graph' and other is not None and 'For context:' in said_in(other[1])
+  if plan['family'] != 'graph' or other is None:
+    return False
+  shown, told = said_in(other[0])[-1:], said_in(other[1])
+  events = [event for session in mine['sessions'] for event in session['events']]
+  asked = [text for event in events if event['author'] == 'user' for text in texts(event)]
+  earlier = [text for event in events if event['author'] != 'user' for text in texts(event)]
+  return 'For context:' in told or (shown != told[-1:] and set(shown) <= set(asked) and set(told[-1:]) <= set(earlier))
 
 
 def call_is_in_the_request(plan, mine, theirs):
