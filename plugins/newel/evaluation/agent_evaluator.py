@@ -84,10 +84,11 @@ class AgentEvaluator:
         output_file: str | None = None,
         app_name: str | None = None,
         eval_set_results_manager: EvalSetResultsManager | None = None,
+        allow_effects: bool = False,
     ) -> None:
         """Evaluate a set `num_runs` times; the mean over all turns of all runs of a case counts.
 
-        `criteria` is an older way to give the config.
+        `criteria` is an older way to give the config. Tools that declare an effect run with `allow_effects` only.
         """
         config = _checked(eval_set, num_runs, criteria, eval_config)
         run = await evaluate(
@@ -95,7 +96,7 @@ class AgentEvaluator:
             eval_set,
             config,
             app_name=app_name or "test_app",
-            options=RunOptions(repeats=num_runs, allow_effects=True),
+            options=RunOptions(repeats=num_runs, allow_effects=allow_effects),
             stores=Stores(artifact=artifact_service),
             folder=folder_of_module(agent_module),
         )

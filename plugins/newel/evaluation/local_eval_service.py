@@ -14,6 +14,7 @@ from newel.evaluation.base_eval_service import (
     InferenceResult,
 )
 from newel.evaluation.bounded import as_done
+from newel.evaluation.effects import EffectGate
 from newel.evaluation.eval_case import EvalCase
 from newel.evaluation.eval_result import EvalCaseResult
 from newel.evaluation.eval_set_results_manager import EvalSetResultsManager, PendingResults
@@ -21,6 +22,7 @@ from newel.evaluation.eval_sets_manager import EvalSetsManager
 from newel.evaluation.inference import SESSION_PREFIX, Stage, Stores, infer_case
 from newel.evaluation.judging import judge_case
 from newel.evaluation.metric_evaluator_registry import DEFAULT_METRIC_EVALUATOR_REGISTRY, MetricEvaluatorRegistry
+from newel.evaluation.model_calls import agent_gate
 from newel.evaluation.simulation.user_simulator_provider import UserSimulatorProvider
 from newel_kernel import BaseAgent, BaseSessionService, seam
 
@@ -40,7 +42,8 @@ class LocalEvalService(BaseEvalService):
     """Runs an agent against cases, each in a session of its own, and judges what came of it.
 
     A store that is not given is made anew for each case, so that nothing of one reaches another. With `app` its
-    plugins run, too.
+    plugins run, too. Tools that declare an effect run with `allow_effects`; else they give the response that the case
+    has recorded, or an error.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class LocalEvalService(BaseEvalService):
         user_simulator_provider: UserSimulatorProvider | None = None,
         memory_service: BaseMemoryService | None = None,
         app: App | None = None,
+        allow_effects: bool = False,
     ) -> None:
         agent = app.root_agent if app is not None else root_agent
         if agent is None or eval_sets_manager is None:
@@ -65,6 +69,7 @@ class LocalEvalService(BaseEvalService):
         self._results = eval_set_results_manager
         self._session_id = session_id_supplier
         self._simulators = user_simulator_provider or UserSimulatorProvider()
+        self._allow_effects = allow_effects
 
     async def perform_inference(self, inference_request: InferenceRequest) -> AsyncGenerator[InferenceResult, None]:
         """Run the cases of a set; ids that it does not have are passed over."""
@@ -79,6 +84,7 @@ class LocalEvalService(BaseEvalService):
 
         async def run(case: EvalCase) -> InferenceResult:
             simulator = self._simulators.provide(case)
+            agent_gate.set(EffectGate(case, self._allow_effects))  # of this task, which is this case's
             return await infer_case(self._stage, (app, set_id), case, simulator, self._session_id(), live_seconds)
 
         async with aclosing(as_done(cases, run, config.parallelism)) as results:

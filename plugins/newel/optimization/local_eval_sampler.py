@@ -32,6 +32,8 @@ class LocalEvalSamplerConfig(BaseModel):
     train_eval_case_ids: list[str] | None = None
     validation_eval_set: str | None = None
     validation_eval_case_ids: list[str] | None = None
+    #: Whether tools that declare effects run; else they need a recorded answer.
+    allow_effects: bool = False
 
 
 class LocalEvalSampler(Sampler[UnstructuredSamplingResult]):
@@ -74,7 +76,7 @@ class LocalEvalSampler(Sampler[UnstructuredSamplingResult]):
             eval_set.model_copy(update={"eval_cases": cases}),
             self._config.eval_config,
             app_name=self._config.app_name,
-            options=RunOptions(allow_effects=True),
+            options=RunOptions(allow_effects=self._config.allow_effects),
         )
         scores = {r.eval_id: float(r.final_eval_status is EvalStatus.PASSED) for r in run.results}
         data = {r.eval_id: _case_data(r) for r in run.results} if capture_full_eval_data else None

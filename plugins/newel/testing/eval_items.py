@@ -23,7 +23,7 @@ from newel_compose import compose_once
 from newel_kernel import BaseAgent, ConfigurationError
 
 #: The keys of pytest's configuration.
-PATHS, AGENT, REPEATS = "eval_paths", "eval_agent", "eval_repeats"
+PATHS, AGENT, REPEATS, EFFECTS = "eval_paths", "eval_agent", "eval_repeats", "eval_allow_effects"
 SUFFIXES = (".evalset.json", ".test.json")
 _SOURCES = ("root_agent.yaml", "agent.py")
 
@@ -66,9 +66,8 @@ class EvalItem(pytest.Item):
         agent = agent_of(self.config.getini(AGENT), self.path, self.config.rootpath)
         plain = self.case.model_copy(update={"xfail": False, "skip": False, "repeats": None})
         eval_set = self.eval_set.model_copy(update={"eval_cases": [plain]})
-        run = asyncio.run(
-            evaluate(agent, eval_set, config, options=RunOptions(allow_effects=True), folder=self.path.parent)
-        )
+        options = RunOptions(allow_effects=self.config.getini(EFFECTS))
+        run = asyncio.run(evaluate(agent, eval_set, config, options=options, folder=self.path.parent))
         check(run)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -98,10 +97,12 @@ def _told(unit: UnitResult) -> str:
     return "\n".join(lines)
 
 
-def evaluate_case(agent: BaseAgent, case: EvalCase, config: EvalConfig | None = None) -> EvaluationRun:
-    """Run one case; EvalFailure where it fails."""
+def evaluate_case(
+    agent: BaseAgent, case: EvalCase, config: EvalConfig | None = None, *, allow_effects: bool = False
+) -> EvaluationRun:
+    """Run one case; EvalFailure where it fails. Tools that declare an effect run with `allow_effects` only."""
     eval_set = EvalSet(eval_set_id="test", eval_cases=[case])
-    run = asyncio.run(evaluate(agent, eval_set, config, options=RunOptions(allow_effects=True)))
+    run = asyncio.run(evaluate(agent, eval_set, config, options=RunOptions(allow_effects=allow_effects)))
     check(run)
     return run
 

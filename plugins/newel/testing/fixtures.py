@@ -35,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """The keys that turn files of eval sets into tests; without `eval_paths` there are none."""
     parser.addini("eval_paths", "Folders and files whose *.evalset.json and *.test.json are tests.", "paths", [])
     parser.addini("eval_agent", "The agent of these tests: a module, a folder or a YAML file.", "string", "")
+    parser.addini("eval_allow_effects", "Whether tools that declare an effect run in these tests.", "bool", False)
     parser.addini("eval_repeats", "How often each case runs, a test each.", "string", "1")
 
 

@@ -444,6 +444,58 @@ def test_26_a_tool_with_effects_needs_leave_or_a_recorded_response(kit: Any) -> 
     assert "--allow-effects" in str([r.response for e in events for r in e.get_function_responses()])
 
 
+def test_26_effects_need_leave_however_an_evaluation_is_started(kit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from types import ModuleType
+
+    from newel.evaluation.agent_evaluator import AgentEvaluator
+    from newel.evaluation.base_eval_service import InferenceConfig, InferenceRequest
+    from newel.evaluation.in_memory_eval_sets_manager import InMemoryEvalSetsManager
+    from newel.evaluation.local_eval_service import LocalEvalService
+    from newel.optimization.local_eval_sampler import LocalEvalSampler, LocalEvalSamplerConfig
+    from newel.testing.eval_items import evaluate_case
+    from newel.tools import FunctionTool
+
+    paid: list[int] = []
+
+    def pay(amount: int) -> str:
+        """Pay."""
+        paid.append(amount)
+        return "paid"
+
+    agent = kit.agent({"pay 5": [[("pay", {"amount": 5})], "done"]}, tools=[FunctionTool(pay, effect="at_most_once")])
+    module = ModuleType("paying_agent")
+    module.agent = ModuleType("agent")  # type: ignore[attr-defined]
+    module.agent.root_agent = agent  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "paying_agent", module)
+    cases = kit.eval_set(kit.case("a", kit.turn("pay 5", "done")))
+    sets = InMemoryEvalSetsManager()
+    sets.store("demo", cases)
+
+    async def serve(allowed: bool) -> None:
+        service = LocalEvalService(agent, sets, allow_effects=allowed)
+        request = InferenceRequest(app_name="demo", eval_set_id="set1", inference_config=InferenceConfig())
+        assert [result.status.name async for result in service.perform_inference(request)] == ["SUCCESS"]
+
+    async def assert_in_test(allowed: bool) -> None:
+        await AgentEvaluator.evaluate_eval_set(
+            "paying_agent", cases, eval_config=MATCH, num_runs=1, allow_effects=allowed
+        )  # fmt: skip
+
+    async def search(allowed: bool) -> None:
+        names = {"app_name": "demo", "train_eval_set": "set1"}
+        config = LocalEvalSamplerConfig(eval_config=MATCH, allow_effects=allowed, **names)
+        await LocalEvalSampler(config, sets).sample_and_score(agent)
+
+    for allowed, payments in ((False, 0), (True, 1)):
+        for start in (serve, assert_in_test, search):
+            paid.clear()
+            asyncio.run(start(allowed))
+            assert len(paid) == payments, start
+        paid.clear()
+        evaluate_case(agent, cases.eval_cases[0], MATCH, allow_effects=allowed)
+        assert len(paid) == payments
+
+
 def test_27_a_hung_case_ends_alone(kit: Any) -> None:
     async def hang(callback_context: Any) -> None:
         if callback_context.user_content.parts[0].text == "look up x":

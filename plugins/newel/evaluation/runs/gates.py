@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from contextlib import nullcontext, suppress
-from typing import Any
 
-from newel.evaluation.eval_case import EvalCase, get_all_tool_calls_with_responses
+from newel.evaluation.effects import EffectGate
+from newel.evaluation.eval_case import EvalCase
 from newel.evaluation.model_calls import Send
 from newel.evaluation.runs.accounts import accounts
 from newel.evaluation.runs.cassettes import Cassette, key_of
 from newel.evaluation.runs.limits import Limits, retry_delay
-from newel_kernel import BaseTool, Effect, LlmRequest, LlmResponse, seam
+from newel_kernel import LlmRequest, LlmResponse, seam
 
 
 class JudgeGate:
@@ -59,19 +58,14 @@ class JudgeGate:
             attempt += 1
 
 
-class UnitGate:
+class UnitGate(EffectGate):
     """The same for the calls of an agent, and which of its tools may run."""
 
     def __init__(
         self, case: EvalCase, repeat: int, limits: Limits, cassette: Cassette | None, allow_effects: bool
     ) -> None:  # fmt: skip
+        super().__init__(case, allow_effects)
         self._limits, self._cassette, self._repeat = limits, cassette, repeat
-        self._allow_effects = allow_effects
-        self._recorded = [
-            pair
-            for turn in case.conversation or ()
-            for pair in get_all_tool_calls_with_responses(turn.intermediate_data)
-        ]
         #: How often each request was made, so that a repeated one is another sample.
         self._asked: dict[str, int] = {}
         self._open: dict[str, tuple[LlmRequest, str, list[float]]] = {}
@@ -106,22 +100,3 @@ class UnitGate:
         if delay is not None:
             self._limits.of(request.model or "").close(delay)
         return None
-
-    def before_tool(self, tool: BaseTool, args: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The recorded result of a tool that declares effects and may not run; None where it may."""
-        if self._allow_effects or not declares_effects(tool):
-            return None
-        for number, (call, response) in enumerate(self._recorded):
-            if call.name == tool.name and (call.args or {}) == dict(args) and response is not None:
-                del self._recorded[number]
-                return dict(response.response or {})
-        return {
-            "error": f"the tool {tool.name!r} declares the effect {tool.effect!s} and does not run in an evaluation; "
-            f"allow it with --allow-effects, or record its response in the case"
-        }
-
-
-def declares_effects(tool: BaseTool) -> bool:
-    """Whether the tool's author said that a call changes something; the default of all tools says nothing."""
-    said = "effect" in vars(tool) or any("effect" in vars(cls) for cls in type(tool).__mro__ if cls is not BaseTool)
-    return said and tool.effect is not Effect.PURE
