@@ -89,7 +89,16 @@ def answer_event(
     ctx: InvocationContext, request: LlmRequest, response: LlmResponse, draft: Draft
 ) -> tuple[Event, Sequence[FunctionCall]]:
     """The event of a response, and its calls, each with an id."""
-    event = _as_event(ctx, response, draft)
+    event = Event(
+        invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, content=response.content,
+        partial=response.partial, isolation_scope=ctx.isolation_scope,
+        actions=draft.take(),
+    )  # fmt: skip
+    event.model_version = response.model_version
+    event.finish_reason = response.finish_reason
+    event.custom_metadata = response.custom_metadata
+    event.usage_metadata = response.usage_metadata
+    event.sparse_values = response.sparse_values.copy()
     calls: Sequence[FunctionCall] = event.get_function_calls()
     return event, _identify(ctx, event, calls, request) if calls else calls
 
@@ -126,8 +135,8 @@ async def _only(response: LlmResponse) -> Responses:
 def _own(response: Any) -> LlmResponse:
     """`response` as one of ours, and not an object that was yielded, and committed, before."""
     own = response if response.__class__ is LlmResponse else LlmResponse.model_validate(response)
-    if isinstance(own.content, FrozenContent):
-        return own.model_copy(update={"content": thaw(own.content)})
+    if own.content.__class__ is FrozenContent:
+        return own.model_copy(update={"content": thaw(own.content)})  # type: ignore[arg-type]  # it is one
     return own
 
 
@@ -150,20 +159,6 @@ async def _hooked(ctx: InvocationContext, request: LlmRequest, answers: Response
             replaced = await model_round(ctx, draft, "after_model_callback", {"llm_response": response})
             response = response if replaced is None else replaced
             yield response
-
-
-def _as_event(ctx: InvocationContext, response: LlmResponse, draft: Draft) -> Event:
-    event = Event(
-        invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, content=response.content,
-        partial=response.partial, isolation_scope=ctx.isolation_scope,
-        actions=draft.take(),
-    )  # fmt: skip
-    event.model_version = response.model_version
-    event.finish_reason = response.finish_reason
-    event.custom_metadata = response.custom_metadata
-    event.usage_metadata = response.usage_metadata
-    event.sparse_values = response.sparse_values.copy()
-    return event
 
 
 def _identify(
