@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from typing import Any
 
 import pytest
 
 from newel.models.policies.deadlines import Deadline, DeadlineError
+
+
+async def _next(deadline: Deadline, items: AsyncGenerator[Any, None]) -> Any:
+    with deadline:
+        return await anext(items)
 
 
 async def hangs() -> AsyncGenerator[str, None]:
@@ -37,12 +43,12 @@ def test_the_task_is_not_left_cancelled(model: object, error: type[Exception] | 
         assert task is not None
         deadline, items = Deadline(0.01), model()  # type: ignore[operator]
         if error is None:
-            assert await deadline.next(items) == "late"
+            assert await _next(deadline, items) == "late"
             with pytest.raises(DeadlineError):
-                await deadline.next(items)
+                await _next(deadline, items)
         else:
             with pytest.raises(error):
-                await deadline.next(items)
+                await _next(deadline, items)
         assert task.cancelling() == 0
         await items.aclose()
         deadline.close()

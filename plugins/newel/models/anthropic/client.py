@@ -132,20 +132,22 @@ class Call:
         decoder = import_module("anthropic").AsyncStream
         body = {**self.body, "stream": True}
         async with self._sent(body) as response, aclosing(decoder.raw_events(response)) as events:
-            while (event := await self._next(events)) is not None:
-                if not event.data:
-                    continue
-                parsed = self._parsed(event.data)
-                yield parsed
-                if isinstance(parsed, dict) and parsed.get("type") == _END:
-                    await _drain(events)
-                    return
+            with self._reached():
+                async for event in events:
+                    if not event.data:
+                        continue
+                    parsed = self._parsed(event.data)
+                    yield parsed
+                    if isinstance(parsed, dict) and parsed.get("type") == _END:
+                        await _drain(events)
+                        return
 
-    async def _next(self, events: AsyncGenerator[Any, None]) -> Any:
-        """The next event, None at the end. A connection that breaks within an answer has been reached."""
+    @contextmanager
+    def _reached(self) -> Iterator[None]:
+        """A connection that breaks within an answer has been reached. Around all events: around each, it costs."""
         try:
             with self.service.translated():
-                return await anext(events, None)
+                yield
         except ModelError as error:
             if error.code == UNREACHABLE:
                 raise self.service.cut_short("the connection broke within the answer") from error.__cause__

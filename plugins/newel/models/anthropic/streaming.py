@@ -127,4 +127,4 @@ class Assembly:
 
 
 def _partial(text: str, *, thought: bool | None) -> LlmResponse:
-    return LlmResponse(content=Content(role="model", parts=[Part(text=text, thought=thought)]), partial=True)
+    return LlmResponse(Content([Part(text, None, None, thought)], "model"), True)

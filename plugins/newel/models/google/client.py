@@ -91,11 +91,11 @@ def _noting(opened: list[HttpResponse]) -> Iterator[None]:
 
 
 async def _chunks(stream: AsyncIterator[Answer], opened: list[HttpResponse]) -> AsyncGenerator[Answer, None]:
-    """The chunks of `stream`; the responses that it opens are noted in `opened`."""
-    while True:
-        try:
-            with _noting(opened):  # some releases of the SDK send the request at the first step
-                chunk = await anext(stream)
-        except StopAsyncIteration:
-            return
+    """The chunks of `stream`; the response that it opens is noted in `opened`."""
+    with _noting(opened):  # some releases of the SDK send the request at the first step
+        first = await anext(stream, None)
+    if first is None:
+        return
+    yield first
+    async for chunk in stream:
         yield chunk

@@ -54,7 +54,9 @@ class StreamingResponseAggregator:
         if usage is not None:
             facts["usage_metadata"] = usage
         self._take_text(text, bool(thought))
-        return LlmResponse(Content([Part(text, thought=thought)], "model"), True, version, usage_metadata=usage)
+        response = LlmResponse(Content([Part(text, None, None, thought)], "model"), True, version)
+        response.usage_metadata = usage  # it is one of ours, so that the constructor has nothing to do for it
+        return response
 
     def add(self, response: object) -> LlmResponse:
         """Take one chunk and return it as a partial response."""

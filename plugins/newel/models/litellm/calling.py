@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from newel.models.litellm.assembly import LiteAssembly
 from newel.models.litellm.exchange import Exchange
 from newel.models.litellm.library import Library
+from newel.models.litellm.plain_chunks import plain_text
 from newel.models.litellm.routes import Route
 from newel.models.openai.reading import objects
 from newel.models.wire.service import Service, chain_of, message_of
@@ -39,16 +41,14 @@ class Calling:
         """What each chunk shows, and the whole response."""
         asked = {**self.arguments, "stream": True, "stream_options": {"include_usage": True}}
         chunks: Any = await self._watched(self.litellm.acompletion(**asked))
+        feed, feed_text = self.assembly.feed, self.assembly.feed_text
         try:
-            steps = aiter(chunks)
-            while True:
-                try:
-                    chunk = await self._watched(anext(steps))
-                except StopAsyncIteration:
-                    break
-                shown = self.assembly.feed(self._plain(chunk))
-                if shown is not None:
-                    yield shown
+            async with aclosing(self._steps(chunks)) as steps:
+                async for chunk in steps:
+                    text = plain_text(chunk)
+                    shown = feed(self._plain(chunk)) if text is None else feed_text(text, chunk.model)
+                    if shown is not None:
+                        yield shown
             if self.exchange is not None:
                 await self.exchange.drain()
         finally:
@@ -62,6 +62,15 @@ class Calling:
         if rest is not None:
             yield rest
         yield self.assembly.finished(whole)
+
+    async def _steps(self, chunks: Any) -> AsyncGenerator[Any, None]:
+        """The chunks. The first of them may bring the HTTP response, which is then watched; the others come from it."""
+        steps = aiter(chunks)
+        first = await self._watched(anext(steps, None))
+        if first is not None:
+            yield first
+            async for chunk in steps:
+                yield chunk
 
     async def _watched(self, step: Awaitable[T]) -> T:
         if self.exchange is None:

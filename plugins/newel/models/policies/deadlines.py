@@ -6,10 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from typing import TypeVar
-
-T = TypeVar("T")
+from types import TracebackType
 
 
 class DeadlineError(Exception):
@@ -17,37 +14,37 @@ class DeadlineError(Exception):
 
 
 class Deadline:
-    """A time in seconds from now. What runs between two items is not cancelled; the next item is not waited for."""
+    """A time in seconds from now. ``with`` it around each wait: what runs between two waits is not cancelled.
 
-    __slots__ = ("_fired", "_handle", "_over", "_task")
+    The wait that the end of the time finds is cancelled, and none begins after it: both are a DeadlineError.
+    """
+
+    __slots__ = ("_before", "_fired", "_handle", "_loop", "_over", "_task")
 
     def __init__(self, seconds: float) -> None:
         self._task: asyncio.Task[object] | None = None
+        self._before = 0
         self._over = self._fired = False
-        self._handle = asyncio.get_running_loop().call_later(seconds, self._end)
+        self._loop = asyncio.get_running_loop()
+        self._handle = self._loop.call_later(seconds, self._end)
 
-    async def next(self, items: AsyncGenerator[T, None]) -> T:
-        """The next item; a DeadlineError where it does not come in time."""
+    def __enter__(self) -> None:
         if self._over:
             raise DeadlineError
-        self._task = task = asyncio.current_task()
-        before = task.cancelling() if task is not None else 0
-        try:
-            return await items.__anext__()
-        except asyncio.CancelledError as error:
-            if self._take_back(task, before):
-                raise DeadlineError from error
-            raise
-        finally:
-            self._take_back(task, before)  # a model may have made something else of it
-            self._task = None
+        self._task = task = asyncio.current_task(self._loop)
+        if task is not None:
+            self._before = task.cancelling()
 
-    def _take_back(self, task: asyncio.Task[object] | None, before: int) -> bool:
-        """Take our cancellation back, if there was one; whether nobody else has cancelled the task as well."""
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        task, self._task = self._task, None
         if not self._fired or task is None:
-            return False
+            return
         self._fired = False
-        return task.uncancel() <= before
+        ours_alone = task.uncancel() <= self._before  # whatever a model has made of the cancellation
+        if ours_alone and isinstance(error, asyncio.CancelledError):
+            raise DeadlineError from error
 
     def close(self) -> None:
         """There is no deadline any more."""

@@ -19,7 +19,7 @@ async def spoken(
     empty: LlmResponse | None = None
     async with aclosing(call(model, request, stream)) as responses:
         async for response in responses:
-            if says(response):
+            if (said and response.partial) or says(response):
                 said = True
             elif not response.partial:
                 empty = response  # what else is in it, token counts say, is for the end

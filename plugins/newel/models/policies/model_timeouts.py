@@ -40,7 +40,8 @@ async def bounded(
         async with aclosing(call(model, request, stream)) as responses:
             while True:
                 try:
-                    response = await deadline.next(responses)
+                    with deadline:
+                        response = await anext(responses)
                 except StopAsyncIteration:
                     return
                 except DeadlineError as error:
@@ -61,8 +62,12 @@ def _service(model: BaseLlm, request: LlmRequest) -> Service:
 
 def _size(response: LlmResponse) -> int:
     """About how many bytes a response takes; an empty one is not nothing, for there may be no end to them."""
+    content = response.content
+    parts = (content.parts or ()) if content is not None else ()
+    if len(parts) == 1 and (text := parts[0].text) is not None:  # most chunks
+        return _LEAST + len(text)
     size = _LEAST
-    for part in (response.content.parts or ()) if response.content is not None else ():
+    for part in parts:
         if part.text is not None:
             size += len(part.text)
         elif part.function_call is not None:  # by its texts alone: arguments may be nested without end

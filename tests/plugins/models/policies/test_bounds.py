@@ -163,6 +163,11 @@ def test_calls_beyond_the_bound_are_left_out(chat: Chat, settings: Any, ran: int
     assert "tool_calls.max_calls" in caplog.text
 
 
+async def _next(deadline: Deadline, items: AsyncGenerator[Any, None]) -> Any:
+    with deadline:
+        return await anext(items)
+
+
 def test_a_deadline_cancels_what_it_waits_for_and_nothing_else() -> None:
     async def items() -> AsyncGenerator[int, None]:
         yield 1
@@ -171,15 +176,15 @@ def test_a_deadline_cancels_what_it_waits_for_and_nothing_else() -> None:
     async def run() -> list[object]:
         found: list[object] = []
         deadline, stream = Deadline(0.02), items()
-        found.append(await deadline.next(stream))
+        found.append(await _next(deadline, stream))
         await asyncio.sleep(0.03)  # the caller's own time is not cancelled
         with pytest.raises(DeadlineError):
-            await deadline.next(stream)
+            await _next(deadline, stream)
         await stream.aclose()
         deadline, stream = Deadline(0.02), items()
-        await deadline.next(stream)
+        await _next(deadline, stream)
         with pytest.raises(DeadlineError):
-            await deadline.next(stream)
+            await _next(deadline, stream)
         task = asyncio.current_task()
         assert task is not None
         found.append(task.cancelling())
@@ -195,7 +200,7 @@ def test_a_cancellation_from_outside_stays_one() -> None:
 
     async def run() -> bool:
         deadline = Deadline(0.01)
-        task = asyncio.create_task(deadline.next(items()))
+        task = asyncio.create_task(_next(deadline, items()))
         await asyncio.sleep(0)
         task.cancel()
         await asyncio.wait({task})

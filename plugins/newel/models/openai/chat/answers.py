@@ -22,6 +22,8 @@ REASONS = {
     "length": FinishReason.MAX_TOKENS,
     "content_filter": FinishReason.SAFETY,
 }
+#: Of a delta that holds a text only.
+_SAID = frozenset(("content", "role"))
 _DATA_URL = re.compile(r"data:([^;,]+);base64,(.*)", re.S)
 
 
@@ -100,6 +102,19 @@ class Whole:
         made = answer.parts[-1].function_call
         if made is not None and made.args:
             made.args = tools.arguments(call.name, made.args)
+
+
+def plain_text(chunk: Json) -> str | None:
+    """The text of a chunk that holds one and nothing else, as most of a stream do; else None."""
+    choices = chunk.get("choices")
+    if choices.__class__ is not list or len(choices) != 1 or chunk.get("usage") or chunk.get("error"):
+        return None
+    choice = choices[0]
+    delta = choice.get("delta") if choice.__class__ is dict else None
+    if delta.__class__ is not dict or choice.get("index") or choice.get("finish_reason") or choice.get("logprobs"):
+        return None
+    text = delta.get("content")
+    return text if text and text.__class__ is str and delta.keys() <= _SAID else None
 
 
 def texts_of(message: Json, profile: Profile) -> list[tuple[str, bool]]:

@@ -7,7 +7,16 @@ from __future__ import annotations
 
 import json
 
-from newel.models.openai.chat.answers import Call, Whole, cited, images_of, merge_details, texts_of, tokens_of
+from newel.models.openai.chat.answers import (
+    Call,
+    Whole,
+    cited,
+    images_of,
+    merge_details,
+    plain_text,
+    texts_of,
+    tokens_of,
+)
 from newel.models.openai.chat.tags import ThinkTags
 from newel.models.openai.declarations import Declarations
 from newel.models.openai.profiles import Profile
@@ -38,6 +47,8 @@ class Assembly:
 
     def feed(self, chunk: Json) -> LlmResponse | None:
         """Take a chunk; what it shows, or None. A failure that it reports is raised."""
+        if (text := plain_text(chunk)) is not None:
+            return self.feed_text(text, chunk.get("model"))
         check(chunk, self._service)
         self._whole.note(chunk)
         parts: list[Part] = []
@@ -46,6 +57,18 @@ class Assembly:
                 delta = choice.get("delta")
                 parts.extend(self._take(delta if isinstance(delta, dict) else {}, choice))
         return self._shown(parts)
+
+    def feed_text(self, text: str, model: object) -> LlmResponse | None:
+        """Take a chunk that holds one text and nothing besides."""
+        if is_text(model):
+            self._whole.model = model
+        self._began = True
+        if self._tags is not None or self._unwrapping is not None:
+            parts: list[Part] = []
+            self._text(text, False, parts)
+            return self._shown(parts)
+        self._whole.add(text, False)
+        return LlmResponse(Content([Part(text)], "model"), True, self._whole.model)
 
     def complete(self, body: Json) -> LlmResponse:
         """The response of a whole answer."""

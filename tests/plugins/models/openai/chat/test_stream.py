@@ -8,13 +8,17 @@ from typing import Any
 import pytest
 
 from newel.models.openai import OpenAILlm, Profile
+from newel.models.openai.chat.stream import Assembly
+from newel.models.openai.declarations import Declarations
 from newel.models.wire.answer import MALFORMED_CALLS
+from newel.models.wire.names import Names
+from newel.models.wire.service import Service
 from newel.models.wire.signatures import kept_for
 from newel.testing.wire import fault
 from newel.testing.wire.answers import Answer, call, common_answers, text, thought
 from newel.testing.wire.caller import Caller, tools, user
 from newel_kernel import LlmResponse, ModelError
-from newel_types import FinishReason, Part
+from newel_types import FinishReason, GenerateContentConfig, Part
 
 ANSWERS = common_answers()
 ROME, OSLO = call("weather", {"city": "Rome"}, "1"), call("weather", {"city": "Oslo"}, "2")
@@ -232,3 +236,35 @@ def test_an_error_in_an_answer_keeps_its_status(stream: bool, chat: Caller) -> N
     with pytest.raises(ModelError, match="answered 402: no credits") as caught:
         chat.ask(user("Hi"), steps=fault("malformed", raw=raw.encode()), stream=stream)
     assert (caught.value.code, caught.value.retryable) == (402, False)
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        {"choices": [{"index": 0, "delta": {"content": "Rome"}}]},
+        {"choices": [{"delta": {"content": "Rome", "role": "assistant"}, "finish_reason": None}], "usage": None},
+        {"choices": [{"index": 0, "delta": {"content": "<think>Rome"}}]},
+        {"choices": [{"index": 1, "delta": {"content": "Rome"}}]},
+        {"choices": [{"index": 0, "delta": {"content": [{"type": "text", "text": "Rome"}]}}]},
+        {"choices": [{"index": 0, "delta": {"content": "Rome", "refusal": "No."}}]},
+        {"choices": [{"index": 0, "delta": {"content": "Rome"}, "finish_reason": "length"}]},
+        {"choices": [{"index": 0, "delta": {"content": "Rome"}, "logprobs": {"content": [{"token": "Rome"}]}}]},
+        {"choices": [{"delta": {"content": "Rome"}}], "usage": {"prompt_tokens": 3, "completion_tokens": 1}},
+        {"choices": [{"index": 0, "delta": None}]}, {"choices": ["Rome"]}, {"choices": "Rome"}, {"choices": []}, {},
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("tags", [False, True])
+def test_a_plain_chunk_comes_out_as_any_other(
+    chunk: dict[str, Any], tags: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fed() -> tuple[LlmResponse | None, LlmResponse | None, LlmResponse]:
+        tools = Declarations(GenerateContentConfig(), Names(), lambda setting, text: None, strict=False)
+        assembly = Assembly(Service("openai", "m"), Profile(think_tags=tags), Names(), tools)
+        shown = assembly.feed({"id": "c", "model": "m", **chunk})
+        assembly.feed({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+        return (shown, *assembly.close())
+
+    short = fed()
+    monkeypatch.setattr("newel.models.openai.chat.stream.plain_text", lambda chunk: None)
+    assert fed() == short
