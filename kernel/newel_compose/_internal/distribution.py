@@ -6,10 +6,10 @@ from collections.abc import Collection, Hashable, Mapping
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from yaml.composer import Composer
 from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
@@ -18,6 +18,12 @@ from newel_kernel import ConfigurationError, Json, did_you_mean
 
 #: The folder of the built-in distributions; `newel` adds its own (see `host.FOLDERS`).
 MAX_BYTES = 256 * 1024
+
+
+def _uri(text: str) -> str:
+    if not text.strip():
+        raise ValueError("it is empty; name a store by its URI, such as memory:, or remove the line")
+    return text
 
 
 class Distribution(BaseModel):
@@ -45,7 +51,7 @@ class Distribution(BaseModel):
     #: Processor or service name -> the plugin whose one replaces it.
     replace: dict[str, str] = Field(default_factory=dict)
     #: Kind of store -> URI, as ``session: sqlite:///file.db``.
-    services: dict[str, str] = Field(default_factory=dict)
+    services: dict[str, Annotated[str, AfterValidator(_uri)]] = Field(default_factory=dict)
     #: Plugin name -> its settings, validated by the plugin.
     settings: dict[str, Json] = Field(default_factory=dict)
     #: The file it came from, for messages.
@@ -150,9 +156,11 @@ def _find(name: str, folders: Mapping[str, Path], base: Path | None) -> Path:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file; a ConfigurationError where it is not in UTF-8."""
+    """The text of a file; a ConfigurationError where it cannot be read, or is not in UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"{path}: the file cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ConfigurationError(f"{path}:{line}: not UTF-8 text ({error.reason}); save the file in UTF-8") from None
@@ -192,7 +200,7 @@ def _wanted(problem: Mapping[str, Any]) -> str:
     """What is wrong with a value, in the words of YAML."""
     wanted, value = _WANTED.get(problem["type"]), problem["input"]
     if wanted is None:
-        return str(problem["msg"])
+        return str(problem["msg"]).removeprefix("Value error, ")
     kinds = {"str": "a text", "list": "a list", "dict": "a mapping", "NoneType": "nothing"}
     kind = kinds.get(type(value).__name__, type(value).__name__)
     hint = f"; write [{value}]" if wanted == "a list" and isinstance(value, str) else ""

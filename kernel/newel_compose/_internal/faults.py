@@ -119,7 +119,7 @@ def place_of(error: BaseException) -> str:
         if not frame.filename.startswith("<") and not frame.filename.startswith(ours)
     ]
     projects = [one for one in frames if not _INSTALLED & set(one[0].parts) and not one[0].is_relative_to(standard)]
-    installed = [one for one in frames if _INSTALLED & set(one[0].parts)]
+    installed = [one for one in frames if _INSTALLED & set(one[0].parts) and _package(one[0]) not in _CALLERS]
     chosen = projects or [one for one in installed if _package(one[0]) == _package(installed[0][0])]
     if not chosen:
         return ""
@@ -129,6 +129,8 @@ def place_of(error: BaseException) -> str:
 
 
 _INSTALLED = {"site-packages", "dist-packages"}
+#: What calls commands and prints what they say: it is to blame for nothing.
+_CALLERS = {"click"}
 
 
 def _package(path: Path) -> str:

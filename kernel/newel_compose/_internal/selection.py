@@ -47,16 +47,25 @@ def select_distribution(
     folders = distribution_files(points)
     if choice is not None:
         return read_distribution(choice, folders), None
-    here = Path.cwd()
+    try:
+        here = Path.cwd()
+    except OSError:
+        raise ConfigurationError("the working directory is not there any more; go to one that is") from None
     lock = here / LOCK_FILE
     name = os.environ.get("NEWEL_DISTRIBUTION") or _from_files(here) or DEFAULT
-    return read_distribution(name, folders), lock if lock.exists() else None
+    return read_distribution(name, folders), lock if _stands(lock) else None
+
+
+def _stands(path: Path) -> bool:
+    """Whether there is something at `path`, be it a link that leads nowhere: that one was meant for something."""
+    return path.exists() or path.is_symlink()
 
 
 def _from_files(here: Path) -> str | None:
-    if (file := here / "newel.yaml").exists():
+    if _stands(file := here / "newel.yaml"):
         if not file.is_file():
-            raise ConfigurationError(f"{file} is no file; a distribution is one, so remove the folder or rename it")
+            what = "folder" if file.is_dir() else "link, which leads to no file," if file.is_symlink() else "thing"
+            raise ConfigurationError(f"{file} is no file; a distribution is one, so remove the {what} or rename it")
         return str(file)
     project = here / "pyproject.toml"
     if not project.is_file():

@@ -14,6 +14,7 @@ import newel_compose
 from newel import live, models
 from newel.agents import base_agent
 from newel.agents.llm import task
+from newel.agents.structured_output import schema_problem
 from newel.agents.structured_output import validated as validated
 from newel.contexts.invocation_context import InvocationContext
 from newel.events.text import text_of
@@ -104,6 +105,13 @@ class LlmAgent(base_agent.BaseAgent):
             if config is not None and getattr(config, field):
                 raise ValueError(f"generate_content_config.{field} must not be set: use {instead}")
         return config
+
+    @field_validator("input_schema", "output_schema")
+    @classmethod
+    def _is_schema(cls, value: object) -> object:
+        if (problem := schema_problem(value)) is not None:
+            raise ValueError(problem)
+        return value
 
     def model_post_init(self, context: object, /) -> None:
         """Give the agent the tools of its mode and those to reach its delegates.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from contextlib import suppress
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, PydanticSchemaGenerationError, PydanticUndefinedAnnotation, TypeAdapter
 
 
 def validated(schema: Any, text: str) -> object:
@@ -16,3 +18,18 @@ def validated(schema: Any, text: str) -> object:
         return json.loads(text)
     adapter: TypeAdapter[object] = TypeAdapter(schema)
     return adapter.dump_python(adapter.validate_json(text), exclude_none=True)
+
+
+def schema_problem(schema: Any) -> str | None:
+    """Why nothing can be validated by `schema`, or None; a type that is not defined yet is nobody's fault."""
+    if schema is None or isinstance(schema, dict) or hasattr(schema, "model_dump"):
+        return None
+    wrong = isinstance(schema, str) or inspect.isroutine(schema)
+    if not wrong:
+        with suppress(PydanticUndefinedAnnotation):
+            try:
+                TypeAdapter(schema)
+            except PydanticSchemaGenerationError:
+                wrong = True
+    hint = "a pydantic class, a dataclass, a plain type or a JSON schema can"
+    return f"{schema!r} cannot be made of JSON; {hint}" if wrong else None

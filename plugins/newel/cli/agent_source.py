@@ -51,10 +51,19 @@ def load_source(reference: str, composition: Composition) -> AgentSource:
         return _from_module(module, attribute)
     if path.suffix == ".py" and path.is_file():
         raise ConfigurationError(f"{reference} is a module; give its folder, or {path.stem}:root_agent from beside it")
+    if path.exists() or path.is_symlink():
+        raise ConfigurationError(f"{reference} is no file that holds an agent: {_instead(path)}")
     raise ConfigurationError(
         f"there is no agent {reference!r}{did_you_mean(reference, _nearby(path))}; "
         f"give a YAML file, a folder with root_agent.yaml or agent.py, or module:attribute"
     )
+
+
+def _instead(path: Path) -> str:
+    """What stands where a file is wanted."""
+    if path.is_symlink() and not path.exists():
+        return "it is a link that leads nowhere"
+    return f"give a YAML file ({' or '.join(_SUFFIXES)})" if path.is_file() else "it is a pipe or a device"
 
 
 def _nearby(path: Path) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from importlib import import_module
 
@@ -20,8 +21,16 @@ def main() -> None:
         sys.exit("Aborted!")
 
 
+def _open_streams() -> None:
+    """Put something in place of streams that whoever started the process has closed: nothing in, nothing out."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115 - for good
+
+
 def _main() -> None:
     """Compose, then run the command."""
+    _open_streams()
     take_option(sys.argv)
     # Imports and composition make many objects and drop few: to collect in between is a third of the start-up time.
     gc.disable()

@@ -11,6 +11,7 @@ from pydantic_core import ErrorDetails
 from newel.evaluation.common import EvalBaseModel
 from newel.evaluation.criteria import BaseCriterion
 from newel.evaluation.eval_metrics import EvalMetric, MetricInfo, PrebuiltMetrics, canonical_name
+from newel.evaluation.files import read_text
 from newel.evaluation.simulation.user_simulator import BaseUserSimulatorConfig, simulator_config
 from newel_kernel import ConfigurationError
 
@@ -88,7 +89,7 @@ def get_evaluation_criteria_or_default(eval_config_file_path: str | None) -> Eva
     """The config of a file; where there is none: every tool call as expected, and four fifths of the words."""
     if not eval_config_file_path or not Path(eval_config_file_path).is_file():
         return EvalConfig.model_validate({"criteria": _DEFAULTS})
-    text = Path(eval_config_file_path).read_text(encoding="utf-8")
+    text = read_text(eval_config_file_path)
     try:
         return EvalConfig.model_validate_json(text)
     except ValidationError as error:

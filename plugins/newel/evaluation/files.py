@@ -57,6 +57,17 @@ def plain_bytes(value: object) -> bytes:
         return _HALF_A_PAIR.sub("\ufffd", text).encode()
 
 
+def read_text(path: str | Path) -> str:
+    """The text of a file; a ConfigurationError where it cannot be had."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigurationError(f"{path}:{line}: the file is not UTF-8 text; save it as UTF-8") from None
+
+
 def read_model(model: type[M], text: str, source: str) -> M:
     """The model of a JSON text; a ConfigurationError says which field of `source` is wrong."""
     try:

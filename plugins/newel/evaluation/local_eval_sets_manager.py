@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from newel.errors.not_found_error import NotFoundError
 from newel.evaluation.eval_set import EvalSet
 from newel.evaluation.eval_sets_manager import EvalSetsManager, check_app, check_id
-from newel.evaluation.files import problems_of, write_whole
+from newel.evaluation.files import problems_of, read_text, write_whole
 from newel.evaluation.legacy import convert_eval_set_to_pydantic_schema
 from newel_kernel import ConfigurationError
 
@@ -25,7 +25,7 @@ def dump_eval_set(eval_set: EvalSet) -> str:
 
 def load_eval_set_from_file(eval_set_file_path: str | Path, eval_set_id: str) -> EvalSet:
     """The eval set of a file, of whichever format; `eval_set_id` names a set of the older one."""
-    text = Path(eval_set_file_path).read_text(encoding="utf-8")
+    text = read_text(eval_set_file_path)
     try:
         return EvalSet.model_validate_json(text)
     except ValidationError as error:

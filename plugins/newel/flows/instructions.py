@@ -41,7 +41,12 @@ async def _resolved(instruction: object, ctx: InvocationContext) -> str:
     """The text of an instruction: a template is filled, a function's result is used as it is."""
     if isinstance(instruction, str):
         settings = ctx.composition.settings_of("instructions", Settings)
-        return await fill(instruction, ctx, literal_doubles=settings.literal_double_braces)
+        try:
+            return await fill(instruction, ctx, literal_doubles=settings.literal_double_braces)
+        except (KeyError, ValueError) as error:
+            hint = "write {name?} for what may be missing"
+            error.add_note(f"in the instruction of the agent {ctx.agent.name!r}; {hint}")
+            raise
     text = cast("Provider", instruction)(ReadonlyContext(ctx))
     text = await text if inspect.isawaitable(text) else text
     if not isinstance(text, str):

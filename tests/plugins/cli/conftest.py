@@ -61,6 +61,12 @@ class Project:
             capture_output=True, timeout=_PATIENCE, check=False,
         )  # fmt: skip
 
+    def shell(self, line: str) -> subprocess.CompletedProcess[str]:
+        """A line of a shell."""
+        return subprocess.run(
+            ["bash", "-c", line], cwd=self.path, text=True, encoding="utf-8", capture_output=True, timeout=_PATIENCE
+        )
+
     def refused(self, *args: str, status: int = 2, lines: int = 1) -> str:
         """The one line (or so many) of a refused command. It leaves nothing behind."""
         before = self.files()

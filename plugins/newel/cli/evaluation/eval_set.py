@@ -21,7 +21,7 @@ from newel.evaluation.conversation_scenarios import (
 )
 from newel.evaluation.eval_case import EvalCase, SessionInput
 from newel.evaluation.eval_sets_manager import EvalSetsManager
-from newel.evaluation.files import read_model
+from newel.evaluation.files import read_model, read_text
 from newel.evaluation.generated_cases import generated_scenarios
 from newel.evaluation.local_eval_sets_manager import LocalEvalSetsManager
 from newel_kernel import seam
@@ -70,7 +70,7 @@ def add_eval_case(
 ) -> None:
     """Add a case for each scenario of a file; those that are there already are passed over."""
     manager, app = manager_of(agent_dir, eval_storage_uri)
-    scenarios = read_model(ConversationScenarios, Path(scenarios_file).read_text(encoding="utf-8"), scenarios_file)
+    scenarios = read_model(ConversationScenarios, read_text(scenarios_file), scenarios_file)
     _add(manager, app, eval_set_id, scenarios.scenarios, _session(session_input_file))
 
 
@@ -88,7 +88,7 @@ def generate_eval_cases(
     eval_storage_uri: str | None,
 ) -> None:  # fmt: skip
     """Let a model invent scenarios for the agent, and add a case for each."""
-    text = Path(user_simulation_config_file).read_text(encoding="utf-8")
+    text = read_text(user_simulation_config_file)
     config = read_model(ConversationGenerationConfig, text, user_simulation_config_file)
     agent = load_source(agent_dir, composition_of(ctx, None)).agent
     manager, app = manager_of(agent_dir, eval_storage_uri)
@@ -115,7 +115,7 @@ def _add(
 
 
 def _session(path: str | None) -> SessionInput | None:
-    return read_model(SessionInput, Path(path).read_text(encoding="utf-8"), path) if path is not None else None
+    return read_model(SessionInput, read_text(path), path) if path is not None else None
 
 
 def case_id(scenario: ConversationScenario) -> str:

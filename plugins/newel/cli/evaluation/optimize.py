@@ -14,7 +14,7 @@ import click
 from newel.cli.evaluation.output import INTERRUPTED, say_how_to_resume
 from newel.cli.evaluation.sets import Subject, subject_of
 from newel.cli.startup import composition_of
-from newel.evaluation.files import read_model
+from newel.evaluation.files import read_model, read_text
 from newel.evaluation.local_eval_sets_manager import LocalEvalSetsManager
 from newel.optimization.gepa_root_agent_prompt_optimizer import (
     GEPARootAgentPromptOptimizer,
@@ -92,4 +92,4 @@ def _run_dir(subject: Subject, resume: str | None, config: GEPARootAgentPromptOp
 
 
 def _text(path: str) -> str:
-    return Path(path).read_text(encoding="utf-8")
+    return read_text(path)

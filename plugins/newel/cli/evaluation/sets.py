@@ -12,6 +12,7 @@ from newel.cli.agent_source import AgentSource, load_source
 from newel.evaluation.eval_set import EvalSet
 from newel.evaluation.eval_set_results_manager import EvalSetResultsManager
 from newel.evaluation.eval_sets_manager import EvalSetsManager
+from newel.evaluation.files import read_text
 from newel.evaluation.kinds import CaseSource, EvalStorage
 from newel.evaluation.local_eval_set_results_manager import HISTORY
 from newel.evaluation.local_eval_sets_manager import LocalEvalSetsManager, load_eval_set_from_file
@@ -117,7 +118,7 @@ def is_foreign(argument: str) -> bool:
 
 
 def _of_another_format(path: Path) -> EvalSet | None:
-    text = path.read_text(encoding="utf-8")
+    text = read_text(path)
     for source in plugin_registry().all(CaseSource):
         if source.reads(path.name, text):
             return EvalSet(eval_set_id=path.stem, eval_cases=list(source.cases(path.name, text)))

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from newel.evaluation.files import read_text
 from newel.evaluation.runs.options import CassetteMode
 from newel_kernel import ConfigurationError, LlmRequest, LlmResponse
 
@@ -50,7 +51,7 @@ class Cassette:
             raise ConfigurationError(f"there is no cassette {path}; record one with --cassette record")
 
     def _read(self) -> None:
-        for number, line in enumerate(self.path.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(read_text(self.path).splitlines(), 1):
             try:
                 entry = json.loads(line)
                 self._answers[entry["key"]] = json.dumps(entry["response"])
