@@ -120,9 +120,16 @@ class FitsSchema(CheckEvaluator):
     def prepare(self) -> None:
         """Load what checks schemas."""
         try:
-            self._validator = import_module("jsonschema").Draft202012Validator(self.wanted(None))
+            jsonschema = import_module("jsonschema")
         except ImportError:
             raise ConfigurationError(f"{self.name} needs the package jsonschema; install it") from None
+        self._validator = jsonschema.Draft202012Validator(self.wanted(None))
+        try:
+            self._validator.check_schema(self._validator.schema)
+        except jsonschema.SchemaError as error:
+            raise ConfigurationError(
+                f"the value of {self.name} is no JSON schema: {error.json_path}: {error.message}"
+            ) from None
 
     def problem(self, answer: str, reference: str | None) -> str | None:
         """The first error."""

@@ -37,7 +37,7 @@ class BaseCriterion(EvalBaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    threshold: float
+    threshold: float = Field(allow_inf_nan=False)
     include_intermediate_responses_in_final: bool = False
 
 

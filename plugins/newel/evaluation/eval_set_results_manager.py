@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
 
 from newel.evaluation.eval_result import EvalCaseResult, EvalSetResult
 from newel_kernel import seam
+
+_NO_NAME = re.compile(r"[/\x00-\x1f]")
+#: Bytes of the names of app and set; with time, ending and what a file is called while it is written it fits anywhere.
+_LONGEST = 160
+
+
+def result_name(app_name: str, eval_set_id: str, created: float) -> str:
+    """The name of a result, which is that of its file: what no name of a file can hold is left out."""
+    start, end = f"{app_name}_{eval_set_id}", f"_{created}"
+    if len(start.encode(errors="replace")) > _LONGEST:
+        end = f"_{hashlib.sha256(start.encode(errors='replace')).hexdigest()[:12]}{end}"
+        start = start.encode(errors="replace")[:_LONGEST].decode(errors="ignore")
+    return _NO_NAME.sub("_", start + end)
 
 
 def create_eval_set_result(app_name: str, eval_set_id: str, eval_case_results: list[EvalCaseResult]) -> EvalSetResult:
@@ -16,7 +31,7 @@ def create_eval_set_result(app_name: str, eval_set_id: str, eval_case_results: l
     result_id = f"{app_name}_{eval_set_id}_{now}"
     return EvalSetResult(
         eval_set_result_id=result_id,
-        eval_set_result_name=result_id.replace("/", "_"),
+        eval_set_result_name=result_name(app_name, eval_set_id, now),
         eval_set_id=eval_set_id,
         eval_case_results=eval_case_results,
         creation_timestamp=now,

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -37,7 +38,8 @@ def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def json_bytes(value: object) -> bytes:

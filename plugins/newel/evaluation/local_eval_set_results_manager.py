@@ -16,7 +16,7 @@ from newel.errors.not_found_error import NotFoundError
 from newel.evaluation.eval_result import EvalCaseResult, EvalSetResult
 from newel.evaluation.eval_set_results_manager import EvalSetResultsManager, PendingResults, create_eval_set_result
 from newel.evaluation.eval_sets_manager import check_app
-from newel.evaluation.files import plain_bytes, read_model, write_pieces
+from newel.evaluation.files import plain_bytes, read_model, read_text, write_pieces
 from newel_kernel import ConfigurationError
 
 SUFFIX = ".evalset_result.json"
@@ -26,7 +26,7 @@ HISTORY = Path(".adk") / "eval_history"
 
 def read_result(path: Path) -> EvalSetResult:
     """The result in a file."""
-    return result_of(path.read_text(encoding="utf-8"), str(path))
+    return result_of(read_text(path), str(path))
 
 
 def result_of(text: str, where: str) -> EvalSetResult:

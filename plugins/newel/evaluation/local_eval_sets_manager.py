@@ -35,7 +35,10 @@ def load_eval_set_from_file(eval_set_file_path: str | Path, eval_set_id: str) ->
     except ValueError as error:
         raise ConfigurationError(f"{eval_set_file_path} is not JSON: {error}") from None
     if isinstance(data, list):
-        return convert_eval_set_to_pydantic_schema(eval_set_id, data)
+        try:
+            return convert_eval_set_to_pydantic_schema(eval_set_id, data)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{eval_set_file_path}: {error}") from None
     raise ConfigurationError(f"{eval_set_file_path} is no eval set: {problems}")
 
 

@@ -290,3 +290,48 @@ def test_a_metric_that_the_distribution_leaves_out_is_traced_to_its_package(app:
 def test_a_file_that_nobody_reads_names_who_would(app: Any) -> None:
     app.write("s.jsonl", '{"input": "hi"}')
     assert "pip install newel-importers" in app.refused("eval", "./demo", "s.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "says"),
+    [
+        ("s.evalset.json", b"\n\xff\xfe", "s.evalset.json:2: the file is not UTF-8"),
+        ("s.evalset.json", b'[{"name": "a"}]', "s.evalset.json: s[0]: a case of the older format"),
+        ("config.json", b"\xff", "config.json:1: the file is not UTF-8"),
+        ("config.json", b'{"criteria": {"response_match_score": NaN}}', "threshold: Input should be a finite"),
+        ("config.json", b'{"criteria": {"json_schema": {"value": {"type": "strin"}}}}', "is no JSON schema: $.type: "),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_with_its_place(file: str, text: bytes, says: str, app: Any) -> None:
+    app.write("s.evalset.json", a_set("s", a=("one", "one")))
+    app.write("config.json", '{"criteria": {"response_match_score": 1}}')
+    (app.path / file).write_bytes(text)
+    assert says in app.refused("eval", "./demo", "s.evalset.json", "--config", "config.json")
+
+
+@pytest.mark.parametrize("set_id", ["../../evil", "a\0b\n", "x" * 300, "天" * 100])
+def test_25_a_set_writes_nothing_outside_its_folder(set_id: str, app: Any) -> None:
+    app.write("odd.evalset.json", a_set(set_id, **{"../x": ("one", "one")}))
+    before = {path for path in app.path.parent.rglob("*") if ".adk" not in path.parts}
+    done = app.newel("eval", "./demo", "odd.evalset.json")
+    assert done.exit_code == 0, done.output
+    assert {path for path in app.path.parent.rglob("*") if ".adk" not in path.parts} == before
+    (file,) = (app.path / "demo" / ".adk" / "eval_history").iterdir()
+    assert json.loads(file.read_text())["eval_set_id"] == set_id
+
+
+def test_a_full_disk_keeps_what_is_finished_and_prints_the_command_that_goes_on(app: Any) -> None:
+    app.write("demo/long.evalset.json", a_set("long", **{f"c{n}": ("word " * 400, "x") for n in range(12)}))
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)); " + (
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); from newel.cli.main import main; main()"
+    )
+    command = [sys.executable, "-c", limited, "eval", "./demo", "long", "--parallelism", "1"]
+    done = subprocess.run(command, cwd=app.path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "cannot be written: File too large" in done.stderr
+    finished = done.stderr.count("long/c")
+    assert 0 < finished < 12
+    run = done.stderr.strip().rpartition("--resume=")[2].strip("'")
+    again = app.process("eval", "./demo", "long", f"--resume={run}")
+    assert again.stderr.count("long/c") == 12 - finished
+    assert "Tests failed: 12" in again.stdout

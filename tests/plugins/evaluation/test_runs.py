@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from newel.evaluation import evaluate
+from newel.evaluation import EvalCase, evaluate
 from newel.evaluation.criteria import BaseCriterion, LlmAsAJudgeCriterion
 from newel.evaluation.eval_config import EvalConfig
 from newel.evaluation.eval_metrics import EvalStatus
@@ -285,6 +285,33 @@ def test_07_a_cassette_plays_a_run_without_models(kit: Any, tmp_path: Path) -> N
     other = kit.eval_set(kit.case("c", kit.turn("unheard", "x")))
     done = run(silent, other, MATCH, options=options.model_copy(update={"cassette": "replay"}))
     assert "no answer of 'answering' (agent, sample 0.0) to 'unheard'" in (done.results[0].error_message or "")
+
+
+def test_07_judges_and_simulated_users_are_on_it_too(kit: Any, tmp_path: Path) -> None:
+    file = tmp_path / "calls.jsonl"
+    verdict = '{"is_the_agent_response_valid": "valid"}\u2028\u0085 half \ud800'
+    judge, user = kit.Judge(verdict, verdict, RuntimeError("asked again")), kit.Judge("hello", "bye </finished>")
+    criterion = LlmAsAJudgeCriterion(threshold=0.5, judge_model_options=judge.options(samples=2))
+    simulator = {"type": "llm_backed", "model": user.address, "model_configuration": {}}
+    config = EvalConfig(criteria={"final_response_match_v2": criterion}, user_simulator_config=simulator)
+    plan = {"starting_prompt": "hello", "conversation_plan": "Say hello twice."}
+    cases = kit.eval_set(
+        kit.case("judged", kit.turn("hello", "hi there")), EvalCase(eval_id="played", conversation_scenario=plan)
+    )
+    options = RunOptions(cassette="auto", cassette_file=str(file), parallelism=1)
+    first = run(kit.agent(), cases, config, options=options)
+    roles = [json.loads(line)["role"] for line in file.read_text().split("\n")[:-1]]
+    assert [roles.count(role) for role in ("agent", "judge", "user")] == [2, 2, 2]
+    with file.open("a") as cut:
+        cut.write('{"key": "half a li')
+    silent = kit.agent({"hello": [RuntimeError("asked again")]})
+    asked = len(judge.prompts) + len(user.prompts)
+    again = run(silent, cases, config, options=options)
+    assert (len(judge.prompts) + len(user.prompts), silent.model.requests) == (asked, [])
+    assert [unit.outcome for unit in again.units] == [unit.outcome for unit in first.units]
+    assert first.units[0].outcome == "passed"
+    run(kit.agent(), hello(kit, "other", repeats=3), MATCH, options=options)  # what is new is appended
+    assert len([json.loads(line) for line in file.read_text().split("\n")[:-1]]) == 6 + 2
 
 
 def test_07_failures_are_not_recorded_and_nothing_is_by_itself(kit: Any, tmp_path: Path) -> None:

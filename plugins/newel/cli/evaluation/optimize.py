@@ -50,11 +50,11 @@ def optimize(
     Its state is kept beside the agent, in .adk/optimize_runs. GEPA does it: `pip install 'newel[optimize]'`.
     """
     logging.basicConfig(level=log_level.upper())
-    sampler_config = read_model(LocalEvalSamplerConfig, _text(sampler_config_file_path), sampler_config_file_path)
+    sampler_config = read_model(LocalEvalSamplerConfig, read_text(sampler_config_file_path), sampler_config_file_path)
     config = GEPARootAgentPromptOptimizerConfig()
     if optimizer_config_file_path is not None:
         path = optimizer_config_file_path
-        config = read_model(GEPARootAgentPromptOptimizerConfig, _text(path), path)
+        config = read_model(GEPARootAgentPromptOptimizerConfig, read_text(path), path)
     subject = subject_of(agent_dir, composition_of(ctx, None))
     if sampler_config.app_name != subject.name:
         raise ConfigurationError(
@@ -89,7 +89,3 @@ def _run_dir(subject: Subject, resume: str | None, config: GEPARootAgentPromptOp
         if path.is_dir():
             return path
     raise click.ClickException(f"there is no search {resume}; {subject.searches} has those of this agent")
-
-
-def _text(path: str) -> str:
-    return read_text(path)

@@ -25,7 +25,7 @@ from newel.evaluation.eval_config import EvalConfig, get_evaluation_criteria_or_
 from newel.evaluation.eval_set import EvalSet
 from newel.evaluation.runs.evaluation import EvaluationRun, evaluate
 from newel.evaluation.runs.options import Budget, RateLimit, RunOptions
-from newel.evaluation.runs.run_file import SUFFIX
+from newel.evaluation.runs.run_file import SUFFIX, RunFileError
 from newel.evaluation.runs.units import ERROR, FAILED, SKIPPED, units_of
 from newel_kernel import ConfigurationError, seam
 
@@ -77,6 +77,11 @@ def command(ctx: click.Context, /, agent: str, sets: tuple[str, ...], **given: A
         say_how_to_resume(path, "interrupted")
         sys.stdout.flush()
         os._exit(INTERRUPTED)  # a tool's thread that never ends must not keep the process
+    except RunFileError as error:
+        if path.is_file() and path.stat().st_size:
+            say_how_to_resume(path, f"Error: {error}")
+            ctx.exit(UNEVALUATED)
+        raise
     if given["print_detailed_results"]:
         print_details_of(run)
     print_summary(run)

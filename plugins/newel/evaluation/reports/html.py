@@ -8,6 +8,7 @@ from typing import Any
 
 from newel.evaluation.calls import shown
 from newel.evaluation.eval_case import Invocation, InvocationEvents, get_all_tool_calls
+from newel.evaluation.eval_config import EFFICIENCY
 from newel.evaluation.eval_metrics import EvalMetricResult, EvalMetricResultPerInvocation
 from newel.evaluation.runs.report import Report
 from newel.evaluation.runs.statistics import Estimate
@@ -58,7 +59,11 @@ def _unit(unit: UnitResult) -> dict[str, Any]:
         "set": unit.key[0], "case": unit.key[1], "repeat": unit.key[2], "outcome": unit.outcome,
         "error": result.error_message, "tags": list(unit.tags), "seconds": unit.accounts.seconds,
         "tokens": unit.accounts.tokens, "cost": unit.accounts.cost, "session": result.session_id,
-        "metrics": [_metric(one) for one in result.overall_eval_metric_results],
+        # A report without a figure says nothing: no model told what it used.
+        "metrics": [
+            _metric(one) for one in result.overall_eval_metric_results
+            if one.score is not None or one.details.error is not None or one.metric_name not in EFFICIENCY
+        ],
         "turns": [
             _turn(turn) | {"spans": [[s.kind, s.name, s.start, s.seconds] for s in _spans(unit, number)]}
             for number, turn in enumerate(result.eval_metric_result_per_invocation)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
 
-from newel.evaluation.files import read_text
+from newel.evaluation.files import plain_bytes, read_text
 from newel.evaluation.runs.options import CassetteMode
 from newel_kernel import ConfigurationError, LlmRequest, LlmResponse
 
@@ -51,7 +52,10 @@ class Cassette:
             raise ConfigurationError(f"there is no cassette {path}; record one with --cassette record")
 
     def _read(self) -> None:
-        for number, line in enumerate(read_text(self.path).splitlines(), 1):
+        whole, _, cut = read_text(self.path).rpartition("\n")
+        if cut and self.mode == "auto":  # a crash cut it short, and the next line would begin within it
+            os.truncate(self.path, len(f"{whole}\n".encode()) if whole else 0)
+        for number, line in enumerate(whole.split("\n") if whole else (), 1):  # texts may have other ends of lines
             try:
                 entry = json.loads(line)
                 self._answers[entry["key"]] = json.dumps(entry["response"])
@@ -79,12 +83,12 @@ class Cassette:
         key = key_of(model, request, sample)
         if key in self._answers:
             return
-        text = masked(response.model_dump_json(exclude_none=True))
+        text = masked(plain_bytes(response.model_dump(mode="json", exclude_none=True)).decode())
         self._answers[key] = text
         entry = {"key": key, "role": role, "model": model, "sample": sample, "response": json.loads(text)}
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+        with self.path.open("ab") as file:
+            file.write(plain_bytes(entry) + b"\n")
 
 
 def key_of(model: str, request: LlmRequest, sample: str) -> str:

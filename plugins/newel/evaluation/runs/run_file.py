@@ -146,8 +146,7 @@ class RunFile:
         except OSError as error:
             os.ftruncate(descriptor, offset)  # no half line stays
             raise RunFileError(
-                f"{self.path} cannot be written: {error.strerror or error}; what it holds is kept, make room and go on "
-                f"with --resume"
+                f"{self.path} cannot be written: {error.strerror or error}; make room and go on with --resume"
             ) from error
         return offset, len(line)
 

@@ -8,11 +8,12 @@ from typing import Any
 
 from newel.evaluation.base_eval_service import InferenceResult, InferenceStatus
 from newel.evaluation.eval_result import EvalCaseResult, EvalSetResult
+from newel.evaluation.eval_set_results_manager import result_name
 from newel.evaluation.files import plain_bytes
 from newel.evaluation.local_eval_set_results_manager import SUFFIX as RESULT_SUFFIX
 from newel.evaluation.local_eval_set_results_manager import read_result, write_result
 from newel.evaluation.runs.accounts import Accounts
-from newel.evaluation.runs.run_file import RunFile, key_of, records
+from newel.evaluation.runs.run_file import RunFile, RunFileError, key_of, records
 from newel.evaluation.runs.units import FAILED, PASSED, Key, UnitResult
 from newel_kernel import ConfigurationError
 
@@ -83,10 +84,13 @@ def unit_of(record: Mapping[str, Any]) -> UnitResult:
 def fold(file: RunFile, set_id: str, keys: Sequence[Key], folder: Path) -> Path:
     """Write the result file of a set: the results in file order, one by one, so that long runs need no memory."""
     created = file.header["created"]
-    name = f"{file.header['app_name']}_{set_id}_{created}".replace("/", "_")
+    name = result_name(file.header["app_name"], set_id, created)
     head = EvalSetResult(
         eval_set_result_id=name, eval_set_result_name=name, eval_set_id=set_id, creation_timestamp=created
     )  # fmt: skip
     path = folder / f"{name}{RESULT_SUFFIX}"
-    write_result(path, head, (plain_bytes(file.record(key)["result"]) for key in keys))
+    try:
+        write_result(path, head, (plain_bytes(file.record(key)["result"]) for key in keys))
+    except ConfigurationError as error:  # all that it would hold is in the run file
+        raise RunFileError(str(error)) from error
     return path
