@@ -28,7 +28,7 @@ class Lock(TypedDict):
     plugins: dict[str, dict[str, str]]
 
 
-class _LockFile(BaseModel):
+class _LockFile(BaseModel, defer_build=True):
     """A lock file as it is read."""
 
     distribution: str

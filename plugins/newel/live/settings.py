@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 MIB = 1 << 20
 
 
-class Settings(BaseModel, extra="forbid"):
+class Settings(BaseModel, extra="forbid", defer_build=True):
     """Bounds and choices of live sessions."""
 
     #: How much of the model's answer is read ahead of the consumer: bytes of audio, and responses.
