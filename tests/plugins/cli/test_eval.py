@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from newel.cli.evaluation.output import say_how_to_resume
+
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 AGENT = """
     import asyncio
@@ -335,3 +337,15 @@ def test_a_full_disk_keeps_what_is_finished_and_prints_the_command_that_goes_on(
     again = app.process("eval", "./demo", "long", f"--resume={run}")
     assert again.stderr.count("long/c") == 12 - finished
     assert "Tests failed: 12" in again.stdout
+
+
+@pytest.mark.parametrize("resumed", [[], ["--resume", "old.run.jsonl"], ["--resume=old.run.jsonl"]])
+def test_the_command_that_goes_on_names_one_run(
+    resumed: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["newel", "eval", *resumed, "./demo", "my set"])
+    say_how_to_resume(Path("new.run.jsonl"), "interrupted")
+    assert capsys.readouterr().err.splitlines() == [
+        "interrupted; everything finished so far is in new.run.jsonl",
+        "go on with: newel eval ./demo 'my set' --resume=new.run.jsonl",
+    ]

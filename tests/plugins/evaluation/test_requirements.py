@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import html
 import io
 import json
 import os
@@ -16,6 +17,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from newel.cli.evaluation.output import print_summary
 from newel.evaluation import EvalCase, EvalConfig, EvalSet, evaluate
 from newel.evaluation.code import load_function
 from newel.evaluation.criteria import LlmAsAJudgeCriterion, RubricsBasedCriterion
@@ -152,11 +154,18 @@ def test_11_partial_credit_comes_from_the_best_pairing(kit: Any) -> None:
     assert scores == {"tool_trajectory_f1": pytest.approx(2 / 3), "tool_argument_match": 0.5}
 
 
-def test_12_a_failed_comparison_says_why_in_the_result(kit: Any, tmp_path: Path) -> None:
+def test_12_a_failed_comparison_says_why_everywhere(
+    kit: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:  # fmt: skip
     turn = kit.turn("look up x", "x is a letter", calls=[("find", {"q": "z"})])
     done = run(kit.agent(), kit.eval_set(kit.case("a", turn)), run_file=tmp_path / "r.run.jsonl")
-    text = done.files["set1"].read_text()
-    assert "call 1: args.q: expected 'z', and it was 'x'" in text
+    why = "call 1: args.q: expected 'z', and it was 'x'"
+    assert why in done.files["set1"].read_text()
+    print_summary(done)
+    assert why in capsys.readouterr().out
+    report = Report(done.run_id, done.units)
+    for name in ("html", "junit", "markdown", "jsonl"):
+        assert why in html.unescape(written(name, report)), name
 
 
 def outcomes(kit: Any, answers: dict[str, bool]) -> Any:
@@ -268,7 +277,7 @@ def test_it(evaluate):
 
 def pytest_in(folder: Path, *args: str) -> tuple[int, str]:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rA", *args], cwd=folder, text=True,
+        [sys.executable, "-m", "pytest", "-q", "-rA", *args], cwd=folder, text=True,
         capture_output=True, check=False, env={**os.environ, "PYTHONPATH": str(folder), "NO_COLOR": "1"},
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
@@ -288,6 +297,10 @@ def test_20_pytest_collects_sets_where_it_is_told_to(tmp_path: Path) -> None:
     assert status == 1
     assert re.search(r"1 failed, 3 passed, 1 skipped, 1 xfailed", text), text
     assert "response_match_score: 0.0, threshold 0.8" in text
+    status, text = pytest_in(tmp_path, "--lf")
+    assert ("1 failed" in text, "passed" in text.splitlines()[-1]) == (True, False), text
+    status, text = pytest_in(tmp_path, "-x")
+    assert "1 failed, 2 passed" in text, text  # what comes after the failure does not run
     status, text = pytest_in(tmp_path, "-k", "good")
     assert "2 passed" in text
     status, text = pytest_in(tmp_path, "-n", "2", "-k", "good or bad")

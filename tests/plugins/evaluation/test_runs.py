@@ -49,15 +49,17 @@ OFFLINE = """
     def refuse(*_, **__):
         raise AssertionError("a socket was opened")
 
-    socket.socket.connect = refuse
+    socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
     import asyncio
     from newel.agents import LlmAgent
-    from newel.evaluation import EvalCase, EvalSet, Invocation, evaluate
+    from newel.evaluation import EvalCase, EvalConfig, EvalSet, Invocation, evaluate
     from newel.testing import ScriptedModel
 
+    config = EvalConfig(criteria={"tool_trajectory_avg_score": 1, "response_match_score": 0, "max_tool_calls": 3})
     case = EvalCase(eval_id="c", conversation=[Invocation(user_content={"parts": [{"text": "hi"}]})])
     agent = LlmAgent(name="helper", model=ScriptedModel(["hello"]))
-    asyncio.run(evaluate(agent, EvalSet(eval_set_id="s", eval_cases=[case])))
+    run = asyncio.run(evaluate(agent, EvalSet(eval_set_id="s", eval_cases=[case]), config))
+    assert run.passed
     heavy = ("google.genai", "anthropic", "openai", "litellm", "numpy", "pandas", "vertexai", "jinja2")
     print([name for name in heavy if name in sys.modules])
 """
@@ -75,12 +77,17 @@ def test_02_two_runs_write_the_same_bytes_in_file_order(kit: Any, tmp_path: Path
             for _ in range(50):
                 await asyncio.sleep(0)
 
+    config = EvalConfig(
+        criteria={"response_match_score": 0.8, "max_tool_calls": 9, "tool_trajectory_avg_score": 1.0}
+    )  # fmt: skip
     cases = kit.eval_set(kit.case("late", kit.turn("look up x")), *hello(kit, "b", "a").eval_cases)
     texts = []
     for name in ("one", "two"):
         done = run(
-            kit.agent(before_agent_callback=slow_first), cases, MATCH, run_file=tmp_path / name / "r.run.jsonl"
+            kit.agent(before_agent_callback=slow_first), cases, config, run_file=tmp_path / name / "r.run.jsonl"
         )  # fmt: skip
+        names = [[one.metric_name for one in result.overall_eval_metric_results[:3]] for result in done.results]
+        assert names == [list(config.criteria)] * 3
         texts.append(done.files["set1"].read_bytes())
         assert [unit.key[1] for unit in done.units] == ["late", "b", "a"]
         assert [json.loads(texts[-1])["eval_case_results"][n]["eval_id"] for n in range(3)] == ["late", "b", "a"]
