@@ -242,6 +242,29 @@ def test_the_stores_read_what_each_other_wrote(postgres: Callable[[], str], tmp_
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("lost", [0, 1, 2])
+def test_a_row_that_is_gone_is_named(make_store: Callable[[], Any], lost: int) -> None:
+    async def main() -> None:
+        store = make_store()
+        session = await store.create_session(**WHERE)
+        for text in "abc":
+            await store.append_event(session, said(text))
+        row = await store._reader.loaded((session.app_name, session.user_id, session.id))
+        gone = f"DELETE FROM {store_table(store)} WHERE session = ?1 AND sequence = ?2"
+        await store._database.commit(Raw(gone, (row.number, lost)))
+        await store.close()
+        fresh = make_store()
+        where = {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
+        for read in (fresh.open, fresh.get_session):
+            with pytest.raises(SessionError, match=f"event {lost} of session '.+' is missing in the session store"):
+                await read(**where)
+        await fresh.delete_session(**where)
+        assert await fresh.get_session(**where) is None
+        await fresh.close()
+
+    asyncio.run(main())
+
+
 def test_a_damaged_row_is_named_and_leaves_others_alone(make_store: Callable[[], Any]) -> None:
     async def main() -> None:
         store = make_store()
@@ -294,8 +317,8 @@ class Raw:
     def steps(self, sql: Any, batch: Any) -> Any:
         from newel.sessions.stored.steps import Query
 
-        text, number = self.values
-        yield Query(self.statement, (text if sql.dialect.name == "postgresql" else text.encode(), number))
+        binary = sql.dialect.name != "postgresql"
+        yield Query(self.statement, tuple(v.encode() if binary and isinstance(v, str) else v for v in self.values))
 
 
 def test_urls_are_understood_or_refused() -> None:

@@ -8,9 +8,9 @@ from functools import partial
 from newel.sessions.event_log import EventLog, LiveLogs
 from newel.sessions.stored.database import Database
 from newel.sessions.stored.reads import Head, Tail, View
-from newel.sessions.stored.rows import Key, Row, decode_events, view_of
+from newel.sessions.stored.rows import Key, Row, decode_events, missing, view_of
 from newel.sessions.views import catch_up
-from newel_kernel import Event, GetSessionConfig, Session, SessionNotFoundError, brief
+from newel_kernel import Event, GetSessionConfig, Session, SessionError, SessionNotFoundError, brief
 
 
 class SessionReader:
@@ -74,6 +74,16 @@ class SessionReader:
 
     async def _events(self, key: Key, tail: Tail) -> list[Event]:
         rows = await self._database.read(tail)
+        if tail.since is None and len(rows) < tail.version - tail.first:
+            raise await self._gap(key, tail, {number for number, _ in rows})
         if not tail.many:
             return decode_events(rows, key)
         return await asyncio.to_thread(partial(decode_events, rows, key))
+
+    async def _gap(self, key: Key, tail: Tail, there: set[int]) -> SessionError:
+        """Why events of a session that has counted them are not there."""
+        row = await self._database.read(Head(key))
+        if row is None or row.number != tail.number:
+            self.logs.forget(key)
+            return SessionNotFoundError(f"the session {brief(key.id)!r} was deleted while it was read")
+        return missing(key, next(number for number in range(tail.first, tail.version) if number not in there))

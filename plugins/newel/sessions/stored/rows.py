@@ -101,6 +101,14 @@ def decode_events(rows: EventRows, key: Key) -> list[Event]:
     return [_readable(decode_event, data, f"event {number} of session {brief(key.id)!r}") for number, data in rows]
 
 
+def missing(key: Key, number: int) -> SessionError:
+    """The error of an event that the session has counted and the store does not have."""
+    return SessionError(
+        f"event {number} of session {brief(key.id)!r} is missing in the session store: restore a backup, or delete "
+        f"the session"
+    )
+
+
 def _readable(decode: Callable[[Data], T], data: Data, subject: str) -> T:
     try:
         return decode(data)
