@@ -35,8 +35,13 @@ async def prepare_code(ctx: LlmContext, request: LlmRequest, limits: Limits) -> 
     """Explore new data files, and write code and results as text, for this model runs nothing itself."""
     executor = _executor(ctx)
     if isinstance(executor, BuiltInCodeExecutor):
-        capable = ctx.agent.model_for(ctx).capabilities.code_execution
-        (executor.declare if capable else executor.process_llm_request)(request)
+        model = ctx.agent.model_for(ctx)
+        if model.capabilities.code_execution:
+            executor.declare(request)
+        elif model.networked:
+            raise executor.refusal(request.model or model.model)
+        else:  # somebody's own, which may stand in for one that is known, and have its name
+            executor.process_llm_request(request)
         return None
     events: list[Event] = []
     if executor.optimize_data_file:

@@ -38,7 +38,7 @@ TABLE: tuple[Row, ...] = (
         "gemini", ".*", media={"image", "pdf", "audio", "video"}, result_media=(), thinking={"budget"}, caching=True,
         sampling={"temperature", "top_p", "top_k"},
     ),
-    _row("gemini", r"(.*/)?gemini-([2-9]|\d\d).*", code_execution=True),
+    _row("gemini", r"(.*/)?gemini-(([2-9]|\d\d).*|[\w-]+-early-exp\d*)", code_execution=True),
     _row("gemini", r"(.*/)?gemini-2\.5-flash.*", thinking={"budget", "off"}),
     _row(
         "gemini", r"(.*/)?gemini-([3-9]|\d\d).*", thinking={"budget", "effort"}, result_media={"image", "pdf"},

@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from pydantic import PrivateAttr
@@ -28,6 +28,7 @@ from newel_kernel import (
     FeatureUnavailableError,
     LlmRequest,
     LlmResponse,
+    ModelCapabilities,
     RunConfig,
     StreamingMode,
 )
@@ -336,6 +337,22 @@ class TestBuiltIn:
     def test_a_model_without_one_is_refused(self) -> None:
         with pytest.raises(ConfigurationError, match=r"'scripted' runs no code itself.*SandboxCodeExecutor"):
             Talk(BuiltInCodeExecutor(), "done").say("go")
+
+    @pytest.mark.parametrize("distribution", ["adk", "standard"])
+    @pytest.mark.parametrize("can", [True, False])
+    def test_what_the_model_says_of_itself_goes_before_its_name(self, can: bool, distribution: str) -> None:
+        class Own(ScriptedModel):
+            networked: ClassVar[bool] = True
+            capabilities: ClassVar[ModelCapabilities] = ModelCapabilities(code_execution=can)
+
+        talk = Talk(BuiltInCodeExecutor(), distribution=distribution)
+        talk.agent.model = own = Own(["done"], model="house-model" if can else "gemini-2.5-flash")
+        if can:
+            talk.say("go")
+            assert own.requests[0].config.tools
+        else:
+            with pytest.raises(ConfigurationError, match="runs no code itself"):
+                talk.say("go")
 
     def test_its_own_code_and_results_stay_parts(self) -> None:
         code = Part.from_executable_code(code="1", language="PYTHON")  # type: ignore[arg-type]

@@ -57,17 +57,21 @@ def user_blocks(part: Part, media: Media, say: Say) -> Iterator[Json]:
     yield from _code(part.executable_code, part.code_execution_result)
 
 
+def is_failure(content: Json) -> bool:
+    """Whether a tool's result is an error: its only key is ``error``, or MCP says so."""
+    return set(content) == {"error"} or content.get("isError") is True
+
+
 def result_blocks(response: FunctionResponse, call_id: str, media: Media, say: Say) -> tuple[Json, list[Json]]:
     """The tool_result of a response with its media, and the blocks that may not stand in it.
 
-    A result is an error where its only key is ``error`` or MCP says so; the service lets such a one hold text only.
+    The service lets the result of a failure hold text only.
     """
     content = response.response or {}
-    failed = set(content) == {"error"} or content.get("isError") is True
     texts = [text_block(result_text(content))]
     others = [medium for part in response.parts or () if (medium := _medium(part, media, say)) is not None]
     block: Json = {"type": "tool_result", "tool_use_id": call_id}
-    if failed:
+    if is_failure(content):
         return {**block, "content": texts, "is_error": True}, others
     return {**block, "content": [*texts, *others]}, []
 

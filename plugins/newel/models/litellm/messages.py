@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from newel.models.anthropic.blocks import PROVIDER, REDACTED
+from newel.models.anthropic.blocks import PROVIDER, REDACTED, is_failure
 from newel.models.openai.chat.messages import EXTRA_CONTENT, Messages
 from newel.models.openai.history import result_media, result_text
 from newel.models.wire.signatures import kept_for, signature_of
@@ -45,7 +45,9 @@ class ClaudeMessages(LiteMessages):
         return messages
 
     def result(self, call_id: str, response: FunctionResponse) -> tuple[Json, list[Json]]:
-        """A tool message with its media in it."""
+        """A tool message with its media in it. Of what stands beside those, LiteLLM takes over no ``is_error``."""
+        if is_failure(response.response or {}):
+            self._say("is_error", "LiteLLM does not say that a tool's result is an error; only the result's text does")
         content: list[Json] = [{"type": "text", "text": result_text(response)}]
         for medium in result_media(response):
             if medium.is_image or medium.kind == "pdf":

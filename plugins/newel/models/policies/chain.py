@@ -107,6 +107,11 @@ class PolicedLlm(BaseLlm):
         return made
 
     @property
+    def networked(self) -> bool:  # type: ignore[override]
+        """The model's."""
+        return self.inner.networked
+
+    @property
     def capabilities(self) -> ModelCapabilities:  # type: ignore[override]
         """The model's."""
         return self.inner.capabilities

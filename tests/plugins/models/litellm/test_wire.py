@@ -300,6 +300,29 @@ def test_dropped_params_are_said(chat: Caller, claude: Caller, caplog: pytest.Lo
     assert "seed" in caplog.text
 
 
+@pytest.mark.parametrize("failure", [{"error": "no such city"}, {"isError": True, "content": "no such city"}])
+def test_a_failed_result_says_so_in_its_text_alone(
+    claude: Caller, failure: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """LiteLLM makes the block of a result from its id, its content and its cache mark, and takes nothing else over.
+
+    Blocks of that kind in a user's message, and further arguments, do not reach the service either. Should a release
+    have a word for it, this fails, and the word is to be used.
+    """
+    turn = [user("Hi"), model(called("weather", ROME, "1")), user(result("weather", failure, "1"))]
+    one = LiteLlm(model="anthropic/claude-sonnet-4-5", api_base=claude.server.base["anthropic"], api_key=WIRE_KEY)
+    for number in range(2):
+        sent = claude.sent(*turn, tools=tools("weather"), llm=one)["messages"][-1]["content"][0]
+        assert (sent["type"], sent["tool_use_id"]) == ("tool_result", "1")
+        assert "no such city" in str(sent["content"])
+        assert "is_error" not in sent
+        said = [record for record in caplog.records if "is an error" in record.getMessage()]
+        assert [record.levelname for record in said] == ["WARNING"], number
+    caplog.clear()
+    claude.sent(*turn[:2], user(result("weather", {"sky": "blue"}, "1")), tools=tools("weather"))
+    assert "is an error" not in caplog.text
+
+
 def test_reasoning_effort_and_thinking(wire_server: WireServer, claude: Caller) -> None:
     reasoner = caller(wire_server, "openai", "openai/gpt-5")
     high = {"thinking_config": ThinkingConfig(thinking_level="HIGH")}
