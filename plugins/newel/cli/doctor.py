@@ -1,4 +1,4 @@
-"""`newel doctor`: what may be wrong with this machine's models: SDKs, keys, proxies, the way to the services."""
+"""`newel doctor`: what may be wrong: this folder's distribution, and of models SDKs, keys, proxies, the way there."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import click
 
 from newel.cli import key_store
+from newel.cli.startup import startup_of
 from newel.cli.terminal import say, show_json, to_terminal
 from newel_kernel import Json
 
@@ -36,8 +37,10 @@ _CONDITION = re.compile(r"(<=|>=|==|!=|~=|<|>)\s*(\d+(?:\.\d+)*)")
 @click.option("--reach", is_flag=True, help="Open a connection to each service, too.")
 @click.pass_context
 def doctor(ctx: click.Context, reach: bool) -> None:
-    """Look at SDKs, keys and proxies. Ends with status 1 where something is wrong."""
+    """Look at the folder's distribution, SDKs, keys and proxies. Ends with status 1 where something is wrong."""
+    startup = startup_of(ctx)
     facts: Json = {
+        "distribution": startup.composition.distribution.name if startup.composition is not None else None,
         "sdks": list(_sdks()),
         "keys": {name: _where(name) for name in _KEYS},
         "proxies": {name: _shown(value) for name in _PROXIES if (value := _variable(name))},
@@ -45,7 +48,8 @@ def doctor(ctx: click.Context, reach: bool) -> None:
     }
     if reach:
         facts["services"] = asyncio.run(_reached())
-    problems = [one["problem"] for one in facts["sdks"] if one["problem"]]
+    problems = str(startup.error).splitlines() if startup.error is not None else []
+    problems += [one["problem"] for one in facts["sdks"] if one["problem"]]
     problems += [f"{name}: {words}" for name, words in facts.get("services", {}).items() if words != "reached"]
     facts["problems"] = problems
     if to_terminal():
@@ -56,6 +60,7 @@ def doctor(ctx: click.Context, reach: bool) -> None:
 
 
 def _tell(facts: Json) -> None:
+    say(f"distribution: {facts['distribution'] or 'it cannot be composed'}")
     for sdk in facts["sdks"]:
         say(f"{sdk['package']}: {sdk['version'] or 'not installed'} (newel[{sdk['extra']}] wants {sdk['wanted']})")
     for name, where in facts["keys"].items():

@@ -108,6 +108,24 @@ def test_the_doctor_names_where_keys_are_and_never_the_keys(project: Any, monkey
     assert {sdk["package"] for sdk in facts["sdks"]} == {"anthropic", "openai", "google-genai", "litellm"}
 
 
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({"newel.yaml": "name: [\n"}, "newel.yaml:"),
+        ({"newel.yaml": "name: x\nextends: standard\nsettings: {tool_timeout: {second: 3}}\n"}, "mean 'seconds'"),
+        ({"newel.lock": "{"}, "newel.lock is not a lock file"),
+    ],
+)
+def test_the_doctor_looks_at_the_distribution(project: Any, files: dict[str, str], problem: str) -> None:
+    for name, text in files.items():
+        project.write(name, text)
+    result = project.newel("doctor")
+    told = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert told["distribution"] is None
+    assert problem in told["problems"][0]
+
+
 def test_the_doctor_reaches_for_the_services(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
