@@ -10,7 +10,7 @@ import pytest
 
 from newel.tools.kinds import ToolFactory
 from newel_compose import compose, load, select_distribution
-from newel_compose._internal.discovery import check_named, distribution_files, installed
+from newel_compose._internal.discovery import check_named, distribution_files, installed, scan
 from newel_kernel import CompositionError, ConfigurationError, PluginLoadError
 
 AUTOLOAD = "autoload: true\nplugins: [basic]"
@@ -174,7 +174,7 @@ def test_load_says_of_each_name_what_became_of_it(site: Any) -> None:
 
 
 def test_names_that_are_installed_pass() -> None:
-    check_named(["contents"], installed(), "x")
+    check_named(["contents"], installed(), "x", scan())
 
 
 def package(site: Any, name: str, **files: str) -> None:

@@ -231,7 +231,7 @@ def _load(
 ) -> tuple[list[_Loaded], list[PluginRecord]]:
     """Load what the distribution names, and with `autoload` whatever else is installed."""
     named = [name for name in chosen.plugins if name not in chosen.disable]
-    discovery.check_named(named, installed, chosen.source or chosen.name)
+    discovery.check_named(named, installed, chosen.source or chosen.name, points)
     others = [name for name in installed if name not in named and name not in chosen.disable] if chosen.autoload else []
     objects, failures = discovery.load([*named, *others], points)
     for name in named:

@@ -169,10 +169,14 @@ def load(
     return {extension.name: extension.plugin for extension in manager}, failures
 
 
-def check_named(named: Iterable[str], plugins: Mapping[str, InstalledPoint], source: str) -> None:
+def check_named(named: Iterable[str], plugins: Mapping[str, InstalledPoint], source: str, points: Points) -> None:
     """Refuse a distribution that names plugins which are not installed."""
+    elsewhere = installed_anywhere(points)
     problems = [
-        f"{source} names the plugin {name!r}, which is not installed{did_you_mean(name, plugins)}"
+        f"{source} names the plugin {name!r} under `plugins`, and it takes part by itself where it is needed; "
+        f"leave it out"
+        if name in elsewhere
+        else f"{source} names the plugin {name!r}, which is not installed{did_you_mean(name, plugins)}"
         for name in named
         if name not in plugins
     ]

@@ -311,6 +311,19 @@ def test_a_file_that_cannot_be_read_is_named_with_its_place(file: str, text: byt
     assert says in app.refused("eval", "./demo", "s.evalset.json", "--config", "config.json")
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "says"),
+    [
+        ("--max-cost", "nan", "max_cost: Input should be greater than 0"),
+        ("--case-timeout", "-1", "case_timeout: Input should be greater than 0"),
+        ("--rate-limit", "m=0", "per_minute: Input should be greater than or equal to 1"),
+        ("--rate-limit", "m", "is not of the form MODEL=60"),
+    ],
+)
+def test_an_option_that_cannot_be_is_refused(option: str, value: str, says: str, app: Any) -> None:
+    assert says in app.refused("eval", "./demo", "good", option, value)
+
+
 @pytest.mark.parametrize("set_id", ["../../evil", "a\0b\n", "x" * 300, "天" * 100])
 def test_25_a_set_writes_nothing_outside_its_folder(set_id: str, app: Any) -> None:
     app.write("odd.evalset.json", a_set(set_id, **{"../x": ("one", "one")}))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import ValidationError
 
 from newel.cli.evaluation.output import (
     INTERRUPTED,
@@ -23,6 +24,7 @@ from newel.cli.evaluation.sets import Subject, is_foreign, sets_of, storage_of, 
 from newel.cli.startup import composition_of
 from newel.evaluation.eval_config import EvalConfig, get_evaluation_criteria_or_default
 from newel.evaluation.eval_set import EvalSet
+from newel.evaluation.files import problems_of
 from newel.evaluation.runs.evaluation import EvaluationRun, evaluate
 from newel.evaluation.runs.options import Budget, RateLimit, RunOptions
 from newel.evaluation.runs.run_file import SUFFIX, RunFileError
@@ -65,7 +67,10 @@ def command(ctx: click.Context, /, agent: str, sets: tuple[str, ...], **given: A
     storage = storage_of(given["eval_storage_uri"])
     subject = subject_of(agent, composition_of(ctx, None))
     chosen = sets_of(subject, sets, storage[0] if storage is not None else None)
-    options = _options(subject, given)
+    try:
+        options = _options(subject, given)
+    except ValidationError as error:
+        raise ConfigurationError(f"the options of the command: {problems_of(error)}") from None
     config = _config(given["config_file_path"], sets)
     path = _stored(subject, given["resume"]) or subject.runs / f"{subject.name}_{seam.clock()}{SUFFIX}"
     if not any(True for _ in units_of(chosen, options)):
