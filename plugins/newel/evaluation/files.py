@@ -59,12 +59,19 @@ def plain_bytes(value: object) -> bytes:
         return _HALF_A_PAIR.sub("\ufffd", text).encode()
 
 
-def read_text(path: str | Path) -> str:
-    """The text of a file; a ConfigurationError where it cannot be had."""
+def read_bytes(path: str | Path) -> bytes:
+    """What a file holds; a ConfigurationError where it cannot be read."""
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        return Path(path).read_bytes()
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a file; a ConfigurationError where it cannot be had."""
+    data = read_bytes(path)
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ConfigurationError(f"{path}:{line}: the file is not UTF-8 text; save it as UTF-8") from None

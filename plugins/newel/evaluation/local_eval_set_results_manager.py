@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from os import SEEK_END
 from pathlib import Path
@@ -88,9 +89,10 @@ class _Spool(PendingResults):
         self._write(self._rows())
 
     def close(self) -> None:
-        """Drop the file."""
+        """Drop the file. What it could not take is told of by `save`."""
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):
+                self._file.close()
 
     def _rows(self) -> Iterator[bytes]:
         for _, (offset, length) in sorted(self._places.items()):

@@ -321,6 +321,24 @@ def test_07_judges_and_simulated_users_are_on_it_too(kit: Any, tmp_path: Path) -
     assert len([json.loads(line) for line in file.read_text().split("\n")[:-1]]) == 6 + 2
 
 
+@pytest.mark.parametrize(
+    "end", [b"", b"\r\n", b'\n{"key": "half a l\xc3', b'\r\n{"key": "half'],
+    ids=["none", "crlf", "cut in a letter", "cut after crlf"],
+)  # fmt: skip
+def test_07_a_last_answer_counts_whatever_ends_its_line(kit: Any, tmp_path: Path, end: bytes) -> None:
+    file = tmp_path / "calls.jsonl"
+    cases = kit.eval_set(kit.case("a", kit.turn("look up x")))
+    run(kit.agent(), cases, MATCH, options=RunOptions(cassette="record", cassette_file=str(file)))
+    recorded = file.read_bytes().rstrip(b"\n")
+    file.write_bytes(recorded.replace(b"\n", end[: end.find(b"\n") + 1] or b"\n") + end)
+    for mode in ("replay", "auto"):
+        agent = kit.agent()
+        done = run(agent, cases, MATCH, options=RunOptions(cassette=mode, cassette_file=str(file)))
+        assert (done.results[0].error_message, agent.model.requests) == (None, [])
+    run(kit.agent(), hello(kit, "b"), MATCH, options=RunOptions(cassette="auto", cassette_file=str(file)))
+    assert [json.loads(line)["role"] for line in file.read_bytes().splitlines()] == ["agent"] * 3
+
+
 def test_07_failures_are_not_recorded_and_nothing_is_by_itself(kit: Any, tmp_path: Path) -> None:
     file = tmp_path / "calls.jsonl"
     cases = kit.eval_set(kit.case("a", kit.turn("boom", "x")))

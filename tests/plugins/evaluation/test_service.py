@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import resource
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ from newel.evaluation.base_eval_service import (
     InferenceStatus,
 )
 from newel.evaluation.eval_case import SessionInput, get_all_tool_responses
-from newel.evaluation.eval_metrics import EvalMetric
+from newel.evaluation.eval_metrics import EvalMetric, EvalStatus
+from newel.evaluation.eval_result import EvalCaseResult
 from newel.evaluation.eval_set_results_manager import EvalSetResultsManager
 from newel.evaluation.in_memory_eval_set_results_manager import InMemoryEvalSetResultsManager
 from newel.evaluation.in_memory_eval_sets_manager import InMemoryEvalSetsManager
@@ -173,3 +175,21 @@ def test_results_that_cannot_be_written_are_given_all_the_same(kit: Any, tmp_pat
     with pytest.raises(ConfigurationError, match="results cannot be written to"):
         asyncio.run(run())
     assert sorted(found) == ["a", "b"]
+
+
+def test_results_for_which_there_is_no_room_are_one_error(tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    result = EvalCaseResult(
+        final_eval_status=EvalStatus.PASSED, overall_eval_metric_results=[], eval_metric_result_per_invocation=[],
+        session_id="s", eval_id="few letters, which wait in a buffer",
+    )  # fmt: skip
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        pending = LocalEvalSetResultsManager(tmp_path).pending("demo", "set1")
+        pending.add(0, result)
+        with pytest.raises(ConfigurationError, match="cannot be written"):
+            pending.save()
+        pending.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not any(path.is_file() for path in tmp_path.rglob("*"))

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from newel.evaluation.files import plain_bytes, read_text
+from newel.evaluation.files import plain_bytes, read_bytes
 from newel.evaluation.runs.options import CassetteMode
 from newel_kernel import ConfigurationError, LlmRequest, LlmResponse
 
@@ -52,15 +52,31 @@ class Cassette:
             raise ConfigurationError(f"there is no cassette {path}; record one with --cassette record")
 
     def _read(self) -> None:
-        whole, _, cut = read_text(self.path).rpartition("\n")
-        if cut and self.mode == "auto":  # a crash cut it short, and the next line would begin within it
-            os.truncate(self.path, len(f"{whole}\n".encode()) if whole else 0)
-        for number, line in enumerate(whole.split("\n") if whole else (), 1):  # texts may have other ends of lines
+        *lines, last = read_bytes(self.path).split(b"\n")  # texts may have other ends of lines
+        for number, line in enumerate(lines, 1):
             try:
-                entry = json.loads(line)
-                self._answers[entry["key"]] = json.dumps(entry["response"])
+                self._take(line)
             except (ValueError, KeyError, TypeError) as error:
                 raise ConfigurationError(f"{self.path}:{number}: no recorded answer: {error}") from None
+        if last:
+            self._end(last)
+
+    def _take(self, line: bytes) -> None:
+        entry = json.loads(line)
+        self._answers[entry["key"]] = json.dumps(entry["response"])
+
+    def _end(self, last: bytes) -> None:
+        """Take the last line, which nothing ends, for the next would begin within it; a crash may have cut it short."""
+        size = self.path.stat().st_size
+        try:
+            self._take(last)
+        except (ValueError, KeyError, TypeError):
+            if self.mode == "auto":
+                os.truncate(self.path, size - len(last))
+        else:
+            if self.mode == "auto":
+                with self.path.open("ab") as file:
+                    file.write(b"\n")
 
     def find(self, role: str, model: str, request: LlmRequest, sample: str) -> LlmResponse | None:
         """The recorded answer; where there is none, None, or in a replay an error that names the call."""
