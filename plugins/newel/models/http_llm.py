@@ -60,11 +60,14 @@ class Reading(ABC):
             self.answer.refusal = (self.answer.refusal or "") + text
 
     def call(self, index: object, call_id: str | None, name: str | None, arguments: str | None) -> None:
-        """A piece of the call at `index`. One with an id begins a call, also where the index is that of another."""
-        if call_id or index not in self._at:
-            self._at[index] = _Call(call_id, name or "")
-            self._calls.append(self._at[index])
-        self._at[index].arguments += arguments or ""
+        """A piece of the call at `index`. Another id begins another call, also where the index is the same."""
+        call = self._at.get(index)
+        if call is None or (call_id and call.id and call_id != call.id):
+            call = self._at[index] = _Call(call_id, name or "")
+            self._calls.append(call)
+        call.id = call.id or call_id
+        call.name = call.name or name or ""
+        call.arguments += arguments or ""
 
     def shown(self) -> LlmResponse | None:
         """The text since the last time, as a partial response."""
@@ -171,10 +174,11 @@ class HttpLlm(RemoteLlm):
                 if response.status_code != 200:
                     message = (await response.aread()).decode("utf-8", "replace")
                     raise service.refused(response.status_code, message, response.headers)
-                async for event in events(response.aiter_bytes(), service):
-                    reading.take(event)
-                    if stream and (shown := reading.shown()) is not None:
-                        yield shown
+                with service.answering():
+                    async for event in events(response.aiter_bytes(), service):
+                        reading.take(event)
+                        if stream and (shown := reading.shown()) is not None:
+                            yield shown
             yield reading.response()
 
     async def _client(self, library: str, service: Service, limits: Limits) -> Client[Any]:

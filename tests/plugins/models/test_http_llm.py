@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import traceback
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,10 +12,12 @@ import pytest
 
 from newel.models import http_llm
 from newel.models.http_llm import HttpLlm, Reading
+from newel.models.wire.names import Names
 from newel.models.wire.service import Service
 from newel.testing import WIRE_KEY, WireServer
 from newel.testing.wire.answers import Answer, call
 from newel.testing.wire.caller import Caller, user
+from newel.testing.wire.faults import fault
 from newel_kernel import Json, LlmRequest, ModelError
 from newel_types import Content, ExecutableCode, FinishReason, GoogleSearch, Language, Part, Tool
 
@@ -81,6 +84,34 @@ def test_calls_under_one_index_and_their_text(house: Caller) -> None:
     assert [part.text or (part.function_call.name, part.function_call.args) for part in parts] == [  # type: ignore[union-attr]
         "Look.", ("a", {"x": 1}), ("b", {}),
     ]  # fmt: skip
+
+
+def test_pieces_of_a_call_that_all_have_its_id_are_one_call() -> None:
+    reading = Echoed(Service("house", "small"), Names())
+    for index, call_id, name, arguments in (
+        (0, "1", "a", '{"x"'), (0, "1", "a", ": 1}"), (0, "2", "b", "{}"),
+        (1, None, "c", '{"y"'), (1, "3", None, ":2}"),
+    ):  # fmt: skip
+        reading.call(index, call_id, name, arguments)
+    reading.word = "tool_calls"
+    calls = [part.function_call for part in reading.response().content.parts]  # type: ignore[union-attr]
+    assert [(one.id, one.name, one.args) for one in calls if one is not None] == [
+        ("1", "a", {"x": 1}), ("2", "b", {}), ("3", "c", {"y": 2}),
+    ]  # fmt: skip
+
+
+def test_a_connection_that_breaks_within_an_answer_is_said_to(house: Caller) -> None:
+    with pytest.raises(ModelError, match="broke off: the connection broke within the answer") as broken:
+        house.ask(user("Hi"), steps=fault("stream_cut"), stream=True)
+    assert (broken.value.code, broken.value.retryable) == ("INCOMPLETE_STREAM", True)
+
+
+def test_a_key_that_is_no_header_is_not_shown(house: Caller) -> None:
+    for key in (f"{WIRE_KEY}\n", f" {WIRE_KEY}\r\n", f"{WIRE_KEY}\x00more"):
+        llm = House(model="small", base_url=house.server.base["compatible"], api_key=key)
+        with pytest.raises(ModelError, match="Illegal header value") as refused:
+            house.ask(user("Hi"), llm=llm)
+        assert WIRE_KEY not in "".join(traceback.format_exception(refused.value))
 
 
 def test_code_that_another_service_ran_is_refused_in_words(house: Caller) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeAlias
 from newel.models.wire.clients import Client, http_client
 from newel.models.wire.limits import Limits, offline_reason
 from newel.models.wire.secrets import environment_headers, header_secrets
-from newel.models.wire.service import UNREACHABLE, Service
+from newel.models.wire.service import Service
 from newel_kernel import Json, ModelError
 
 HTTP = "httpx2"
@@ -132,7 +132,7 @@ class Call:
         decoder = import_module("anthropic").AsyncStream
         body = {**self.body, "stream": True}
         async with self._sent(body) as response, aclosing(decoder.raw_events(response)) as events:
-            with self._reached():
+            with self.service.answering():
                 async for event in events:
                     if not event.data:
                         continue
@@ -141,17 +141,6 @@ class Call:
                     if isinstance(parsed, dict) and parsed.get("type") == _END:
                         await _drain(events)
                         return
-
-    @contextmanager
-    def _reached(self) -> Iterator[None]:
-        """A connection that breaks within an answer has been reached. Around all events: around each, it costs."""
-        try:
-            with self.service.translated():
-                yield
-        except ModelError as error:
-            if error.code == UNREACHABLE:
-                raise self.service.cut_short("the connection broke within the answer") from error.__cause__
-            raise
 
     def _parsed(self, data: str) -> Any:
         try:

@@ -28,10 +28,11 @@ def header_secrets(headers: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def mask(text: str, secrets: Iterable[str]) -> str:
-    """`text` without the secrets."""
+    """`text` without the secrets, as they are and as libraries quote them: a key may end with a line's end."""
     for secret in secrets:
-        if secret:
-            text = text.replace(secret, MASK)
+        for form in (secret, secret.strip(), repr(secret)[1:-1], repr(secret.encode(errors="replace"))[2:-1]):
+            if form:
+                text = text.replace(form, MASK)
     return text
 
 

@@ -106,6 +106,17 @@ class Service:
             without_secrets(error, self.secrets)
             raise ours from error
 
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """As `translated`, within an answer: a connection that breaks had been there. Around each event it costs."""
+        try:
+            with self.translated():
+                yield
+        except ModelError as error:
+            if error.code == UNREACHABLE:
+                raise self.cut_short("the connection broke within the answer") from error.__cause__
+            raise
+
     def error_of(self, error: BaseException) -> ModelError:
         """The ModelError of what an SDK raised. The SDKs of all four protocols agree on the names looked at here."""
         chain = list(chain_of(error))
