@@ -6,10 +6,10 @@ from collections.abc import Collection, Hashable, Mapping
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from yaml.composer import Composer
 from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
@@ -18,12 +18,6 @@ from newel_kernel import ConfigurationError, Json, did_you_mean
 
 #: The folder of the built-in distributions; `newel` adds its own (see `host.FOLDERS`).
 MAX_BYTES = 256 * 1024
-
-
-def _uri(text: str) -> str:
-    if not text.strip():
-        raise ValueError("it is empty; name a store by its URI, such as memory:, or remove the line")
-    return text
 
 
 class Distribution(BaseModel):
@@ -50,8 +44,8 @@ class Distribution(BaseModel):
     disable: tuple[str, ...] = ()
     #: Processor or service name -> the plugin whose one replaces it.
     replace: dict[str, str] = Field(default_factory=dict)
-    #: Kind of store -> URI, as ``session: sqlite:///file.db``.
-    services: dict[str, Annotated[str, AfterValidator(_uri)]] = Field(default_factory=dict)
+    #: Kind of store -> URI, as ``session: sqlite:///file.db``; '' is none.
+    services: dict[str, str] = Field(default_factory=dict)
     #: Plugin name -> its settings, validated by the plugin.
     settings: dict[str, Json] = Field(default_factory=dict)
     #: The file it came from, for messages.

@@ -212,7 +212,11 @@ def open_store(composition: Composition, uri: str | None) -> BaseSessionService:
         raise ConfigurationError(
             f"the sessions at {without_password(uri or '')!r} cannot be opened: {error}; give others with --sessions"
         ) from error
-    assert store is not None  # only an empty URI opens nothing
+    if store is None:
+        raise ConfigurationError(
+            f"the distribution {composition.distribution.name!r} has no session store, for services.session is empty: "
+            f"set one, such as sqlite:///sessions.db, or give --sessions URI"
+        )
     return store
 
 

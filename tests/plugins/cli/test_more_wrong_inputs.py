@@ -188,7 +188,7 @@ CASES: dict[str, Case] = {
         f"{EXTENDS}request_chain: [basic, basic]\n", "request_chain: the distribution lists 'basic' tw"
     ),
     "no store": mine(
-        f"{EXTENDS}services: {{session: ''}}\n", "newel.yaml:3: services.session: it is empty; name a store"
+        f"{EXTENDS}services: {{session: ''}}\n", "'x' has no session store, for services.session is empty: set one"
     ),
     "a store that is a number": mine(
         f"{EXTENDS}services: {{session: 3}}\n", "services.session: a text is wanted, not int"
