@@ -147,7 +147,7 @@ def test_27_an_interrupt_ends_a_reflection_and_the_printed_command_goes_on(tmp_p
         json.dumps({"eval_config": criteria, "app_name": "demo", "train_eval_set": "s"})
     )
     files = ("--sampler_config_file_path", "sampler.json", "--optimizer_config_file_path", "gepa.json")
-    command = [sys.executable, "-u", "-m", "newel.cli.main", "optimize", "demo", *files]
+    command = [sys.executable, "-u", "-X", "faulthandler", "-m", "newel.cli.main", "optimize", "demo", *files]
     process = subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )  # fmt: skip
@@ -155,7 +155,11 @@ def test_27_an_interrupt_ends_a_reflection_and_the_printed_command_goes_on(tmp_p
     assert process.stdout.readline() == "hanging\n"
     before = len((tmp_path / "calls").read_text())
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)  # it would reflect for ever
+    try:
+        _, said = process.communicate(timeout=60)  # it would reflect for ever
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGABRT)  # it says where it hangs
+        _, said = process.communicate()
     assert process.returncode == 130, said
     assert "interrupted; everything finished so far is in" in said
     run = said.strip().rpartition("--resume=")[2].strip("'")
