@@ -165,3 +165,16 @@ def test_what_cannot_be_called_is_refused_when_composing(hook: str, descriptor: 
         compose("standard", plugins=[giving(hook, descriptor)])
     assert words in str(caught.value)
     assert "'mine'" in str(caught.value)
+
+
+class Watcher(Observer):
+    """An observer with a constructor of its own."""
+
+    def __init__(self, seen: list[object]) -> None:
+        super().__init__(name="watcher", notify=seen.append)
+
+
+def test_a_class_of_descriptors_may_have_a_constructor_of_its_own() -> None:
+    seen: list[object] = []
+    assert ask(giving("observers", Watcher(seen))) == "tea"
+    assert seen

@@ -5,11 +5,11 @@ All plugins but newel's own are guarded, installed or given directly: a guard is
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from newel_compose._internal.faults import debugging, defined_at, describe_error
@@ -69,7 +69,15 @@ def guarded(item: D, hook: str, plugin: str, source: str) -> D:
         changed["wrap"] = _wrapper(item.wrap, who, lambda made: isinstance(made, Bound), "a Bound")
     if isinstance(item, Observer):
         changed |= _watching(item, who, hook, plugin)
-    return replace(item, **changed) if changed else item  # type: ignore[arg-type]
+    return _with(item, changed) if changed else item
+
+
+def _with(item: D, changed: dict[str, Function]) -> D:
+    """A copy. `dataclasses.replace` would call the constructor, and a plugin's own class may have another one."""
+    made = copy.copy(item)
+    for name, function in changed.items():
+        object.__setattr__(made, name, function)
+    return made
 
 
 def _check(function: object, arguments: tuple[str, ...], what: str, hook: str, plugin: str) -> None:
