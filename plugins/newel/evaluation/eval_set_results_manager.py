@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 
 from newel.evaluation.eval_result import EvalCaseResult, EvalSetResult
@@ -16,13 +16,14 @@ _NO_NAME = re.compile(r"[/\x00-\x1f]")
 _LONGEST = 160
 
 
-def result_name(app_name: str, eval_set_id: str, created: float) -> str:
+def result_name(app_name: str, eval_set_id: str, created: float, taken: Collection[str] = ()) -> str:
     """The name of a result, which is that of its file: what no name of a file can hold is left out."""
-    start, end = f"{app_name}_{eval_set_id}", f"_{created}"
-    if len(start.encode(errors="replace")) > _LONGEST:
-        end = f"_{hashlib.sha256(start.encode(errors='replace')).hexdigest()[:12]}{end}"
-        start = start.encode(errors="replace")[:_LONGEST].decode(errors="ignore")
-    return _NO_NAME.sub("_", start + end)
+    whole = f"{app_name}_{eval_set_id}"
+    name, data = _NO_NAME.sub("_", f"{whole}_{created}"), whole.encode(errors="replace")
+    if len(data) <= _LONGEST and name not in taken:
+        return name
+    start, digest = data[:_LONGEST].decode(errors="ignore"), hashlib.sha256(data).hexdigest()[:12]
+    return _NO_NAME.sub("_", f"{start}_{digest}_{created}")
 
 
 def create_eval_set_result(app_name: str, eval_set_id: str, eval_case_results: list[EvalCaseResult]) -> EvalSetResult:

@@ -559,6 +559,17 @@ def test_27_a_hung_case_ends_alone(kit: Any) -> None:
     assert "longer than 0.3 seconds" in (done.results[0].error_message or "")
 
 
+def test_sets_whose_ids_make_one_name_have_a_file_each(kit: Any, tmp_path: Path) -> None:
+    sets = [kit.eval_set(kit.case(name, kit.turn("hello"))) for name in ("a/b", "a_b", "a\nb")]
+    for eval_set in sets:
+        eval_set.eval_set_id = eval_set.eval_cases[0].eval_id
+    done = run(kit.agent(), sets, MATCH, run_file=tmp_path / "r.run.jsonl")
+    stored = {name: json.loads(file.read_text())["eval_case_results"] for name, file in done.files.items()}
+    assert {name: [one["eval_id"] for one in results] for name, results in stored.items()} == {
+        name: [name] for name in ("a/b", "a_b", "a\nb")
+    }
+
+
 @pytest.mark.parametrize("text", ["naïve 天", "half \ud800 a pair", "\u2028\x00"])
 def test_any_text_of_a_model_is_kept(text: str, kit: Any, tmp_path: Path) -> None:
     path = tmp_path / "r.run.jsonl"

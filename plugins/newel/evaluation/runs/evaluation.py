@@ -161,9 +161,9 @@ def write_results(engine: Engine) -> dict[str, Path]:
     """Fold the run file into a result file for each set."""
     plan, file = engine.plan, engine.file
     assert file is not None
-    files = {}
+    files: dict[str, Path] = {}
     for eval_set in plan.sets:
         set_id = eval_set.eval_set_id
         keys = [unit.key for unit in units_of([eval_set], plan.options) if unit.key in file.results]
-        files[set_id] = fold(file, set_id, keys, plan.results_folder or file.path.parent)
+        files[set_id] = fold(file, set_id, keys, plan.results_folder or file.path.parent, files.values())
     return files
