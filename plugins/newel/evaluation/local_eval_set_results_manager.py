@@ -65,18 +65,18 @@ class _Spool(PendingResults):
         self._folder, self._write = folder, write
         self._places: dict[int, tuple[int, int]] = {}
         self._file: IO[bytes] | None = None
-        self._failure: OSError | None = None
+        self._failure: OSError | ValueError | None = None
 
     def add(self, number: int, result: EvalCaseResult) -> None:
-        """Put a result away. A disk that takes no more is told of in the end: the run goes on."""
-        row = result_bytes(result)
+        """Put a result away. A disk that takes no more, or a value that is no JSON, is told of in the end."""
         try:
+            row = result_bytes(result)
             if self._file is None:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 self._file = TemporaryFile(dir=self._folder)  # noqa: SIM115 - `close` closes it
             place = self._file.seek(0, SEEK_END), len(row)
             self._file.write(row)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             self._failure = self._failure or error
         else:
             self._places[number] = place
@@ -84,7 +84,7 @@ class _Spool(PendingResults):
     def save(self) -> None:
         """Write the file; a ConfigurationError where the results could not be put away."""
         if self._failure is not None:
-            reason = self._failure.strerror or self._failure
+            reason = getattr(self._failure, "strerror", None) or self._failure
             raise ConfigurationError(f"results cannot be written to {self._folder}: {reason}") from self._failure
         self._write(self._rows())
 
