@@ -15,7 +15,7 @@ _NAMES = {
         "Chains Epilogue Prologue RequestProcessor ResponseProcessor ResultProcessor ToolCall ToolPolicy "
         "ToolPreparation TurnPolicy"
     ),
-    "completion": "epilogues",
+    "completion": "epilogues finish",
     "contracts.agent": "BaseAgent",
     "contracts.model": "BaseLlm BaseLlmConnection LiveCapabilities ModelCapabilities",
     "contracts.model_agent": "ModelAgent",

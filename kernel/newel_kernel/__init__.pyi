@@ -15,6 +15,7 @@ from newel_kernel._internal.chains import ToolPolicy as ToolPolicy
 from newel_kernel._internal.chains import ToolPreparation as ToolPreparation
 from newel_kernel._internal.chains import TurnPolicy as TurnPolicy
 from newel_kernel._internal.completion import epilogues as epilogues
+from newel_kernel._internal.completion import finish as finish
 from newel_kernel._internal.contracts.agent import BaseAgent as BaseAgent
 from newel_kernel._internal.contracts.model import BaseLlm as BaseLlm
 from newel_kernel._internal.contracts.model import BaseLlmConnection as BaseLlmConnection

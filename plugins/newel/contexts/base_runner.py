@@ -24,6 +24,7 @@ from newel_kernel import (
     Session,
     StaleSessionError,
     epilogues,
+    finish,
     seam,
 )
 from newel_kernel import InvocationContext as KernelInvocationContext
@@ -109,10 +110,8 @@ class BaseRunner(KernelRunner):
 
     async def _open(self, user_id: str, session_id: str, config: KernelRunConfig, resumes: bool) -> Session:
         """The session to work with, claimed."""
-        if not session_id.strip():
-            raise ConfigurationError("the session id is blank: name a session, or create one and use its id")
         if self.claims is None:
-            return await super()._open(user_id, session_id, config, resumes)
+            return await self._made(user_id, session_id, config, resumes)
         store = self._store
         if store.service is not self.session_service:  # the runner has another one than before
             store = self._store = _Store(self.session_service)
@@ -120,25 +119,32 @@ class BaseRunner(KernelRunner):
         claim = take(store.claims, where) or await wait(store.claims, where, session_id, self.claims)
         session: Session | None = None
         try:
-            try:
-                session = await KernelRunner._open(self, user_id, session_id, config, resumes)
-            except AlreadyExistsError:  # another process has made it in between
-                session = await KernelRunner._open(self, user_id, session_id, config, resumes)
+            session = await store.service.open(
+                app_name=self.app_name, user_id=user_id, session_id=session_id, config=config.get_session_config
+            )
+            if session is None:
+                session = await self._made(user_id, session_id, config, resumes)
             if (leases := store.leases) is not None:
                 session = await self._leased(leases, self.claims, session, config, resumes)
                 leases.hold(session, self.claims.lease_seconds)
                 if resumes:  # its first append may come behind an effect
                     await leases.take(session)
         except BaseException:
-            self._free(claim, session)
+            if session is not None and store.leases is not None:
+                store.leases.let_go(session)
+            claim.end()
             raise
         self._claimed[id(session)] = claim
         return session
 
-    def _free(self, claim: Claim, session: Session | None) -> None:
-        if session is not None and self._store.leases is not None:
-            self._store.leases.let_go(session)
-        claim.end()
+    async def _made(self, user_id: str, session_id: str, config: KernelRunConfig, resumes: bool) -> Session:
+        """The session, made where it is not there and the runner makes such."""
+        if not session_id.strip():
+            raise ConfigurationError("the session id is blank: name a session, or create one and use its id")
+        try:
+            return await super()._open(user_id, session_id, config, resumes)
+        except AlreadyExistsError:  # another process has made it in between
+            return await super()._open(user_id, session_id, config, resumes)
 
     async def _leased(
         self, store: LeasingStore, settings: Settings, session: Session, config: KernelRunConfig, resumes: bool
@@ -169,11 +175,13 @@ class BaseRunner(KernelRunner):
                 await _keep_results(ctx, error)
             if ctx is not None and ctx.live_request_queue is not None and _end_live(ctx, error):
                 await epilogues(ctx, error)
-            else:
-                await KernelRunner._end(self, session, ctx, error)
+            elif ctx is not None:
+                await finish(ctx, error)
         finally:
             if claim is not None:
-                self._free(claim, session)
+                if (leases := self._store.leases) is not None:
+                    leases.let_go(session)
+                claim.end()
 
     async def close(self, seconds: float = 10.0) -> None:
         """Close the tree's toolsets and the plugins; one that hangs is left after its time-out."""

@@ -40,10 +40,10 @@ class _Open:
     __slots__ = ("_count", "_last", "calls", "waiting")
 
     def __init__(self) -> None:
-        #: Call id -> the position of the call's event, the event and the call.
-        self.calls: dict[str, tuple[int, Event, FunctionCall]] = {}
+        #: Call id -> the call's event, and the call.
+        self.calls: dict[str, tuple[Event, FunctionCall]] = {}
         #: The same, of calls whose agents wait for the user.
-        self.waiting: dict[str, tuple[int, Event, FunctionCall]] = {}
+        self.waiting: dict[str, tuple[Event, FunctionCall]] = {}
         self._count = 0
         self._last: Event | None = None
 
@@ -53,27 +53,31 @@ class _Open:
             self.waiting.clear()  # the log is another one, or was cut
             self._count = 0
         for position in range(self._count, len(events)):
-            self._take(position, events)
+            event = events[position]
+            if (actions := event.touched_actions) is not None and actions.rewind_before_invocation_id:
+                self._restart(Log(events[: position + 1]))
+            else:
+                self._take(event)
         self._count = len(events)
         self._last = events[-1] if events else None
 
-    def _take(self, position: int, events: Sequence[Event]) -> None:
-        event = events[position]
+    def _restart(self, log: Log) -> None:
+        """Count anew what stands behind a rewind, which may also bring back what an earlier one took."""
+        self.calls.clear()
+        self.waiting.clear()
+        for event in log.standing():
+            self._take(event)
+
+    def _take(self, event: Event) -> None:
         if event.isolation_scope is not None:
-            place = self.calls.pop(event.isolation_scope, None)  # a sub-agent took the call up
-            if place is not None and event.long_running_tool_ids and event.author == place[1].author:
+            taken = self.calls.pop(event.isolation_scope, None)  # a sub-agent took the call up
+            if taken is not None and event.long_running_tool_ids and event.author == taken[0].author:
                 # It works elsewhere, for its caller puts a question of it before the user.
-                self.waiting[event.isolation_scope] = place
-        actions = event.touched_actions
-        if actions is not None and (target := actions.rewind_before_invocation_id):
-            begin = Log(events).beginning(target)
-            first = position if begin is None else begin  # of an unknown invocation nothing is taken back
-            self.calls = {id_: call for id_, call in self.calls.items() if call[0] < first}
-            self.waiting = {id_: call for id_, call in self.waiting.items() if call[0] < first}
+                self.waiting[event.isolation_scope] = taken
         for part in (event.content.parts or ()) if event.content is not None else ():
             call, response = part.function_call, part.function_response
             if call is not None and call.id and call.id not in (event.long_running_tool_ids or ()):
-                self.calls[call.id] = (position, event, call)
+                self.calls[call.id] = (event, call)
             elif response is not None and event.author != "user":  # whom nobody has asked for these
                 self.calls.pop(response.id or "", None)
                 self.waiting.pop(response.id or "", None)
@@ -120,10 +124,10 @@ async def open_(ctx: InvocationContext) -> list[Event] | None:
         return None
     unanswered = [
         (event, call)
-        for _, event, call in state.calls.values()
+        for event, call in state.calls.values()
         if event.invocation_id != ctx.invocation_id and not _delegated(ctx, event, call)
     ]
-    waiting = [(event, call) for _, event, call in state.waiting.values() if event.invocation_id != ctx.invocation_id]
+    waiting = [(event, call) for event, call in state.waiting.values() if event.invocation_id != ctx.invocation_id]
     provisional = _results(waiting, WAITING)
     for event in provisional:
         event.custom_metadata = {PROVISIONAL: True}
@@ -144,7 +148,7 @@ async def close(ctx: InvocationContext, error: BaseException | None) -> list[Eve
         return None
     cancelled = isinstance(error, (CancelledError, GeneratorExit))
     why = CANCELLED if cancelled else f"The run failed before the tool call had a result ({type(error).__name__})."
-    calls = {id_: (event, call) for id_, (_, event, call) in _open_calls(ctx.session).calls.items()}
+    calls = dict(_open_calls(ctx.session).calls)
     ended = list(_ended(ctx, calls))
     left = [one for one in calls.values() if one[0].invocation_id == ctx.invocation_id]
     return ended + _results(left, why)

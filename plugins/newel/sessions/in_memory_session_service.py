@@ -153,9 +153,22 @@ class InMemorySessionService(SessionStore):
                 f"the session {brief(session.id)!r} does not exist (any more); event {event.id} is not stored"
             )
         log: EventLog = stored.events  # type: ignore[assignment]  # create_session made it
+        if session.events is not log or session.version != len(log) or event.touched_actions is not None:
+            return self._append_any(stored, session, log, event)
+        # The usual append, through a live view at the end of its log, of an event without actions.
+        if session.lease and session.lease != stored.lease:
+            raise FencedError(fenced(session.id, session.lease, stored.lease))
+        if log.knows(event.id):
+            check_new(log, event)
+        check_pairing(log, event)
+        freeze_event(event)
+        log.take(event)
+        session.version = stored.version = len(log)
+        session.last_update_time = stored.last_update_time = event.timestamp
+        return event
+
+    def _append_any(self, stored: Session, session: Session, log: EventLog, event: Event) -> Event:
         version = len(log)
-        if session.events is log and session.version == version and event.touched_actions is None:
-            return self._append_plain(stored, session, log, event)
         check_append(session, event, version=version, lease=stored.lease)
         check_delta(event)
         check_new(log, event)
@@ -166,19 +179,6 @@ class InMemorySessionService(SessionStore):
         actions = event.touched_actions
         if actions is not None and actions.state_delta:
             self._apply(stored, actions.state_delta)
-        return event
-
-    @staticmethod
-    def _append_plain(stored: Session, session: Session, log: EventLog, event: Event) -> Event:
-        """The usual append, through a live view at the end of its log, of an event without actions."""
-        if session.lease and session.lease != stored.lease:
-            raise FencedError(fenced(session.id, session.lease, stored.lease))
-        check_new(log, event)
-        check_pairing(log, event)
-        freeze_event(event)
-        log.take(event)
-        session.version = stored.version = len(log)
-        session.last_update_time = stored.last_update_time = event.timestamp
         return event
 
     def _apply(self, stored: Session, delta: Scope) -> None:

@@ -32,6 +32,8 @@ def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | Non
             f"the root agent {root.name!r} has a mode in which it works for another agent; "
             f"give it mode='chat', or make it a sub-agent of one that chats"
         )
+    if invocation_id is None and not turn.answered and root.transfers and not root.sub_agents:
+        return  # a new message to an agent that is alone: it cannot go on with a graph
     asker = turn.asker
     if invocation_id is None or (asker is not None and asker.invocation_id != invocation_id):
         # An answer belongs where it was asked for, whatever invocation its caller names: nobody waits for it there.
@@ -92,12 +94,7 @@ def continued(root: BaseAgent, turn: Turn, resumable: bool) -> str | None:
     A graph node or a task waits for its answer in every app, an agent only in one that is resumable. A message that
     answers no call continues the graph one of whose nodes is in conversation with the user.
     """
-    if turn.answered:
-        event = turn.asker
-    elif root.sub_agents or not root.transfers:
-        event = conversing_node(turn.log)
-    else:  # it has no graph either
-        return None
+    event = turn.asker if turn.answered else conversing_node(turn.log)
     if event is None or not (resumable or event.node_info.path or event.isolation_scope is not None):
         return None
     first = _first_agent(root, turn.log, event.invocation_id)

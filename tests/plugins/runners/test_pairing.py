@@ -197,6 +197,19 @@ def test_calls_that_were_rewound_are_forgotten(talk: Any, told: Any) -> None:
     asyncio.run(main())
 
 
+def test_a_rewind_that_is_taken_back_brings_open_calls_back(talk: Any, told: Any) -> None:
+    async def main() -> None:
+        one = talk(["again"], [wait])
+        await crash(one, FunctionCall(id="c1", name="wait"))
+        for before in ("e-1", None):  # the second one takes the first one back
+            rewind = before or (await one.stored()).events[-1].invocation_id
+            await one.runner.rewind_async(user_id="ada", session_id="s1", rewind_before_invocation_id=rewind)
+        await one.send("go on")
+        assert told(await one.stored()) == ["hello", "call:wait", {"error": INTERRUPTED}, "go on", "again"]
+
+    asyncio.run(main())
+
+
 def test_a_resumed_invocation_runs_its_calls_again(talk: Any, told: Any) -> None:
     async def wait() -> dict[str, bool]:
         """Do not wait."""
