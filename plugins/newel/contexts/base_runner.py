@@ -130,9 +130,7 @@ class BaseRunner(KernelRunner):
                 if resumes:  # its first append may come behind an effect
                     await leases.take(session)
         except BaseException:
-            if session is not None and store.leases is not None:
-                store.leases.let_go(session)
-            claim.end()
+            self._free(claim, session)
             raise
         self._claimed[id(session)] = claim
         return session
@@ -145,6 +143,11 @@ class BaseRunner(KernelRunner):
             return await super()._open(user_id, session_id, config, resumes)
         except AlreadyExistsError:  # another process has made it in between
             return await super()._open(user_id, session_id, config, resumes)
+
+    def _free(self, claim: Claim, session: Session | None) -> None:
+        if session is not None and self._store.leases is not None:
+            self._store.leases.let_go(session)
+        claim.end()
 
     async def _leased(
         self, store: LeasingStore, settings: Settings, session: Session, config: KernelRunConfig, resumes: bool
@@ -179,9 +182,7 @@ class BaseRunner(KernelRunner):
                 await finish(ctx, error)
         finally:
             if claim is not None:
-                if (leases := self._store.leases) is not None:
-                    leases.let_go(session)
-                claim.end()
+                self._free(claim, session)
 
     async def close(self, seconds: float = 10.0) -> None:
         """Close the tree's toolsets and the plugins; one that hangs is left after its time-out."""

@@ -158,8 +158,7 @@ class InMemorySessionService(SessionStore):
         # The usual append, through a live view at the end of its log, of an event without actions.
         if session.lease and session.lease != stored.lease:
             raise FencedError(fenced(session.id, session.lease, stored.lease))
-        if log.knows(event.id):
-            check_new(log, event)
+        check_new(log, event)
         check_pairing(log, event)
         freeze_event(event)
         log.take(event)
