@@ -12,7 +12,7 @@ _NAMES = {
     "binding": "as_callbacks bind",
     "composer": "compose compose_once extend",
     "composition": "Composition PluginRecord",
-    "descriptors": "Backend Factory Loader",
+    "descriptors": "Backend Factory Guard Loader",
     "discovery": "PLUGIN_GROUP load",
     "distribution": "MAX_BYTES Distribution describe line_of load_yaml read_text",
     "faults": "defined_at describe_error place_of",

@@ -9,6 +9,7 @@ from newel_compose._internal.composition import Composition as Composition
 from newel_compose._internal.composition import PluginRecord as PluginRecord
 from newel_compose._internal.descriptors import Backend as Backend
 from newel_compose._internal.descriptors import Factory as Factory
+from newel_compose._internal.descriptors import Guard as Guard
 from newel_compose._internal.descriptors import Loader as Loader
 from newel_compose._internal.discovery import PLUGIN_GROUP as PLUGIN_GROUP
 from newel_compose._internal.discovery import load as load

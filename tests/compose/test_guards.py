@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Sequence
 from typing import Any
@@ -9,8 +10,11 @@ from typing import Any
 import pytest
 
 from newel import Agent, run
+from newel.runners import Runner
+from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
-from newel_compose import compose
+from newel.turns import pauses
+from newel_compose import Composition, compose
 from newel_kernel import (
     Epilogue,
     Event,
@@ -23,6 +27,7 @@ from newel_kernel import (
     ResultProcessor,
     ToolPolicy,
     ToolPreparation,
+    TurnPolicy,
     hookimpl,
 )
 from newel_types import FunctionCall
@@ -178,3 +183,95 @@ def test_a_class_of_descriptors_may_have_a_constructor_of_its_own() -> None:
     seen: list[object] = []
     assert ask(giving("observers", Watcher(seen))) == "tea"
     assert seen
+
+
+#: Function of a `TurnPolicy` -> what a call of it gets.
+TURNS = {
+    "enter": (None, None, None),
+    "messages": (None, None),
+    "agent": (None,),
+    "waits": (None,),
+    "interrupted": (None, {}),
+    "transfer": (None, None),
+}
+
+
+def with_turns(policy: TurnPolicy) -> Composition:
+    """A composition whose policy of turns is this one of the plugin `mine`."""
+    house = compose("standard").distribution.model_copy(update={"replace": {"turns": "mine"}})
+    return compose(house, plugins=[giving("turn_policies", policy)])
+
+
+def called(name: str, function: Any) -> Any:
+    """What a composed policy, whose `name` is `function`, gives."""
+    policy: Any = TurnPolicy(**{name: function})
+    result = getattr(with_turns(policy).turns, name)(*TURNS[name])
+    if name == "transfer":
+        return list(result)
+    return asyncio.run(result) if inspect.iscoroutine(result) else result
+
+
+def of_turns() -> str:
+    return f"the turn policy 'turns' of the plugin 'mine' (given directly, {__name__})"
+
+
+@pytest.mark.parametrize("name", TURNS)
+@pytest.mark.parametrize("function", [five, plain_five])
+def test_a_wrong_result_of_a_policy_of_turns_names_its_function(name: str, function: Any) -> None:
+    with pytest.raises(HookSignatureError) as caught:
+        called(name, function)
+    place = f"{function.__name__} (test_guards.py:{line(function)})"
+    assert str(caught.value).startswith(f"{of_turns()}: {place} returned ")
+    assert "return " in str(caught.value).split("returned ")[1]
+
+
+@pytest.mark.parametrize("name", TURNS)
+@pytest.mark.parametrize("function", [raising, plain_raising])
+def test_an_error_of_a_policy_of_turns_names_its_plugin(name: str, function: Any) -> None:
+    if function is raising and name != "interrupted":
+        return  # a coroutine, which is refused above
+    with pytest.raises(ValueError, match="boom") as caught:
+        called(name, function)
+    assert caught.value.__notes__ == [f"raised in {of_turns()}"]
+
+
+def one_by_one(*args: object) -> Any:
+    yield Event(author="waiter")
+    yield "tea"
+
+
+def then_raising(*args: object) -> Any:
+    yield Event(author="waiter")
+    raise ValueError("boom")
+
+
+def test_what_follows_a_transfer_is_looked_at_one_by_one() -> None:
+    with pytest.raises(HookSignatureError, match=r"one_by_one \(test_guards.py:\d+\) returned a list of str"):
+        called("transfer", one_by_one)
+    with pytest.raises(ValueError, match="boom") as caught:
+        called("transfer", then_raising)
+    assert caught.value.__notes__ == [f"raised in {of_turns()}"]
+
+
+def test_a_policy_of_turns_must_take_what_it_gets_and_its_defaults_cost_nothing() -> None:
+    with pytest.raises(HookSignatureError, match=r"'turns' with waits=.*must take \(ctx\)"):
+        with_turns(TurnPolicy(waits=lambda: False))  # type: ignore[misc,arg-type]
+    policy = TurnPolicy(waits=lambda ctx: False)
+    turns = with_turns(policy).turns
+    assert turns.agent is policy.agent
+    assert turns.waits is not policy.waits
+    assert compose("standard").turns.waits is pauses.waits  # newel's own is not wrapped
+
+
+def test_a_policy_of_turns_of_a_stranger_runs() -> None:
+    seen = []
+
+    def waits(ctx: Any) -> bool:
+        seen.append(ctx.agent.name)
+        return False
+
+    waiter = Agent(name="waiter", model=ScriptedModel(["tea"]))
+    store, composed = InMemorySessionService(), with_turns(TurnPolicy(waits=waits))
+    runner = Runner(agent=waiter, app_name="house", session_service=store, composition=composed)
+    assert [event.author for event in asyncio.run(runner.run_debug("tea", quiet=True))] == ["waiter"]
+    assert seen == ["waiter"]

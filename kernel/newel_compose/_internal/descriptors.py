@@ -44,3 +44,22 @@ class Describable(Protocol):
 
     def describe(self, kind: type[Descriptor], /) -> Descriptor:
         """The descriptor, of `kind` where the object can be one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """How a function of a stranger's descriptor is guarded, when it is composed: see `guards` of its class.
+
+    What the function raises names its plugin then, and a wrong result is an error that names function, file and line.
+    A kind of a plugin's own says it in a class variable: ``guards: ClassVar = {"make": Guard(("session",), ...)}``.
+    """
+
+    #: The names of what it is called with, one after another.
+    arguments: tuple[str, ...]
+    #: Whether a result is what it must return, and that in words.
+    fits: Callable[[Any], bool]
+    wanted: str
+    #: Whether its result is awaited; None: a result that can be awaited is.
+    awaited: bool | None = False
+    #: Of a function that makes another one: how that is guarded.
+    made: Guard | None = None

@@ -9,31 +9,33 @@ import copy
 import functools
 import inspect
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeVar
 
-from newel_compose._internal.faults import debugging, defined_at, describe_error
+from newel_compose._internal.descriptors import Guard
+from newel_compose._internal.faults import debugging, describe_error
+from newel_compose._internal.functions import EVENTS, Function, awaited, checked, each, named, step
 from newel_compose._internal.hookspecs import HookPolicy
 from newel_compose._internal.registry import words
 from newel_compose._internal.results import wrong
 from newel_kernel import (
+    BaseAgent,
     Bound,
     Descriptor,
     Epilogue,
     Event,
-    HookSignatureError,
     Observer,
     Prologue,
     RequestProcessor,
     ResponseProcessor,
     ResultProcessor,
     ToolPolicy,
+    TurnPolicy,
 )
 
 _log = logging.getLogger("newel.plugins")
 D = TypeVar("D", bound=Descriptor)
-Function = Callable[..., Any]
-_RAISED = "raised in "
+_TURNS = TurnPolicy()
 #: The arguments of `run`.
 _RUNS: dict[type[Descriptor], tuple[str, ...]] = {
     RequestProcessor: ("ctx", "request"),
@@ -41,6 +43,25 @@ _RUNS: dict[type[Descriptor], tuple[str, ...]] = {
     ResultProcessor: ("ctx", "call_event", "result_event"),
     Prologue: ("ctx",),
     Epilogue: ("ctx", "error"),
+}
+
+
+def _is_events(value: object) -> bool:
+    return isinstance(value, Collection) and all(isinstance(one, Event) for one in value)
+
+
+#: How the functions of other kinds are guarded. A kind of a plugin's own has them in its `guards`.
+_GUARDS: dict[type[Descriptor], Mapping[str, Guard]] = {
+    ToolPolicy: {"wrap": Guard(("call_tool",), callable, "a function")},
+    HookPolicy: {"wrap": Guard(("bound",), lambda made: isinstance(made, Bound), "a Bound")},
+    TurnPolicy: {
+        "enter": Guard(("ctx", "turn", "invocation_id"), lambda nothing: nothing is None, "None"),
+        "messages": Guard(("ctx", "turn"), lambda made: isinstance(made, Sequence) and _is_events(made), EVENTS),
+        "agent": Guard(("ctx",), lambda made: made is None or isinstance(made, BaseAgent), "an agent or None"),
+        "waits": Guard(("ctx",), lambda answer: isinstance(answer, bool), "True or False"),
+        "interrupted": Guard(("ctx", "tools"), _is_events, EVENTS, awaited=True),
+        "transfer": Guard(("ctx", "results"), lambda made: isinstance(made, Iterable), EVENTS),
+    },
 }
 
 
@@ -52,21 +73,21 @@ def guarded(item: D, hook: str, plugin: str, source: str) -> D:
         if isinstance(item, kind) and getattr(item, "for_agent", None) is None:
             run: Function = getattr(item, "run")  # noqa: B009 - each of these kinds has it
             _check(run, arguments, f"{item.name!r} with run=", hook, plugin)
-            changed["run"] = _awaited(_step(run, who)) if kind is ResultProcessor else _step(run, who)
+            changed["run"] = awaited(step(run, who)) if kind is ResultProcessor else step(run, who)
     if isinstance(item, RequestProcessor) and item.for_agent is not None:
         _check(item.for_agent, ("agent",), f"{item.name!r} with for_agent=", hook, plugin)
-        for_agent = _named(item.for_agent, who)
-        changed["for_agent"] = lambda agent: _step(for_agent(agent), who)
+        for_agent = named(item.for_agent, who)
+        changed["for_agent"] = lambda agent: step(for_agent(agent), who)
     for asked in ("applies_to", "serves"):
         if (question := getattr(item, asked, None)) is not None:
             _check(question, ("it",), f"{item.name!r} with {asked}=", hook, plugin)
-            changed[asked] = _named(question, who)
-    if isinstance(item, ToolPolicy):
-        _check(item.wrap, ("call_tool",), f"{item.name!r} with wrap=", hook, plugin)
-        changed["wrap"] = _wrapper(item.wrap, who, callable, "a function")
-    if isinstance(item, HookPolicy):
-        _check(item.wrap, ("bound",), f"{item.name!r} with wrap=", hook, plugin)
-        changed["wrap"] = _wrapper(item.wrap, who, lambda made: isinstance(made, Bound), "a Bound")
+            changed[asked] = named(question, who)
+    for name, guard in _guards_of(item).items():
+        function: Function = getattr(item, name)
+        _check(function, guard.arguments, f"{item.name!r} with {name}=", hook, plugin)
+        changed[name] = checked(function, who, guard)
+    if isinstance(item, TurnPolicy) and "transfer" in changed:
+        changed["transfer"] = each(changed["transfer"], who)
     if isinstance(item, Observer):
         changed |= _watching(item, who, hook, plugin)
     return _with(item, changed) if changed else item
@@ -96,93 +117,6 @@ def _check(function: object, arguments: tuple[str, ...], what: str, hook: str, p
         ) from None
 
 
-def _note(error: BaseException, who: str) -> None:
-    """Say in `error` where it comes from, once: what raised it is the innermost of those that it passes."""
-    if not any(note.startswith(_RAISED) for note in getattr(error, "__notes__", ())):
-        error.add_note(f"{_RAISED}{who}")
-
-
-def _named(function: Function, who: str) -> Function:
-    @functools.wraps(function)
-    def named(*args: object) -> Any:
-        try:
-            return function(*args)
-        except Exception as error:
-            _note(error, who)
-            raise
-
-    return named
-
-
-def _step(run: Function, who: str) -> Function:
-    """`run`, whose result is None or a list of events."""
-    return _coroutine(run, run, who) if inspect.iscoroutinefunction(run) else _plain(run, who)
-
-
-def _coroutine(run: Function, function: Function, who: str) -> Function:
-    """`run`, which gives something to await for the result of `function`."""
-
-    @functools.wraps(run)
-    async def step(*args: object) -> object:
-        try:
-            events = await run(*args)
-        except Exception as error:
-            _note(error, who)
-            raise
-        if events is None or (isinstance(events, (list, tuple)) and all(isinstance(one, Event) for one in events)):
-            return events
-        raise HookSignatureError(f"{_returned(function, who, events)}; it must return a list of events or None")
-
-    return step
-
-
-def _plain(run: Function, who: str) -> Function:
-    """`run`, which most often does all of its work when it is called."""
-    rest = _coroutine(lambda awaited: awaited, run, who)
-
-    @functools.wraps(run)
-    def step(*args: object) -> Awaitable[object] | None:
-        try:
-            result = run(*args)
-        except Exception as error:
-            _note(error, who)
-            raise
-        if result is None:
-            return None
-        if not inspect.isawaitable(result):
-            raise HookSignatureError(
-                f"{_returned(run, who, result)}; a plain function must return None, one that has events is written "
-                f"with `async def`"
-            )
-        awaited: Awaitable[object] = rest(result)
-        return awaited
-
-    return step
-
-
-def _awaited(step: Function) -> Function:
-    """A step that is awaited whatever it is: the kernel does so with those that see results."""
-
-    @functools.wraps(step)
-    async def awaited(*args: object) -> object:
-        return None if (rest := step(*args)) is None else await rest
-
-    return awaited
-
-
-def _returned(function: Function, who: str, value: object) -> str:
-    name = getattr(function, "__qualname__", type(function).__qualname__)
-    return f"{who}: {name}{defined_at(function)} returned {_shape(value)}"
-
-
-def _shape(value: object) -> str:
-    """The type of a value; of a list, also those of its items."""
-    if isinstance(value, (list, tuple)) and value:
-        kinds = sorted({type(one).__name__ for one in value})
-        return f"a {type(value).__name__} of {', '.join(kinds)}"
-    return type(value).__name__
-
-
 def _watching(item: Observer, who: str, hook: str, plugin: str) -> dict[str, Function]:
     """The functions of an observer. What it raises when it is told something is a line, for it must not stop a run."""
     _check(item.notify, ("signal",), f"{item.name!r} with notify=", hook, plugin)
@@ -190,7 +124,7 @@ def _watching(item: Observer, who: str, hook: str, plugin: str) -> dict[str, Fun
     for name, arguments in (("within", ("operation",)), ("wanted", ())):
         if (function := getattr(item, name)) is not None:
             _check(function, arguments, f"{item.name!r} with {name}=", hook, plugin)
-            changed[name] = _named(function, who)
+            changed[name] = named(function, who)
     return changed
 
 
@@ -209,14 +143,10 @@ def _telling(notify: Function, who: str) -> Function:
     return telling
 
 
-def _wrapper(wrap: Function, who: str, fits: Callable[[object], bool], wanted: str) -> Function:
-    named = _named(wrap, who)
-
-    @functools.wraps(wrap)
-    def wrapper(inner: object) -> Any:
-        made = named(inner)
-        if not fits(made):
-            raise HookSignatureError(f"{who}: wrap returned {type(made).__name__}; it must return {wanted}")
-        return made
-
-    return wrapper
+def _guards_of(item: Descriptor) -> Mapping[str, Guard]:
+    """The guards of the functions that the plugin gave: those that a policy of turns has by default need none."""
+    guards = next((found for kind, found in _GUARDS.items() if isinstance(item, kind)), None)
+    if guards is None:
+        return getattr(item, "guards", {})
+    default = _TURNS if isinstance(item, TurnPolicy) else None
+    return {name: guard for name, guard in guards.items() if getattr(item, name) is not getattr(default, name, None)}

@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
+from newel import live as room
+from newel_compose import Guard
 from newel_kernel import Event, LlmResponse, Settings, Stage, hookspec
+from newel_types import Blob
 
 if TYPE_CHECKING:
     from newel.live.contract import LiveSession
     from newel.live.queue import LiveRequest
-    from newel_types import Blob
 
     #: A request, or a blob that nothing else comes with.
     Outgoing: TypeAlias = LiveRequest | Blob
     OutStep: TypeAlias = Callable[[Outgoing], Outgoing | Awaitable[Outgoing | None] | None]
     Reported: TypeAlias = Sequence[Event] | None
     InStep: TypeAlias = Callable[[LlmResponse], Reported | Awaitable[Reported]]
+
+
+def _goes_on(value: object) -> bool:
+    return value is None or isinstance(value, (Blob, room.LiveRequest))  # its module is not imported to compose
+
+
+def _is_reported(value: object) -> bool:
+    return value is None or (isinstance(value, (list, tuple)) and all(isinstance(one, Event) for one in value))
+
+
+def _maker(step: Guard) -> Mapping[str, Guard]:
+    return {"make": Guard(("live",), lambda made: made is None or callable(made), "a function or None", made=step)}
+
+
+_REPORT = Guard(("response",), _is_reported, "a list of events or None", awaited=None)
+_ARRIVAL = Guard(("response",), lambda nothing: nothing is None, "None")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +46,10 @@ class LiveOut(Stage):
     do. The step gets the request (a Blob, where nothing comes with one) and returns what goes on, or None: then nothing
     is sent. A ValueError refuses the request: the session is told, and goes on.
     """
+
+    guards: ClassVar[Mapping[str, Guard]] = _maker(
+        Guard(("request",), _goes_on, "the request, a Blob or None", awaited=None)
+    )
 
     make: Callable[[LiveSession], OutStep | None]
     #: Whether it has anything to do for a Blob, which most requests of a live session are.
@@ -45,6 +67,11 @@ class LiveIn(Stage):
 
     make: Callable[[LiveSession], InStep | None]
     arriving: bool = False
+
+    @property
+    def guards(self) -> Mapping[str, Guard]:
+        """How `make` and its steps are guarded in a stranger's plugin; what an arriving step returns, nobody sees."""
+        return _maker(_ARRIVAL if self.arriving else _REPORT)
 
 
 @hookspec

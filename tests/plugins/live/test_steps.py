@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 import wave
 from typing import Any
 
@@ -14,7 +15,7 @@ from newel.agents import CallbackContext, LiveRequestQueue, LlmAgent, RunConfig
 from newel.live.kinds import LiveIn, LiveOut
 from newel.testing import CLOSED, TURN_COMPLETE, Heard, Pause
 from newel_compose import compose
-from newel_kernel import Event, LlmRequest, LlmResponse, hookimpl
+from newel_kernel import Event, HookSignatureError, LlmRequest, LlmResponse, hookimpl
 from newel_types import Blob, Content, FunctionCall, Part, Transcription
 
 INTERRUPTED = LlmResponse(interrupted=True)
@@ -223,6 +224,52 @@ def test_a_plugin_adds_steps_of_its_own() -> None:
     assert names == [
         "resumption", "go_away", "interruption", "revoked_calls", "screening", "transcriptions", "saved_audio",
     ]  # fmt: skip
+
+
+def boom(*args: object) -> Any:
+    raise RuntimeError("boom")
+
+
+def five(*args: object) -> Any:
+    return 5
+
+
+async def late(*args: object) -> Any:
+    return 5
+
+
+def broken(kind: Any, make: Any, **more: Any) -> Any:
+    """A plugin `mine` with one step."""
+    hook, anchor = {LiveOut: ("register_live_out", "checks"), LiveIn: ("register_live_in", "saved_audio")}[kind]
+    step = kind(name="odd", make=make, after=(anchor,), **more)
+    plugin = type("Mine", (), {hook: hookimpl(lambda self: [step])})()
+    plugin.name = "mine"
+    return plugin
+
+
+@pytest.mark.parametrize("plugin", [
+    broken(LiveOut, boom), broken(LiveOut, lambda live: boom), broken(LiveIn, boom), broken(LiveIn, lambda live: boom),
+    broken(LiveIn, boom, arriving=True), broken(LiveIn, lambda live: boom, arriving=True),
+])  # fmt: skip
+def test_an_error_of_a_plugins_step_names_the_plugin(plugin: Any) -> None:
+    with pytest.raises(RuntimeError, match="boom") as caught:
+        asyncio.run(Live([Heard("content"), "hello", TURN_COMPLETE], plugins=[plugin]).run("hi"))
+    (note,) = caught.value.__notes__
+    assert re.fullmatch(r"raised in the live (out|in) 'odd' of the plugin 'mine' \(given directly, .*\)", note)
+
+
+@pytest.mark.parametrize("plugin", [
+    broken(LiveOut, five), broken(LiveOut, late), broken(LiveOut, lambda live: five),
+    broken(LiveOut, lambda live: late), broken(LiveIn, five),
+    broken(LiveIn, lambda live: five), broken(LiveIn, lambda live: late),
+    broken(LiveIn, lambda live: five, arriving=True), broken(LiveIn, lambda live: late, arriving=True),
+])  # fmt: skip
+def test_a_wrong_result_of_a_plugins_step_names_function_and_line(plugin: Any) -> None:
+    with pytest.raises(HookSignatureError) as caught:
+        asyncio.run(Live([Heard("content"), "hello", TURN_COMPLETE], plugins=[plugin]).run("hi"))
+    found = re.fullmatch(r"the live (?:out|in) 'odd' of the plugin 'mine' \(given .*?\): (.*)", str(caught.value))
+    assert found is not None
+    assert re.match(r"(five|late) \(test_steps.py:\d+\) returned (int|coroutine); ", found[1])
 
 
 @pytest.mark.parametrize("address", ["demo:", "echo:"])

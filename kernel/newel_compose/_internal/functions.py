@@ -1,0 +1,160 @@
+"""Functions of plugins, wrapped: what they raise names their plugin, and what they return is what they should."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+from newel_compose._internal.descriptors import Guard
+from newel_compose._internal.faults import defined_at
+from newel_kernel import Event, HookSignatureError
+
+Function = Callable[..., Any]
+#: What most steps must return, in words.
+EVENTS = "a list of events"
+_RAISED = "raised in "
+
+
+def _note(error: BaseException, who: str) -> None:
+    """Say in `error` where it comes from, once: what raised it is the innermost of those that it passes."""
+    if not any(note.startswith(_RAISED) for note in getattr(error, "__notes__", ())):
+        error.add_note(f"{_RAISED}{who}")
+
+
+def named(function: Function, who: str) -> Function:
+    """`function`, which names its plugin in what it raises."""
+
+    @functools.wraps(function)
+    def call(*args: object) -> Any:
+        try:
+            return function(*args)
+        except Exception as error:
+            _note(error, who)
+            raise
+
+    return call
+
+
+def step(run: Function, who: str) -> Function:
+    """`run`, whose result is None or a list of events."""
+    return _coroutine(run, run, who) if inspect.iscoroutinefunction(run) else _plain(run, who)
+
+
+def _coroutine(run: Function, function: Function, who: str) -> Function:
+    """`run`, which gives something to await for the result of `function`."""
+
+    @functools.wraps(run)
+    async def run_it(*args: object) -> object:
+        try:
+            events = await run(*args)
+        except Exception as error:
+            _note(error, who)
+            raise
+        if events is None or (isinstance(events, (list, tuple)) and all(isinstance(one, Event) for one in events)):
+            return events
+        raise HookSignatureError(f"{_returned(function, who, events)}; it must return {EVENTS} or None")
+
+    return run_it
+
+
+def _plain(run: Function, who: str) -> Function:
+    """`run`, which most often does all of its work when it is called."""
+    rest = _coroutine(lambda awaited: awaited, run, who)
+
+    @functools.wraps(run)
+    def run_it(*args: object) -> Awaitable[object] | None:
+        try:
+            result = run(*args)
+        except Exception as error:
+            _note(error, who)
+            raise
+        if result is None:
+            return None
+        if not inspect.isawaitable(result):
+            raise HookSignatureError(
+                f"{_returned(run, who, result)}; a plain function must return None, one that has events is written "
+                f"with `async def`"
+            )
+        remaining: Awaitable[object] = rest(result)
+        return remaining
+
+    return run_it
+
+
+def awaited(step: Function) -> Function:
+    """A step that is awaited whatever it is: the kernel does so with those that see results."""
+
+    @functools.wraps(step)
+    async def run_it(*args: object) -> object:
+        return None if (rest := step(*args)) is None else await rest
+
+    return run_it
+
+
+def _returned(function: Function, who: str, value: object) -> str:
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return f"{who}: {name}{defined_at(function)} returned {_shape(value)}"
+
+
+def _shape(value: object) -> str:
+    """The type of a value; of a list, also those of its items."""
+    if isinstance(value, (list, tuple)) and value:
+        kinds = sorted({type(one).__name__ for one in value})
+        return f"a {type(value).__name__} of {', '.join(kinds)}"
+    return type(value).__name__
+
+
+def checked(function: Function, who: str, guard: Guard) -> Function:
+    """`function`, whose result is what `guard` wants."""
+    run = named(function, who)
+
+    def result_of(value: object) -> object:
+        if not guard.fits(value):
+            raise HookSignatureError(f"{_returned(function, who, value)}; it must return {guard.wanted}")
+        return checked(value, who, guard.made) if guard.made is not None and callable(value) else value
+
+    async def wait(result: Awaitable[object]) -> object:
+        try:
+            value = await result
+        except Exception as error:
+            _note(error, who)
+            raise
+        return result_of(value)
+
+    @functools.wraps(function)
+    def call(*args: object) -> object:
+        result = run(*args)
+        waits = inspect.isawaitable(result)
+        if guard.awaited is None or waits is guard.awaited:
+            return wait(result) if waits else result_of(result)
+        if inspect.iscoroutine(result):
+            result.close()  # nobody will await it
+        written = "with `async def`" if guard.awaited else "without `async`"
+        raise HookSignatureError(
+            f"{_returned(function, who, result)}; write it {written}, and let it return {guard.wanted}"
+        )
+
+    return call
+
+
+def each(function: Function, who: str) -> Function:
+    """`function`, whose result is events. A generator goes on while the events are committed, so it stays one."""
+
+    @functools.wraps(function)
+    def call(*args: object) -> Iterator[Event]:
+        events = iter(function(*args))
+        while True:
+            try:
+                event = next(events)
+            except StopIteration:
+                return
+            except Exception as error:
+                _note(error, who)
+                raise
+            if not isinstance(event, Event):
+                raise HookSignatureError(f"{_returned(function, who, [event])}; it must return {EVENTS}")
+            yield event
+
+    return call
