@@ -15,6 +15,7 @@ from newel.models.remote import RemoteLlm, Responses
 from newel.models.wire.answer import Answer
 from newel.models.wire.clients import Client, Clients, http_client
 from newel.models.wire.instruction import texts_of
+from newel.models.wire.keys import given_key
 from newel.models.wire.limits import Limits
 from newel.models.wire.names import CallIds, Names
 from newel.models.wire.service import Service
@@ -189,7 +190,7 @@ class HttpLlm(RemoteLlm):
         return await self._clients.client(connect, limits.response_bytes)
 
     def _key(self) -> str | None:
-        return self.api_key.get_secret_value() if self.api_key is not None else None
+        return given_key(self.api_key, self.model)
 
 
 def _http_library(service: Service) -> str:

@@ -106,12 +106,15 @@ def test_a_connection_that_breaks_within_an_answer_is_said_to(house: Caller) -> 
     assert (broken.value.code, broken.value.retryable) == ("INCOMPLETE_STREAM", True)
 
 
-def test_a_key_that_is_no_header_is_not_shown(house: Caller) -> None:
-    for key in (f"{WIRE_KEY}\n", f" {WIRE_KEY}\r\n", f"{WIRE_KEY}\x00more"):
-        llm = House(model="small", base_url=house.server.base["compatible"], api_key=key)
-        with pytest.raises(ModelError, match="Illegal header value") as refused:
-            house.ask(user("Hi"), llm=llm)
-        assert WIRE_KEY not in "".join(traceback.format_exception(refused.value))
+def test_a_header_that_is_none_does_not_show_the_key(house: Caller) -> None:
+    class Quoting(House):
+        def headers(self) -> dict[str, str]:
+            return {"authorization": f"{WIRE_KEY}\n"}
+
+    llm = Quoting(model="small", base_url=house.server.base["compatible"], api_key=WIRE_KEY)
+    with pytest.raises(ModelError, match="Illegal header value") as refused:
+        house.ask(user("Hi"), llm=llm)
+    assert WIRE_KEY not in "".join(traceback.format_exception(refused.value))
 
 
 def test_code_that_another_service_ran_is_refused_in_words(house: Caller) -> None:

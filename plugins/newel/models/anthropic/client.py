@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from newel.models.wire.clients import Client, http_client
+from newel.models.wire.keys import plain_key
 from newel.models.wire.limits import Limits, offline_reason
 from newel.models.wire.secrets import environment_headers, header_secrets
 from newel.models.wire.service import Service
@@ -57,16 +58,22 @@ def check(model: str) -> None:
 
 
 def check_key(model: str) -> None:
-    """Raise a ModelError that names the remedy where nothing says who pays."""
+    """Raise a ModelError that names the remedy where nothing says who pays, or a key cannot be one."""
     if not is_configured():
         raise _no_key(model)
+    environment_key(model, _KEY) or environment_key(model, _TOKEN)
+
+
+def environment_key(model: str, variable: str) -> str | None:
+    """The key in a variable of the environment; a ModelError where it cannot be one."""
+    return plain_key(os.environ.get(variable, ""), model, variable) or None
 
 
 def direct(model: str, key: str | None, base_url: str | None, limits: Limits, provider: str) -> Made:
     """A client of Anthropic's API. Without `key`, the environment and the SDK's profiles are asked."""
     sdk = _sdk(model)
-    key = key or os.environ.get(_KEY, "").strip() or None
-    token = None if key else os.environ.get(_TOKEN, "").strip() or None
+    key = key or environment_key(model, _KEY)
+    token = None if key else environment_key(model, _TOKEN)
     if not key and not token:
         check_key(model)
     headers = header_secrets(environment_headers("ANTHROPIC_CUSTOM_HEADERS"))

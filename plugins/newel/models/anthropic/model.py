@@ -20,6 +20,7 @@ from newel.models.anthropic.streaming import Assembly
 from newel.models.remote import RemoteLlm
 from newel.models.wire.clients import Clients
 from newel.models.wire.conversions import Conversions
+from newel.models.wire.keys import empty_key, given_key
 from newel.models.wire.limits import Limits
 from newel_kernel import LlmRequest, LlmResponse
 from newel_types import Content
@@ -61,7 +62,7 @@ class AnthropicLlm(RemoteLlm):
     def check(self) -> None:
         """Raise a ModelError where the SDK or the key is missing."""
         client.check(self.model)
-        if self.api_key is None:
+        if self._key() is None:
             client.check_key(self.model)
 
     async def aclose(self) -> None:
@@ -86,9 +87,14 @@ class AnthropicLlm(RemoteLlm):
                 if stream or not response.partial:
                     yield response
 
+    def _key(self) -> str | None:
+        key = given_key(self.api_key, self.model)
+        if key == "":
+            raise empty_key(self.model, "ANTHROPIC_API_KEY")
+        return key
+
     def _connect(self, limits: Limits) -> Made:
-        key = self.api_key.get_secret_value() if self.api_key is not None else None
-        return client.direct(self.model, key, self.base_url, limits, self.provider)
+        return client.direct(self.model, self._key(), self.base_url, limits, self.provider)
 
 
 class Claude(AnthropicLlm):
@@ -117,7 +123,7 @@ class Claude(AnthropicLlm):
         match = re.fullmatch(VERTEX_PATTERN, self.model)
         project = self.project or (match["project"] if match else None)
         region = self.region or (match["region"] if match else None)
-        token = self.access_token.get_secret_value() if self.access_token is not None else None
+        token = given_key(self.access_token, self.model, "access_token")
         return client.vertex(self.model, project, region, token, self.base_url, limits)
 
 

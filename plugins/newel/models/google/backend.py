@@ -6,6 +6,7 @@ import os
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
+from newel.models.wire.keys import plain_key
 from newel_kernel import ModelError
 
 DEFAULT_MODEL = "gemini-2.5-flash"
@@ -20,9 +21,14 @@ _KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 _VERTEX = ("GOOGLE_GENAI_USE_ENTERPRISE", "GOOGLE_GENAI_USE_VERTEXAI")
 
 
-def api_key() -> str | None:
-    """The key of the environment."""
-    return next((key for name in _KEYS if (key := os.environ.get(name, "").strip())), None)
+def _variable() -> str | None:
+    """The variable of the environment that holds a key."""
+    return next((name for name in _KEYS if os.environ.get(name, "").strip()), None)
+
+
+def api_key(model: str) -> str | None:
+    """The key of the environment; a ModelError where it cannot be one."""
+    return plain_key(os.environ[name], model, name) if (name := _variable()) is not None else None
 
 
 def is_vertex(model: str, chosen: bool | None = None) -> bool:
@@ -44,7 +50,7 @@ def host(base_url: str | None, *, vertex: bool) -> str:
 
 def is_configured(vertex: bool) -> bool:
     """Whether the environment says who pays: a key, or on Vertex AI a project."""
-    return api_key() is not None or (vertex and bool(os.environ.get("GOOGLE_CLOUD_PROJECT")))
+    return _variable() is not None or (vertex and bool(os.environ.get("GOOGLE_CLOUD_PROJECT")))
 
 
 def check(model: str, vertex: bool, base_url: str | None = None) -> None:
@@ -54,6 +60,7 @@ def check(model: str, vertex: bool, base_url: str | None = None) -> None:
             f"the model {model!r} needs the google-genai SDK, which is not installed:\npip install 'newel[gemini]'"
         )
     if is_configured(vertex):
+        api_key(model)
         return
     if not vertex:
         raise ModelError(

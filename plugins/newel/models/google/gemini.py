@@ -149,7 +149,7 @@ class Gemini(RemoteLlm):
             options["base_url"] = self.base_url
         if self.use_interactions_api:
             options["retry_options"] = SERVICE_ALONE
-        key = backend.api_key()
+        key = backend.api_key(self.model)
         service = Service(self.provider, self.model, (key,) if key else ())
         sockets = socket_options(limits, self.frame_bytes) if live else None
         return connect(service, limits, vertex=self.on_vertex, key=key, options=options, sockets=sockets)

@@ -24,6 +24,7 @@ from newel.models.openai.thinking import Say
 from newel.models.remote import RemoteLlm, Responses
 from newel.models.wire.clients import Client, Clients
 from newel.models.wire.conversions import Conversions
+from newel.models.wire.keys import given_key, plain_key
 from newel.models.wire.limits import Limits, offline_reason
 from newel.models.wire.names import Names
 from newel.models.wire.secrets import without_secrets
@@ -110,9 +111,10 @@ class LiteLlm(RemoteLlm):
         return self.api_base or os.environ.get(variable) or None
 
     def _key(self, route: Route) -> str | None:
-        if self.api_key is not None:
-            return self.api_key.get_secret_value()
-        return os.environ.get(f"{route.family.upper()}_API_KEY") or None
+        if (key := given_key(self.api_key, self.model)) is not None:
+            return key
+        variable = f"{route.family.upper()}_API_KEY"
+        return plain_key(os.environ.get(variable, ""), self.model, variable) or None
 
     def _connection(self, limits: Limits, client: Client[Any] | None) -> Json:
         made: Json = {**_ALONE, **(self.model_extra or {}), "timeout": limits.total}
@@ -120,8 +122,8 @@ class LiteLlm(RemoteLlm):
             made["client"] = client.sdk
         if self.api_base:
             made["api_base"] = self.api_base
-        if self.api_key is not None:
-            made["api_key"] = self.api_key.get_secret_value()
+        if (key := given_key(self.api_key, self.model)) is not None:
+            made["api_key"] = key
         return made
 
     def _prepared(self, request: LlmRequest, service: Service, route: Route) -> tuple[Json, LiteAssembly]:

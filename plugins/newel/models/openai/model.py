@@ -17,6 +17,7 @@ from newel.models.openai.profiles import ENDPOINTS, OPENAI, Profile
 from newel.models.openai.thinking import Say
 from newel.models.remote import RemoteLlm
 from newel.models.wire.clients import ssl_context
+from newel.models.wire.keys import empty_key, given_key
 from newel.models.wire.limits import offline_reason
 from newel.models.wire.names import Names
 from newel.models.wire.secrets import environment_headers, header_secrets
@@ -96,7 +97,11 @@ class OpenAIModel(RemoteLlm):
 
     def _endpoint(self) -> Endpoint:
         profile = self.settled_profile
-        key = self.api_key.get_secret_value() if self.api_key is not None else profile.key(self.model)
+        key = given_key(self.api_key, self.model)
+        if key == "" and profile.needs_key:
+            raise empty_key(self.model, profile.key_variable)
+        if key is None:
+            key = profile.key(self.model)
         base_url = self.base_url or profile.base_url
         if base_url is None and self._is_own:
             base_url = os.environ.get("OPENAI_BASE_URL") or None

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from newel.models.capabilities import overridden
+from newel.models.wire.keys import plain_key
 from newel_kernel import ConfigurationError, Json, ModelCapabilities, ModelError, did_you_mean
 
 
@@ -53,7 +54,8 @@ class Profile(BaseModel, extra="forbid", frozen=True):
 
     def key(self, model: str) -> str:
         """The key of the environment; a ModelError names the variable where there is none, and one is needed."""
-        key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
+        variable = self.key_variable
+        key = plain_key(os.environ.get(variable, ""), model, variable) if variable else ""
         if key or not self.needs_key:
             return key
         raise ModelError(f"the model {model!r} needs an API key: set {self.key_variable}")
