@@ -198,6 +198,22 @@ class Runner(BaseRunner):
         finally:
             await self._end(session, None, None)
 
+    async def compact_async(self, *, user_id: str, session_id: str, keep: int = 0) -> Event | None:
+        """Have a session summarised now, but for its last `keep` events; the summary's event, None: there was nothing.
+
+        What writes it is the app's `events_compaction_config`, else the model of its first LLM agent. Nobody else has
+        the session meanwhile, and its events stay in the log.
+        """
+        session = await self._open(user_id, session_id, RunConfig(), resumes=False)
+        try:
+            if self.claims is not None and self._store.leases is not None:
+                await self._store.leases.take(session)  # before the model is paid for
+            ctx = self.new_context(session, RunConfig(), None, None)
+            event: Event | None = await import_module("newel.flows.compaction").summary_of(ctx, keep)
+            return None if event is None else await self.session_service.append_event(session, event)
+        finally:
+            await self._end(session, None, None)
+
 
 class InMemoryRunner(Runner):
     """A Runner whose stores live in this process, and which creates a session that it does not find."""

@@ -126,7 +126,9 @@ class _Connection(Connection):
     async def run(self, query: Query) -> Reply:
         statement = numbered(query.sql, "$")
         with _sorted(self._access):
-            rows = await self._connection.fetch(statement.text, *statement.values(query.values))
+            rows = await self._connection.fetch(
+                statement.text, *statement.values(query.values), timeout=query.seconds
+            )
         return Reply(rows, len(rows))
 
     @asynccontextmanager

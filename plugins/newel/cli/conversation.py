@@ -123,7 +123,7 @@ def converse(ctx: click.Context, reference: str, options: Options) -> Conversati
         session = _whole_id(session, composition, source, options)
     store = store_of(source) if options.sessions is None else None
     store = store or open_store(composition, options.sessions)
-    runner = _runner(source, composition, store)
+    runner = runner_of(source, composition, store)
     return Conversation(runner, options.user, session or seam.new_id(), _arguments(reference, options))
 
 
@@ -165,7 +165,8 @@ def _check_options(options: Options) -> None:
             raise ConfigurationError(f"--{name} {value!r} is empty or has spaces around it; change it or leave it out")
 
 
-def _runner(source: AgentSource, composition: Composition, store: BaseSessionService) -> Runner:
+def runner_of(source: AgentSource, composition: Composition, store: BaseSessionService) -> Runner:
+    """A runner of an agent, or of its app, over the given sessions."""
     return Runner(
         app=source.app,
         agent=None if source.app is not None else source.agent,

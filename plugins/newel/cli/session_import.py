@@ -1,9 +1,11 @@
-"""`newel sessions import`: the sessions of a google-adk database, brought into a store of newel's."""
+"""`newel sessions import`: exported sessions, or those of a google-adk database, brought into a store of newel's."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -14,14 +16,17 @@ from newel.cli.leaving import run_loop
 from newel.cli.startup import composition_of
 from newel.cli.terminal import say, show_json, to_terminal
 from newel.sessions import adk_import
-from newel_kernel import ConfigurationError, Json
+from newel.sessions.documents import Document, read_document, take_in
+from newel.sessions.stored.service import StoredSessionService
+from newel_kernel import BaseSessionService, ConfigurationError, Json
 
 if TYPE_CHECKING:
     from newel.sessions.adk_import import Left, Report
 
 
 @click.command("import")
-@click.option("--from-adk", "url", metavar="URL", required=True, help="The database: its URL, or an SQLite file.")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--from-adk", "url", metavar="URL", help="A google-adk database: its URL, or an SQLite file.")
 @click.option("--app", metavar="NAME", help="Only sessions of this app.")
 @click.option("--user", metavar="ID", help="Only sessions of this user.")
 @click.option("--session", metavar="ID", help="Only sessions of this id.")
@@ -30,14 +35,22 @@ if TYPE_CHECKING:
 @click.option("--sessions", metavar="URI", help="Where sessions are kept; by default .newel/sessions.db.")
 @click.pass_context
 def import_sessions(
-    ctx: click.Context, url: str, app: str | None, user: str | None, session: str | None, dry_run: bool,
-    time_zone: str, sessions: str | None,
+    ctx: click.Context, files: tuple[Path, ...], url: str | None, app: str | None, user: str | None,
+    session: str | None, dry_run: bool, time_zone: str, sessions: str | None,
 ) -> None:  # fmt: skip
-    """Bring the sessions of a google-adk database over, which is only read.
+    """Take in FILES of `newel sessions export`, or bring the sessions of a google-adk database over.
 
-    Run again, it adds what is not there yet. It ends with status 1 where something did not come over, and says what.
+    Both are only read. Run again, it adds what is not there yet. It ends with status 1 where something of a database
+    did not come over, and says what.
     """
     composition = composition_of(ctx, None)
+    if bool(files) == (url is not None):
+        raise ConfigurationError("name files that `newel sessions export` wrote, or --from-adk URL, and not both")
+    if url is None:
+        if app or user or session or dry_run:
+            raise ConfigurationError("--app, --user, --session and --dry-run go with --from-adk")
+        _import_files(files, partial(open_store, composition, sessions))
+        return
     try:
         zone = ZoneInfo(time_zone)
     except (KeyError, ValueError, OSError) as error:
@@ -51,6 +64,36 @@ def import_sessions(
         show_json(_as_json(report, dry_run))
     if not report.complete:
         ctx.exit(1)
+
+
+def _import_files(files: Sequence[Path], open_: Callable[[], BaseSessionService]) -> None:
+    """Take in exported sessions; all are read and checked before the store is opened."""
+    documents = [_read(file) for file in files]
+
+    async def run() -> list[bool]:
+        store = open_()
+        try:
+            if not isinstance(store, StoredSessionService):
+                raise ConfigurationError(
+                    f"{type(store).__name__} cannot take in sessions: name an SQLite file, or a database of "
+                    f"PostgreSQL, MariaDB or MySQL"
+                )
+            return [await take_in(store, one) for one in documents]
+        finally:
+            await store.close()
+
+    for document, added in zip(documents, run_loop(run()), strict=True):
+        did = f"added, with {len(document.events)} events" if added else "was there already"
+        say(f"{document.key.id} of {document.key.user_id}: {did}")
+
+
+def _read(file: Path) -> Document:
+    try:
+        return read_document(file.read_bytes())
+    except OSError as error:
+        raise ConfigurationError(f"{file} cannot be read: {error.strerror or error}") from error
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{file}: {error}") from error
 
 
 def _as_json(report: Report, dry_run: bool) -> Json:

@@ -1,36 +1,26 @@
-"""`newel sessions`: the stored sessions of an agent: what was said, again, as a file, or gone."""
+"""`newel sessions`: the stored sessions of an agent: what was said, as a file, again, and whether it is whole."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
 from newel.cli.conversation import Options, converse
 from newel.cli.leaving import run_loop
+from newel.cli.session_changes import compact, fork, rewind
 from newel.cli.session_import import import_sessions
-from newel.cli.stored import Stored, short, with_sessions
-from newel.cli.stored_session import document_of, first_words, show_events, summary_of, write_document
+from newel.cli.store_upkeep import backup, delete, vacuum
+from newel.cli.stored import Stored, session_options, short, with_sessions
+from newel.cli.stored_session import first_words, show_events, summary_of, write_document
 from newel.cli.terminal import say, show_json, show_table, to_terminal
 from newel.cli.transcript import Dialogue
 from newel.cli.turn import RunFailedError, run_turn
 from newel.events.text import text_of
+from newel.sessions.documents import document_of
 from newel.sessions.verification import problems_of
 from newel_kernel import ConfigurationError, Session, seam
-
-
-def _options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for decorate in (
-        click.option("--sessions", metavar="URI", help="Where sessions are kept; by default .newel/sessions.db."),
-        click.option("--user", metavar="ID", help="Only sessions of this user."),
-        click.argument("agent"),
-    ):
-        command = decorate(command)
-    return command
 
 
 @click.group("sessions")
@@ -38,11 +28,12 @@ def sessions() -> None:
     """Look at the stored sessions of AGENT. An id may be cut short where it stays the only one."""
 
 
-sessions.add_command(import_sessions)
+for _command in (import_sessions, fork, rewind, compact, delete, vacuum, backup):
+    sessions.add_command(_command)
 
 
 @sessions.command("list")
-@_options
+@session_options
 @click.pass_context
 def list_sessions(ctx: click.Context, agent: str, user: str | None, sessions: str | None) -> None:
     """List the sessions, the latest first; a table on a terminal, else JSON."""
@@ -62,7 +53,7 @@ def list_sessions(ctx: click.Context, agent: str, user: str | None, sessions: st
 
 
 @sessions.command("show")
-@_options
+@session_options
 @click.argument("session_id")
 @click.pass_context
 def show(ctx: click.Context, agent: str, session_id: str, user: str | None, sessions: str | None) -> None:
@@ -77,7 +68,7 @@ def show(ctx: click.Context, agent: str, session_id: str, user: str | None, sess
 
 
 @sessions.command("export")
-@_options
+@session_options
 @click.argument("session_id")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="The file; by default stdout.")
 @click.pass_context
@@ -87,38 +78,13 @@ def export(
     """Write a session with its state and events as JSON."""
     session = with_sessions(ctx, agent, user, sessions, lambda stored: stored.whole(session_id))
     if output is None:
-        show_json(document_of(session))
+        show_json(document_of(session, first_words(session)))
     else:
         write_document(session, output)
 
 
-@sessions.command("delete")
-@_options
-@click.argument("session_ids", nargs=-1, required=True)
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.pass_context
-def delete(
-    ctx: click.Context, agent: str, session_ids: tuple[str, ...], user: str | None, sessions: str | None, yes: bool
-) -> None:
-    """Delete sessions for good."""
-
-    async def work(stored: Stored) -> list[str]:
-        found = [await stored.whole(id_) for id_ in session_ids]
-        names = ", ".join(f"{one.id} ({first_words(one) or 'nothing was said'})" for one in found)
-        if not yes:
-            if not sys.stdin.isatty():
-                raise ConfigurationError(f"nobody can be asked whether to delete {names}; give --yes")
-            click.confirm(f"Delete {names}?", abort=True, err=True)
-        for one in found:
-            await stored.store.delete_session(app_name=stored.app, user_id=one.user_id, session_id=one.id)
-        return [one.id for one in found]
-
-    for id_ in with_sessions(ctx, agent, user, sessions, work):
-        say(f"deleted {id_}")
-
-
 @sessions.command("verify")
-@_options
+@session_options
 @click.argument("session_ids", nargs=-1)
 @click.pass_context
 def verify(
@@ -143,7 +109,7 @@ def verify(
 
 
 @sessions.command("replay")
-@_options
+@session_options
 @click.argument("session_id")
 @click.option("--model", metavar="ADDRESS", help="Another model for the root agent, such as demo: or echo:.")
 @click.pass_context

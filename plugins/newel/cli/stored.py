@@ -2,30 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
+from newel.claims import SessionBusyError
+from newel.claims.leasing import is_leasing
 from newel.cli.agent_source import AgentSource, load_source
-from newel.cli.conversation import open_store, store_of
+from newel.cli.conversation import open_store, runner_of, store_of
 from newel.cli.leaving import run_loop
 from newel.cli.startup import composition_of
+from newel.runners import Runner
 from newel_compose import Composition
 from newel_kernel import BaseSessionService, ConfigurationError, Session, did_you_mean
 
 T = TypeVar("T")
 _SHORT = 8
+#: How long a session is kept from others by a command that ended without giving it back, in seconds.
+_LEASE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The sessions of one app and user in a store, which is open."""
+    """The sessions of one agent and user in a store, which is open."""
 
     store: BaseSessionService
-    app: str
+    source: AgentSource
+    composition: Composition
     user: str | None
+
+    @property
+    def app(self) -> str:
+        """The name under which the agent's sessions are kept."""
+        return self.source.name
+
+    def runner(self) -> Runner:
+        """A runner of the agent over this store."""
+        return runner_of(self.source, self.composition, self.store)
+
+    @asynccontextmanager
+    async def held(self, session: Session) -> AsyncIterator[Session | None]:
+        """A session that nobody can run meanwhile, as it is now; None: it is gone. SessionBusyError: it has a run."""
+        store = self.store
+        view = await store.open(app_name=self.app, user_id=session.user_id, session_id=session.id)
+        if view is None or not is_leasing(store):
+            yield view
+            return
+        if (holder := store.holder(view)) is not None:
+            raise SessionBusyError.of(view.id, holder)
+        store.hold(view, _LEASE_SECONDS)
+        try:
+            await store.take(view)
+            yield view
+        finally:
+            store.let_go(view)
 
     async def listed(self) -> list[Session]:
         """The sessions without their events, the latest first."""
@@ -55,6 +88,17 @@ class Stored:
         return whole or session  # deleted in between
 
 
+def store_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Declare the AGENT argument and --sessions."""
+    place = click.option("--sessions", metavar="URI", help="Where sessions are kept; by default .newel/sessions.db.")
+    return click.argument("agent")(place(command))
+
+
+def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The same with --user."""
+    return store_options(click.option("--user", metavar="ID", help="Only sessions of this user.")(command))
+
+
 def with_sessions(
     ctx: click.Context, agent: str, user: str | None, uri: str | None, work: Callable[[Stored], Awaitable[T]]
 ) -> T:
@@ -73,7 +117,7 @@ def in_store(
 
     async def run() -> T:
         try:
-            return await work(Stored(store, source.name, user))
+            return await work(Stored(store, source, composition, user))
         finally:
             await store.close()
 

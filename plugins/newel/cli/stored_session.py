@@ -8,6 +8,7 @@ from pathlib import Path
 from newel.cli.terminal import say, show_json
 from newel.cli.transcript import Dialogue
 from newel.events.text import text_of
+from newel.sessions.documents import document_of
 from newel_kernel import ConfigurationError, Event, Json, Session
 
 _WORDS = 60
@@ -22,17 +23,11 @@ def summary_of(session: Session) -> Json:
     }  # fmt: skip
 
 
-def document_of(session: Session) -> Json:
-    """The whole session, with its state and events, as JSON has it."""
-    events = [event.model_dump(mode="json", by_alias=True, exclude_none=True) for event in session.events]
-    return {**summary_of(session), "state": dict(session.state), "events": events}
-
-
 def write_document(session: Session, file: Path) -> None:
     """Write the document of a session into a file; a ConfigurationError where that cannot be."""
     try:
         with file.open("w", encoding="utf-8") as stream:
-            show_json(document_of(session), file=stream)
+            show_json(document_of(session, first_words(session)), file=stream)
     except OSError as error:
         raise ConfigurationError(f"{file} cannot be written: {error.strerror or error}; name another file") from None
 

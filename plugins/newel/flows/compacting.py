@@ -61,12 +61,17 @@ def surplus(
     tokens = _prompt_tokens(events, agent_name, branch)
     if tokens is None or tokens < config.token_threshold:
         return []
+    return older(events, config.event_retention_size)
+
+
+def older(events: Sequence[Event], keep: int) -> list[Event]:
+    """The events that no summary has taken in, but for the last `keep`, led by the last summary."""
     events = _common(events)
     latest = latest_compaction(events)
     spoken_events = [event for event in events if compaction_of(event) is None]
     if latest is not None:
         spoken_events = [event for event in spoken_events if event.timestamp > latest[1].end_timestamp]
-    chosen = _settled(spoken_events[: max(0, len(spoken_events) - config.event_retention_size)])
+    chosen = _settled(spoken_events[: max(0, len(spoken_events) - keep)])
     if not chosen or latest is None:
         return chosen
     summary, compaction = latest

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from newel import apps
-from newel.flows.compacting import surplus, window
+from newel.flows.compacting import older, surplus, window
 from newel_kernel import (
     ConfigurationError,
     Epilogue,
@@ -57,6 +57,12 @@ async def _close(ctx: InvocationContext, config: EventsCompactionConfig) -> list
     return None if summary is None else [summary]
 
 
+async def summary_of(ctx: InvocationContext, keep: int) -> Event | None:
+    """What summarises the session but for its last `keep` events, whatever the app has configured; None: nothing."""
+    events = older(ctx.session.events, keep)
+    return await _summarize(ctx, _config(ctx), events) if events else None
+
+
 def _config(ctx: InvocationContext) -> EventsCompactionConfig | None:
     return getattr(ctx.app, "events_compaction_config", None)
 
@@ -66,8 +72,10 @@ async def _compacted_surplus(ctx: InvocationContext, config: EventsCompactionCon
     return await _summarize(ctx, config, events) if events else None
 
 
-async def _summarize(ctx: InvocationContext, config: EventsCompactionConfig, events: list[Event]) -> Event | None:
-    summarizer = config.summarizer
+async def _summarize(
+    ctx: InvocationContext, config: EventsCompactionConfig | None, events: list[Event]
+) -> Event | None:
+    summarizer = config.summarizer if config is not None else None
     if summarizer is None:
         agents = (ctx.agent, *ctx.agent.root_agent.walk())
         choose: ChooseModel | None = next(filter(None, (getattr(one, "model_for", None) for one in agents)), None)

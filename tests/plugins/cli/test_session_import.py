@@ -55,7 +55,7 @@ def test_what_did_not_come_over_is_shown(project: Any, monkeypatch: pytest.Monke
     ("options", "message"),
     [
         (("--from-adk", "none.db"), "there is no database"),
-        ((), "Missing option '--from-adk'"),
+        ((), "name files that `newel sessions export` wrote, or --from-adk URL"),
         (("--from-adk", THEIRS, "--time-zone", "Mars"), "'Mars' is no time zone"),
         (("--from-adk", THEIRS, "--sessions", "memory:"), "InMemorySessionService cannot take in sessions"),
         (("--from-adk", THEIRS, "--sessions", f"sqlite:///{THEIRS}"), "the session store"),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from newel.sessions.database.trouble import explained
 from newel.sessions.sqlite.database import SqliteDatabase
+from newel.sessions.sqlite.upkeep import backup, vacuum
 from newel.sessions.stored.dialects import DIALECTS, Dialect, in_order, numbered
 from newel.sessions.stored.leases import Leases
 from newel.sessions.stored.pooled import Connection, Pool, PooledDatabase, driven
@@ -142,6 +144,30 @@ class SqlDatabase(PooledDatabase):
     def make_pool(self) -> Pool:
         """An engine for the running loop."""
         return _EnginePool(self._engines)
+
+    async def vacuum(self) -> None:
+        """See `Database`."""
+        if self._engines.dialect.name != "sqlite":
+            await super().vacuum()
+            return
+        await self._with_file(vacuum)
+
+    async def backup(self, target: str) -> None:
+        """See `Database`."""
+        if self._engines.dialect.name != "sqlite":
+            await super().backup(target)
+            return
+        await self._with_file(partial(backup, target=target))
+
+    async def _with_file(self, work: Callable[[SqliteDatabase], None]) -> None:
+        def run() -> None:
+            file = SqliteDatabase(self._engines.path)
+            try:
+                work(file)
+            finally:
+                file.close()
+
+        await asyncio.to_thread(run)
 
     async def prepare(self, connection: Connection) -> None:
         """Make the tables, or bring them to this version."""

@@ -64,6 +64,18 @@ class SqliteDatabase:
                 assert self._reader is not None
             yield self._reader
 
+    @contextmanager
+    def apart(self) -> Iterator[sqlite3.Connection]:
+        """A connection for one long look, beside those that read and write; a database in memory has only its own."""
+        if self.path == MEMORY:
+            with self.reading() as connection:
+                yield connection
+            return
+        with self.explained("read"):
+            connection = self._look() if self._place.is_read_only else self._connect()
+        with closing(connection):
+            yield connection
+
     def check_place(self) -> None:
         """Raise SessionError where the file is not at its path any more."""
         self._place.check()

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from newel.sessions.sqlite.database import STATEMENTS, SqliteDatabase, run
+from newel.sessions.sqlite.upkeep import backup, vacuum
 from newel.sessions.sqlite.writer import SqliteWriter
 from newel.sessions.stored.leases import Leases
 from newel.sessions.stored.service import StoredSessionService
@@ -35,6 +36,14 @@ class SqliteFile:
     async def commit(self, write: Write[T], then: Callable[[T], object] | None = None) -> T:
         """See `Database`."""
         return await self.writer.commit(write, then)
+
+    async def vacuum(self) -> None:
+        """See `Database`. The file is locked meanwhile: who writes waits."""
+        await asyncio.to_thread(vacuum, self.file)
+
+    async def backup(self, target: str) -> None:
+        """See `Database`."""
+        await asyncio.to_thread(backup, self.file, target)
 
     def send(self, write: Write[object]) -> None:
         """Commit it with what comes next, at the latest a moment later."""

@@ -24,6 +24,12 @@ class Database(Protocol):
         its log is there when the next one begins.
         """
 
+    async def vacuum(self) -> None:
+        """Give back the room of what was deleted, while others read and write as the database lets them."""
+
+    async def backup(self, target: str) -> None:
+        """Write what is committed now into a new file; ConfigurationError where the database is no file."""
+
     def send(self, write: Write[object]) -> None:
         """Commit `write` without anybody waiting for it; where it fails, nobody hears."""
 

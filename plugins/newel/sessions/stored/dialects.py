@@ -50,6 +50,8 @@ class Dialect:
     #: What makes an INSERT do nothing (empty: it fails), or replace the value, where the row is there.
     unless_there: str = "ON CONFLICT DO NOTHING"
     replacing: str = "ON CONFLICT ({columns}) DO UPDATE SET value = excluded.value"
+    #: What stands before the name of a table whose room is to be given back.
+    vacuum: str = ""
     #: Whether data are given to the driver as text.
     as_text: bool = True
     #: The types of columns.
@@ -94,6 +96,7 @@ POSTGRES = Dialect(
     key='"key"',
     casts=True,
     at_once=True,
+    vacuum="VACUUM (ANALYZE)",
     types={
         # Text, because jsonb has numbers and texts of its own; the order of names is that of their bytes.
         "number": "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "integer": "bigint",
@@ -110,6 +113,7 @@ MYSQL = Dialect(
     key="`key`",
     returning=False,
     unless_there="",
+    vacuum="OPTIMIZE TABLE",
     replacing="ON DUPLICATE KEY UPDATE value = VALUES(value)",
     types={
         # Binary, because its collations take some texts that differ for one.

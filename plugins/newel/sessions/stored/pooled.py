@@ -22,9 +22,10 @@ from newel.sessions.stored.outcome import Outcome, settled
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Batch, Query, Read, Reply, Steps, Write
 from newel.sessions.stored.writes import kept
-from newel_kernel import SessionError, seam
+from newel_kernel import ConfigurationError, SessionError, seam
 
 T = TypeVar("T")
+_VACUUM_SECONDS = 86400.0
 
 
 class Trouble(Exception):
@@ -112,6 +113,23 @@ class PooledDatabase(ABC):
         if mine.pulse is None and self._leases.interval is not None:
             mine.pulse = seam.spawn(self._beat(mine))
         return result
+
+    async def vacuum(self) -> None:
+        """See `Database`. The server lets others read and write meanwhile."""
+
+        async def clear(connection: Connection) -> None:
+            for statement in self._statements.vacuum:
+                await connection.run(Query(statement, seconds=_VACUUM_SECONDS))
+
+        self._mine()
+        await self._attempted(clear)
+
+    async def backup(self, target: str) -> None:
+        """See `Database`."""
+        raise ConfigurationError(
+            f"the session store {self.name} is a database of a server, which is backed up with the server's own tool "
+            f"(pg_dump, mariadb-dump): `newel sessions backup` copies SQLite files"
+        )
 
     def send(self, write: Write[object]) -> None:
         """Commit `write` soon; also where the loop is about to end, for its last tasks are waited for."""

@@ -5,6 +5,7 @@ The event log is the journal; docs/explanation/decisions/0003-session-append.md 
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import Self
 
@@ -188,6 +189,18 @@ class StoredSessionService(Leasing, SharedSessionStore):
     async def present(self, key: Key, first: int, most: int) -> tuple[int | None, EventRows]:
         """A session's version (None: there is none), and at most so many of its events in their stored form."""
         return await self._database.read(Present(key, first, most))
+
+    async def vacuum(self) -> None:
+        """Give back the room of what was deleted. An SQLite file is written anew: nothing deleted is left in it."""
+        await self._database.vacuum()
+
+    async def backup(self, target: str | os.PathLike[str]) -> None:
+        """Copy an SQLite file, as it is at one moment and while others write, to `target`, which must not be there.
+
+        Raises ConfigurationError where the store is a server's database, or the copy cannot be written; then nothing
+        is left at `target`.
+        """
+        await self._database.backup(os.fspath(target))
 
     async def close(self) -> None:
         """Commit what is on its way and close; the service cannot be used any more."""

@@ -161,6 +161,12 @@ class Statements:
             f"DELETE FROM {self._events} WHERE session = ?1",
         )
 
+    @cached_property
+    def vacuum(self) -> tuple[str, ...]:
+        """Gives back the room of what was deleted; each stands in no transaction."""
+        tables = ("sessions", "events", *(scope.table for scope in SCOPES))
+        return tuple(f"{self.dialect.vacuum} {self._at}{table}" for table in tables)
+
     # --- leases ----------------------------------------------------------------------------------------------------
 
     @cached_property

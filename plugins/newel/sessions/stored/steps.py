@@ -21,6 +21,8 @@ class Query(NamedTuple):
 
     sql: str
     values: Sequence[Any] = ()
+    #: How long it may take, where that is more than a driver's own time limit.
+    seconds: float | None = None
 
 
 class Reply(NamedTuple):

@@ -1,0 +1,117 @@
+"""`newel sessions fork`, `rewind` and `compact`: a stored session copied, taken back, or summarised."""
+
+from __future__ import annotations
+
+import click
+
+from newel.cli.conversation import override_model
+from newel.cli.stored import Stored, session_options, with_sessions
+from newel.cli.terminal import say
+from newel.events.text import text_of
+from newel.sessions.contract import SessionStore
+from newel_kernel import ConfigurationError, Event, Log, Session
+
+
+@click.command("fork")
+@session_options
+@click.argument("session_id")
+@click.option("--as", "new_id", metavar="ID", help="The id of the new session; else a new one.")
+@click.option("--events", type=click.IntRange(0), metavar="N", help="Only the first N events; else all.")
+@click.pass_context
+def fork(
+    ctx: click.Context, agent: str, session_id: str, user: str | None, sessions: str | None, new_id: str | None,
+    events: int | None,
+) -> None:  # fmt: skip
+    """Copy a session of AGENT into a new one, with the state that it had then. The old one stays as it is."""
+    if new_id is not None and (not new_id or new_id != new_id.strip()):
+        raise ConfigurationError(f"--as {new_id!r} is empty or has spaces around it; change it or leave it out")
+
+    async def work(stored: Stored) -> Session:
+        session = await stored.named(session_id)
+        if not isinstance(stored.store, SessionStore):
+            raise ConfigurationError(f"{type(stored.store).__name__} cannot fork sessions: it is no SessionStore")
+        return await stored.store.fork(
+            app_name=stored.app, user_id=session.user_id, session_id=session.id, new_session_id=new_id, events=events
+        )
+
+    made = with_sessions(ctx, agent, user, sessions, work)
+    say(f"forked into {made.id} of {made.user_id}, with {len(made.events)} events")
+
+
+@click.command("rewind")
+@session_options
+@click.argument("session_id")
+@click.option("--turns", type=click.IntRange(1), metavar="N", help="How many of the last turns; by default 1.")
+@click.option("--before", metavar="ID", help="Back to before this invocation; its id may be cut short.")
+@click.pass_context
+def rewind(
+    ctx: click.Context, agent: str, session_id: str, user: str | None, sessions: str | None, turns: int | None,
+    before: str | None,
+) -> None:  # fmt: skip
+    """Take a session of AGENT back: what its last turns said, wrote and saved is undone, and stays in the log."""
+    if turns is not None and before is not None:
+        raise ConfigurationError("give either --turns or --before, not both")
+
+    async def work(stored: Stored) -> tuple[str, int]:
+        session = await stored.whole(session_id)
+        begun = _turns(session)
+        target = _turn(session, begun, before) if before is not None else _last_turn(session, begun, turns or 1)
+        await stored.runner().rewind_async(
+            user_id=session.user_id, session_id=session.id, rewind_before_invocation_id=target
+        )
+        return text_of(begun[target].content), len(begun) - list(begun).index(target)
+
+    text, count = with_sessions(ctx, agent, user, sessions, work)
+    say(f"rewound {count} turn{'s' if count > 1 else ''}, to before: {' '.join(text.split())}")
+
+
+def _turns(session: Session) -> dict[str, Event]:
+    """The invocations that a message of the user began and that still count, with that message."""
+    begun: dict[str, Event] = {}
+    for event in Log(session.events).standing():
+        if event.author == "user" and event.content is not None and event.invocation_id:
+            begun.setdefault(event.invocation_id, event)
+    return begun
+
+
+def _last_turn(session: Session, begun: dict[str, Event], turns: int) -> str:
+    if turns > len(begun):
+        raise ConfigurationError(f"the session {session.id} has {len(begun)} turns that count: take back no more")
+    return list(begun)[-turns]
+
+
+def _turn(session: Session, begun: dict[str, Event], before: str) -> str:
+    found = [before] if before in begun else [id_ for id_ in begun if before and id_.startswith(before)]
+    if len(found) != 1:
+        several = f"{len(found)} invocations begin with" if found else "no invocation that counts begins with"
+        raise ConfigurationError(
+            f"the session {session.id}: {several} {before!r}; `newel sessions show` gives them as invocationId, in JSON"
+        )
+    return found[0]
+
+
+@click.command("compact")
+@session_options
+@click.argument("session_id")
+@click.option(
+    "--keep", type=click.IntRange(0), default=10, show_default=True, metavar="N", help="Leave the last N events."
+)
+@click.option("--model", metavar="ADDRESS", help="Another model for the root agent, which writes the summary.")
+@click.pass_context
+def compact(
+    ctx: click.Context, agent: str, session_id: str, user: str | None, sessions: str | None, keep: int,
+    model: str | None,
+) -> None:  # fmt: skip
+    """Have the older part of a session of AGENT summarised: its model sees the summary instead. The events stay."""
+
+    async def work(stored: Stored) -> Event | None:
+        if model is not None:
+            override_model(stored.source.agent, model)
+        session = await stored.named(session_id)
+        return await stored.runner().compact_async(user_id=session.user_id, session_id=session.id, keep=keep)
+
+    event = with_sessions(ctx, agent, user, sessions, work)
+    if event is None or event.actions.compaction is None:
+        say(f"nothing to compact: no finished exchange is older than the last {keep} events")
+    else:
+        say(f"compacted into: {text_of(event.actions.compaction.compacted_content)}")

@@ -1,0 +1,147 @@
+"""`newel sessions delete`, `vacuum` and `backup`: what a store does not keep, its room, and a copy of it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import AsyncIterator
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from newel.claims import SessionBusyError
+from newel.cli.stored import Stored, session_options, store_options, with_sessions
+from newel.cli.stored_session import first_words
+from newel.cli.terminal import say
+from newel.sessions.contract import SessionStore
+from newel.sessions.stored.service import StoredSessionService
+from newel_kernel import ConfigurationError, Session, seam
+
+_UNITS = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_AGE = re.compile(r"([0-9]{1,6})([mhdw])")
+
+
+class _Age(click.ParamType):  # type: ignore[type-arg]  # generic in some releases of click
+    """A time such as 30d, in seconds."""
+
+    name = "age"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The seconds of an age."""
+        found = _AGE.fullmatch(str(value).strip())
+        if found is None or not int(found[1]):
+            self.fail(f"{value!r} is no age: write a whole number above 0 and m, h, d or w, such as 30d", param, ctx)
+        return int(found[1]) * _UNITS[found[2]]
+
+
+@click.command("delete")
+@session_options
+@click.argument("session_ids", nargs=-1)
+@click.option("--older-than", type=_Age(), metavar="AGE", help="Those that nobody has used for so long, such as 30d.")
+@click.option("--dry-run", is_flag=True, help="Say what would be deleted, and delete nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_context
+def delete(
+    ctx: click.Context, agent: str, session_ids: tuple[str, ...], user: str | None, sessions: str | None,
+    older_than: float | None, dry_run: bool, yes: bool,
+) -> None:  # fmt: skip
+    """Delete sessions of AGENT for good. One that has a run is refused, and left out where an age is given."""
+    if bool(session_ids) == (older_than is not None):
+        raise ConfigurationError("name the sessions to delete, or say --older-than AGE, and not both")
+
+    async def work(stored: Stored) -> None:
+        if older_than is not None:
+            await _delete_unused(stored, seam.clock() - older_than, dry_run, yes)
+            return
+        found = [await stored.whole(id_) for id_ in session_ids]
+        names = ", ".join(f"{one.id} ({first_words(one) or 'nothing was said'})" for one in found)
+        if dry_run:
+            say(f"would delete {names}")
+            return
+        _ask(names, yes)
+        for one in {one.id: one for one in found}.values():
+            async with stored.held(one):
+                await stored.store.delete_session(app_name=stored.app, user_id=one.user_id, session_id=one.id)
+            say(f"deleted {one.id}")
+
+    with_sessions(ctx, agent, user, sessions, work)
+
+
+def _ask(names: str, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise ConfigurationError(f"nobody can be asked whether to delete {names}; give --yes")
+    click.confirm(f"Delete {names}?", abort=True, err=True)
+
+
+async def _delete_unused(stored: Stored, before: float, dry_run: bool, yes: bool) -> None:
+    """Delete the sessions that were last used before a time, and still are when their turn comes."""
+    old = [(one.user_id, one.id) async for one in _every(stored) if one.last_update_time < before]
+    since = datetime.fromtimestamp(before).astimezone().strftime("%Y-%m-%d %H:%M")
+    names = f"{len(old)} session{'' if len(old) == 1 else 's'} that nobody has used since {since}"
+    if not old or dry_run:
+        for _, id_ in old:
+            say(f"would delete {id_}")
+        say(f"there {'is' if len(old) == 1 else 'are'} {names}")
+        return
+    _ask(names, yes)
+    deleted = 0
+    for user_id, id_ in old:
+        try:
+            async with stored.held(Session(id=id_, app_name=stored.app, user_id=user_id)) as session:
+                if session is not None and session.last_update_time < before:
+                    await stored.store.delete_session(app_name=stored.app, user_id=user_id, session_id=id_)
+                    deleted += 1
+        except SessionBusyError:
+            say(f"{id_} has a run, and is left", err=True)
+    say(f"deleted {deleted} of {names}")
+
+
+async def _every(stored: Stored) -> AsyncIterator[Session]:
+    """The sessions without their events, by pages where the store has such."""
+    if not isinstance(stored.store, SessionStore):
+        for session in await stored.listed():
+            yield session
+        return
+    after: str | None = None
+    while True:
+        page = await stored.store.list_page(app_name=stored.app, user_id=stored.user, size=500, after=after)
+        for session in page.sessions:
+            yield session
+        if (after := page.next) is None:
+            return
+
+
+@click.command("vacuum")
+@store_options
+@click.pass_context
+def vacuum(ctx: click.Context, agent: str, sessions: str | None) -> None:
+    """Give back the room of what was deleted from the whole store of AGENT's sessions, while others use it."""
+    async def work(stored: Stored) -> None:
+        await _durable(stored).vacuum()
+
+    with_sessions(ctx, agent, None, sessions, work)
+    say("the room of what was deleted is free")
+
+
+@click.command("backup")
+@store_options
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.pass_context
+def backup(ctx: click.Context, agent: str, sessions: str | None, file: Path) -> None:
+    """Copy the whole SQLite file of AGENT's sessions to FILE, as it is at one moment, while others use it."""
+    async def work(stored: Stored) -> None:
+        await _durable(stored).backup(file)
+
+    with_sessions(ctx, agent, None, sessions, work)
+    say(f"copied to {file}; give --sessions sqlite:///{file} to use it")
+
+
+def _durable(stored: Stored) -> StoredSessionService:
+    if not isinstance(stored.store, StoredSessionService):
+        raise ConfigurationError(
+            f"{type(stored.store).__name__} has no upkeep: it is for SQLite, PostgreSQL, MariaDB and MySQL"
+        )
+    return stored.store

@@ -1,0 +1,127 @@
+"""Documents: a session as one JSON object, which another store can take in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import from_json, to_json
+
+from newel.sessions.call_pairs import CallPairs
+from newel.sessions.stored.bringing import Bring, Brought
+from newel.sessions.stored.encoding import encode_event
+from newel.sessions.stored.rows import Key, StateChange
+from newel.sessions.stored.service import StoredSessionService
+from newel.sessions.views import check_delta, check_keys
+from newel_kernel import ConfigurationError, Event, Json, Session, SessionError, brief
+
+
+class _Document(BaseModel, defer_build=True):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    id: str
+    app_name: str
+    user_id: str
+    last_update_time: float
+    begins_with: str = ""
+    event_count: int
+    state: Json
+    events: list[Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A session that was written by `document_of`, checked."""
+
+    key: Key
+    time: float
+    change: StateChange
+    events: Sequence[Brought]
+    ids: Sequence[str]
+
+
+def document_of(session: Session, begins_with: str) -> Json:
+    """The whole session; the events have the form in which stores keep them, so that nothing of them is lost."""
+    events = [from_json(encode_event(event).data) for event in session.events]
+    return {
+        "id": session.id, "app_name": session.app_name, "user_id": session.user_id,
+        "last_update_time": session.last_update_time, "begins_with": begins_with, "event_count": len(events),
+        "state": dict(session.state), "events": events,
+    }  # fmt: skip
+
+
+def read_document(data: bytes) -> Document:
+    """The session of a document; raises ConfigurationError where it is none, or cannot be stored."""
+    try:
+        parsed = from_json(data)
+    except ValueError as error:
+        raise ConfigurationError(f"it is no JSON: {error}") from error
+    try:
+        read = _Document.model_validate(parsed)
+        events = [_event(number, fields) for number, fields in enumerate(read.events)]
+        if len(events) != read.event_count:
+            raise ConfigurationError(f"it has {len(events)} events and says {read.event_count}")
+        _check(read, events)
+        change = StateChange.initial(read.state, "the state")
+        brought = [Brought(event.timestamp, encode_event(event).data) for event in events]
+    except ValidationError as error:
+        raise ConfigurationError(f"it is no session that was exported: {_first(error)}") from error
+    except (ValueError, SessionError) as error:
+        raise ConfigurationError(str(error)) from error
+    return Document(
+        Key(read.app_name, read.user_id, read.id), read.last_update_time, change, brought,
+        [event.id for event in events],
+    )  # fmt: skip
+
+
+async def take_in(store: StoredSessionService, document: Document) -> bool:
+    """Add the session with its events in one transaction; whether it was not there yet.
+
+    Of ``app:`` and ``user:`` state only keys are written that are not there. Raises SessionError where the store has
+    a session of that id with other events.
+    """
+    key = document.key
+    bring = Bring(key, document.time, 0, document.events, document.change)
+    if (await store.present(key, 0, 0))[0] is None and await store.bring(bring) == len(document.events):
+        return True
+    there = await store.tail(app_name=key.app_name, user_id=key.user_id, session_id=key.id, after=0)
+    if [event.id for event in there] != list(document.ids):
+        raise SessionError(
+            f"the store has a session {brief(key.id)!r} of {brief(key.user_id)!r} with other events, which is left as "
+            f"it is: delete it, or fork it and delete it"
+        )
+    return False
+
+
+def _event(number: int, fields: Json) -> Event:
+    try:
+        event = Event.model_validate_json(to_json(fields, inf_nan_mode="constants"))
+    except ValidationError as error:
+        raise ConfigurationError(f"event {number} cannot be read: {_first(error)}") from error
+    if not fields.get("id") or "timestamp" not in fields:
+        raise ConfigurationError(f"event {number} has no id or no timestamp")
+    return event
+
+
+def _check(read: _Document, events: Sequence[Event]) -> None:
+    """What a store would refuse event by event."""
+    if not read.id.strip() or read.id != read.id.strip():
+        raise ConfigurationError(f"the id {brief(read.id)!r} is blank, or has spaces around it")
+    check_keys(read.state, "the state")
+    pairs, ids = CallPairs(), set[str]()
+    for event in events:
+        check_delta(event)
+        if event.id in ids:
+            raise ConfigurationError(f"there are two events of the id {brief(event.id)!r}")
+        ids.add(event.id)
+        pairs.see(event)
+    if pairs.stray:
+        id_, calls = next(iter(pairs.stray.items()))
+        raise ConfigurationError(f"event {brief(id_)!r} has results without a call ({', '.join(sorted(calls))})")
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    return f"{where}: {first['msg']}" if where else first["msg"]
