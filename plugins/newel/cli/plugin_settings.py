@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -68,14 +69,8 @@ def comments_of(model: type) -> dict[str, str]:
     """The comments before the fields of a class that describe them: lines that begin with ``#:``."""
     comments: dict[str, str] = {}
     for kind in reversed(model.__mro__):
-        if kind in (BaseModel, object):
-            continue
-        try:
-            lines = inspect.getsource(kind).splitlines()
-        except (OSError, TypeError):
-            continue
         held: list[str] = []
-        for line in lines:
+        for line in () if kind in (BaseModel, object) else _source(kind):
             if line.startswith(_COMMENT):
                 held.append(line.removeprefix(_COMMENT).strip())
             elif match := _FIELD.match(line):
@@ -84,3 +79,12 @@ def comments_of(model: type) -> dict[str, str]:
             else:
                 held = []
     return comments
+
+
+@cache
+def _source(kind: type) -> tuple[str, ...]:
+    """The lines of a class. To find it, Python parses its whole file."""
+    try:
+        return tuple(inspect.getsource(kind).splitlines())
+    except (OSError, TypeError):
+        return ()

@@ -192,8 +192,8 @@ KILLED = """
         async def generate_content_async(self, llm_request, stream=False):
             yield LlmResponse(content=Content(role="model", parts=[Part(text="echo")]))
 
-    path, die_at = sys.argv[1], int(sys.argv[2])
-    appended = 0
+    path, deaths = sys.argv[1], [int(death) for death in sys.argv[2:]]
+    appended = die_at = 0
     whole = RunFile._append
 
     def append(self, record, durable=False):
@@ -209,21 +209,31 @@ KILLED = """
     echo = {"parts": [{"text": "echo"}]}
     turns = [Invocation(user_content={"role": "user", "parts": [{"text": t}]}, final_response=echo)
              for t in ("one", "two")]
-    cases = EvalSet(eval_set_id="s", eval_cases=[EvalCase(eval_id=f"c{n}", conversation=turns) for n in range(100)])
     agent = LlmAgent(name="helper", model=Echo(model="echo"))
     config = EvalConfig(criteria={"response_match_score": 0.8, "tool_trajectory_avg_score": 1.0})
-    asyncio.run(evaluate(agent, cases, config, run_file=path, resume=os.path.exists(path)))
+
+    def run(count, **options):
+        cases = [EvalCase(eval_id=f"c{n}", conversation=turns) for n in range(count)]
+        asyncio.run(evaluate(agent, EvalSet(eval_set_id="s", eval_cases=cases), config, **options))
+
+    if deaths:
+        run(1)  # so that the processes to kill find everything imported
+    for die_at in deaths:
+        if not (pid := os.fork()):
+            run(100, run_file=path, resume=os.path.exists(path))
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    if not deaths:
+        run(100, run_file=path, resume=os.path.exists(path))
 """
 
 
 def test_04_a_run_that_is_killed_twenty_times_ends_as_one_that_is_not(tmp_path: Path) -> None:
     whole, cut = tmp_path / "whole" / "r.run.jsonl", tmp_path / "cut" / "r.run.jsonl"
-    assert child(KILLED, str(whole), "0").returncode == 0
-    deaths = 0
-    for number in range(20):
-        deaths += child(KILLED, str(cut), str(7 + 5 * number % 29)).returncode == -9
-    assert deaths == 20
-    done = child(KILLED, str(cut), "0")
+    assert child(KILLED, str(whole)).returncode == 0
+    killed = child(KILLED, str(cut), *(str(7 + 5 * number % 29) for number in range(20)))
+    assert killed.stdout.split() == ["-9"] * 20, killed.stderr
+    done = child(KILLED, str(cut))
     assert done.returncode == 0, done.stderr
     (one,), (other,) = (list(path.parent.glob("*.evalset_result.json")) for path in (whole, cut))
     assert one.read_bytes() == other.read_bytes()
