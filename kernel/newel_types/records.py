@@ -220,12 +220,15 @@ def forbid_extra(cls: type[T]) -> type[T]:
     names = frozenset(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]  # a record is one
 
     def __init__(self: T, *values: object, **fields: object) -> None:
-        if unknown := [name for name in fields if name not in names]:
+        try:
+            make(self, *values, **fields)
+        except TypeError:
+            if not (unknown := [name for name in fields if name not in names]):
+                raise
             problems: list[InitErrorDetails] = [
                 {"type": "extra_forbidden", "loc": (name,), "input": fields[name]} for name in unknown
             ]
-            raise ValidationError.from_exception_data(cls.__name__, problems)
-        make(self, *values, **fields)
+            raise ValidationError.from_exception_data(cls.__name__, problems) from None
 
     cls.__init__ = __init__  # type: ignore[assignment]
     return cls

@@ -65,11 +65,14 @@ def _field(name: str, kind: type[SparseValues]) -> property:
     nothing = kind.nothing
 
     def write(self: Any, value: Any) -> None:
-        values = getattr(self, "sparse_values", nothing)  # one that is being validated or unpickled has none yet
-        if values is nothing and value is not None:
-            values = _empty(kind)
-        if values is not nothing:
-            setattr(values, name, value)
-        self.sparse_values = values
+        try:
+            values = self.sparse_values
+        except AttributeError:  # it is being validated or unpickled: the first of its rare fields
+            values = self.sparse_values = nothing
+        if values is nothing:
+            if value is None:
+                return
+            values = self.sparse_values = _empty(kind)
+        setattr(values, name, value)
 
     return property(attrgetter(f"sparse_values.{name}"), write)

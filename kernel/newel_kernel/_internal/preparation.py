@@ -41,7 +41,7 @@ class Plan:
         root = agent.root_agent
         made_of = (root.edits, composition.request_steps, composition.response_chain)
         plan = agent.plan
-        if not isinstance(plan, cls) or not (plan.root is root and plan.made_of == made_of and plan.agent is agent):
+        if plan is None or not (plan.root is root and plan.made_of == made_of and plan.agent is agent):
             steps = [p for p in composition.request_steps if p.applies_to is None or p.applies_to(agent)]
             request = [p.run if p.for_agent is None else p.for_agent(agent) for p in steps]
             response = [p.run for p in composition.response_chain if p.applies_to is None or p.applies_to(agent)]

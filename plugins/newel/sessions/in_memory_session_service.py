@@ -9,7 +9,16 @@ from newel.sessions.event_log import EventLog
 from newel.sessions.forks import place_of, read_place, state_at, taken_along
 from newel.sessions.pairing import check_pairing
 from newel.sessions.scopes import merge_scopes, split_by_scope
-from newel.sessions.views import apply_commit, check_append, check_delta, check_keys, check_names, check_new, fenced
+from newel.sessions.views import (
+    apply_commit,
+    check_append,
+    check_delta,
+    check_keys,
+    check_names,
+    check_new,
+    fenced,
+    stored_before,
+)
 from newel_kernel import (
     AlreadyExistsError,
     Event,
@@ -158,8 +167,10 @@ class InMemorySessionService(SessionStore):
         # The usual append, through a live view at the end of its log, of an event without actions.
         if session.lease and session.lease != stored.lease:
             raise FencedError(fenced(session.id, session.lease, stored.lease))
-        check_new(log, event)
-        check_pairing(log, event)
+        if log.knows(event.id):
+            raise stored_before(event)
+        if event.author != "user":
+            check_pairing(log, event)
         freeze_event(event)
         log.take(event)
         session.version = stored.version = len(log)

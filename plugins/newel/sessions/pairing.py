@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from newel_kernel import Event, PairingError, brief
+from newel_kernel import Event, PairingError, brief, response_ids
 
 
 def check_pairing(events: Sequence[Event], event: Event, coming: Sequence[Event] = ()) -> None:
@@ -17,12 +17,9 @@ def check_pairing(events: Sequence[Event], event: Event, coming: Sequence[Event]
     """
     if event.content is None or event.author == "user":
         return
-    responses = [p.function_response for p in event.content.parts or () if p.function_response is not None]
-    if not responses:
+    if not (answered := response_ids(event.content)):
         return
-    wanted = {response.id for response in responses}
-    wanted.discard(None)
-    if not wanted:
+    if not (wanted := {one for one in answered if one is not None}):
         return
     for past in chain(reversed(coming), reversed(events)):
         for part in (past.content.parts or ()) if past.content is not None else ():

@@ -39,7 +39,12 @@ def check_new(log: EventLog, event: Event, coming: Sequence[Event] = ()) -> None
     `coming` are events that will be in the log behind what is there.
     """
     if log.knows(event.id) or (coming and any(one.id == event.id for one in coming)):
-        raise AlreadyExistsError(f"the session has an event of the id {event.id!r} already; nothing was written")
+        raise stored_before(event)
+
+
+def stored_before(event: Event) -> AlreadyExistsError:
+    """The error of an event whose id the session has."""
+    return AlreadyExistsError(f"the session has an event of the id {event.id!r} already; nothing was written")
 
 
 def check_delta(event: Event) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newel.sessions.stored.encoding import encode_any
-from newel.sessions.stored.texts import encode_texts
+from newel.sessions.stored.texts import decode_texts, encode_texts
 from newel_kernel import Event, EventActions, SessionError
 from newel_types import Blob, Content, FunctionCall, Part
 
@@ -33,6 +33,44 @@ def test_texts_are_encoded_as_ever(
     assert short is not None
     assert (short[1], short[0]) == (general.data, general.event)
     assert short[0].content is not event.content
+    read = decode_texts(short[1])
+    assert read == (short[0] if parts else None)
+    assert decode_texts(short[1].decode()) == read
+
+
+_CHANGES: list[tuple[str, str]] = [
+    ('"author":"a"', '"author":5'),
+    ('"author":"a",', ""),
+    ('"id":"i"', '"id":""'),
+    ('"id":"i"', '"id":"i","futureField":1'),
+    ('"timestamp":1.5', '"timestamp":1'),
+    ('"timestamp":1.5', '"timestamp":"1.5"'),
+    ('"role":"user"', '"role":null'),
+    ('"role":"user"', '"role":"user","more":1'),
+    ('{"text":"x"}', '{"text":5}'),
+    ('{"text":"x"}', '{"text":"x","thought":true}'),
+    ('{"text":"x"}', '{"text":"x"},7'),
+    ('{"text":"x"}', '{"text":"x"},{}'),
+    ("}", ""),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), _CHANGES)
+def test_another_form_is_read_in_the_general_way(old: str, new: str) -> None:
+    event = Event(author="a", message="x", id="i", timestamp=1.5)
+    short = encode_texts(event)
+    assert short is not None
+    data = short[1].decode()
+    assert decode_texts(data) == short[0]
+    changed = data.replace(old, new)
+    assert changed != data
+    read = decode_texts(changed)
+    try:
+        general = Event.model_validate_json(changed)
+    except ValueError:
+        assert read is None
+    else:
+        assert read is None or read == general
 
 
 def unknown(event: Event) -> Event:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -31,7 +31,7 @@ class BaseAgent(BaseModel):
     #: Whether it may hand the conversation to other agents of its tree.
     transfers: ClassVar[bool] = False
     #: What the kernel has made of the agent's fields (see preparation.Plan).
-    plan: ClassVar[object] = None
+    plan: ClassVar[Any] = None
     #: Of a root: how often a field of an agent in its tree was assigned. What was made of fields holds until then.
     edits: ClassVar[int] = 0
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from newel.sessions.stored.texts import encode_texts
+from newel.sessions.stored.texts import decode_texts, encode_texts
 from newel_kernel import Event, Json, SessionError, freeze_event
 
 # The JSON reader gives up at 200 levels; below this one the depth is not what is wrong with a value.
@@ -59,7 +59,7 @@ def encode_any(event: Event) -> StoredEvent:
 
 def decode_event(data: str | bytes) -> Event:
     """The event of a stored form, frozen; raises ValueError where it is damaged."""
-    return freeze_event(Event.model_validate_json(data))
+    return freeze_event(decode_texts(data) or Event.model_validate_json(data))
 
 
 def encode_value(value: object, subject: str, path: str) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any
 
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from newel_kernel import Event, Json
 from newel_types import Content, Part
@@ -20,6 +20,7 @@ _RARE = (
 _PARTS = tuple(name for name in Part.field_names if name != "text")
 _rare_of, _more_of = attrgetter(*_RARE), attrgetter(*_PARTS)
 _NOTHING_RARE, _NOTHING_MORE = (None,) * len(_RARE), (None,) * len(_PARTS)
+_BEGINNING = b'{"content":{"parts":[{"text":'
 _NO_SPARSE: Any = Event(author="").sparse_values
 
 
@@ -74,3 +75,30 @@ def _encoded(event: Event, role: str | None, texts: list[str]) -> tuple[Event, b
     content = Content(role=role, parts=[Part(text=text) for text in texts])
     copy = Event(event.invocation_id, event.author, content, branch=event.branch, id=event.id, timestamp=time)
     return copy, data
+
+
+def decode_texts(data: str | bytes) -> Event | None:
+    """The event of what `encode_texts` gave, not frozen yet; None where there is more to it, or it is damaged."""
+    if data[: len(_BEGINNING)] not in (_BEGINNING, _BEGINNING.decode()):  # nearly all that have more show it here
+        return None
+    try:
+        document: Json = from_json(data)
+        inner: Json = document["content"]
+        texts = [part["text"] for part in inner["parts"] if len(part) == 1]
+        names = (document["invocationId"], document["author"], document["id"])
+        time = document["timestamp"]
+    except (ValueError, LookupError, TypeError):
+        return None
+    role, branch = inner.get("role", ""), document.get("branch", "")
+    if (
+        len(texts) != len(inner["parts"])
+        or not document["id"]
+        or len(document) != 5 + ("branch" in document)
+        or len(inner) != 1 + ("role" in inner)
+        or time.__class__ is not float
+        or not all(one.__class__ is str for one in (*texts, *names, role, branch))
+    ):
+        return None
+    content = Content(role=inner.get("role"), parts=[Part(text=text) for text in texts])
+    invocation_id, author, id = names
+    return Event(invocation_id, author, content, branch=document.get("branch"), id=id, timestamp=time)
