@@ -40,7 +40,7 @@ class Plan:
         agent, composition = ctx.agent, ctx.composition
         root = agent.root_agent
         made_of = (root.edits, composition.request_steps, composition.response_chain)
-        plan = agent.plan
+        plan: Plan | None = agent.plan
         if plan is None or not (plan.root is root and plan.made_of == made_of and plan.agent is agent):
             steps = [p for p in composition.request_steps if p.applies_to is None or p.applies_to(agent)]
             request = [p.run if p.for_agent is None else p.for_agent(agent) for p in steps]
