@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
+import signal
 import sys
 import threading
 from collections.abc import Coroutine
@@ -24,9 +25,14 @@ class _Unwaited(ThreadPoolExecutor):
 
 
 def run_loop(work: Coroutine[object, object, T]) -> T:
-    """`asyncio.run`, without waiting for threads at the end; `leave` ends those."""
+    """`asyncio.run` that Ctrl-C always wakes, and that does not wait for threads at the end; `leave` ends those."""
     with asyncio.Runner() as runner:
-        runner.get_loop().set_default_executor(_Unwaited(thread_name_prefix="newel-work"))
+        loop = runner.get_loop()
+        loop.set_default_executor(_Unwaited(thread_name_prefix="newel-work"))
+        # Without any handler of its own, a loop sleeps on where a signal comes just before it waits, or to a thread:
+        # Python notes that, and acts on it when something else wakes the loop. With one, every signal wakes it.
+        with suppress(AttributeError, RuntimeError):  # on Windows, whose loops always wake; outside the main thread
+            loop.add_signal_handler(signal.SIGCONT, lambda: None)
         return runner.run(work)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import os
@@ -13,6 +12,7 @@ import click
 
 from newel.cli.evaluation.output import INTERRUPTED, say_how_to_resume
 from newel.cli.evaluation.sets import Subject, subject_of
+from newel.cli.leaving import run_loop
 from newel.cli.startup import composition_of
 from newel.evaluation.files import read_model, read_text
 from newel.evaluation.local_eval_sets_manager import LocalEvalSetsManager
@@ -65,7 +65,7 @@ def optimize(
     optimizer = GEPARootAgentPromptOptimizer(config.model_copy(update={"run_dir": str(run_dir)}))
     sampler = LocalEvalSampler(sampler_config, LocalEvalSetsManager(subject.folder.parent))
     try:
-        result = asyncio.run(optimizer.optimize(subject.source.agent, sampler))
+        result = run_loop(optimizer.optimize(subject.source.agent, sampler))
     except KeyboardInterrupt:
         say_how_to_resume(run_dir, "interrupted")
         sys.stdout.flush()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import sys
@@ -21,6 +20,7 @@ from newel.cli.evaluation.output import (
     statuses,
 )
 from newel.cli.evaluation.sets import Subject, is_foreign, sets_of, storage_of, subject_of
+from newel.cli.leaving import run_loop
 from newel.cli.startup import composition_of
 from newel.evaluation.eval_config import EvalConfig, get_evaluation_criteria_or_default
 from newel.evaluation.eval_set import EvalSet
@@ -77,7 +77,7 @@ def command(ctx: click.Context, /, agent: str, sets: tuple[str, ...], **given: A
         raise click.ClickException("there is no case to run: the sets are empty, or nothing matches --case and --tag")
     job = _run(subject, chosen, config, options, path, given)
     try:
-        run = asyncio.run(job)
+        run = run_loop(job)
     except KeyboardInterrupt:
         say_how_to_resume(path, "interrupted")
         sys.stdout.flush()
