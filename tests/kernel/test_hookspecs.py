@@ -195,7 +195,7 @@ _ANCHORS = {
 def test_a_descriptor_from_a_hook_lands_where_it_belongs(kind: Kind[Any]) -> None:
     fields = {
         "run": idle, "wrap": lambda call: call, "open": say, "create": say, "load": say, "accepts": callable,
-        "adapt": say, "notify": idle, "make": say,
+        "adapt": say, "notify": idle, "make": idle,
         "after": _ANCHORS.get(kind.hook, ()),
     }  # fmt: skip
     wanted = inspect.signature(kind.descriptor).parameters

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import traceback
+from collections.abc import Callable
 
 from newel_kernel._internal.errors import NewelError, PluginError
 
 
+def cancellation_count() -> Callable[[], int]:
+    """What counts how often the task that runs now was told to end, and has not forgiven."""
+    return task.cancelling if (task := asyncio.current_task()) is not None else int  # int() is 0
+
+
 def cancellations() -> int:
     """How often the running task was told to end, and has not forgiven."""
-    return task.cancelling() if (task := asyncio.current_task()) is not None else 0
+    return cancellation_count()()
 
 
 def failure_of(raised: BaseException, owner: str, kind: type[NewelError]) -> Exception:

@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from newel_kernel._internal import seam
-from newel_kernel._internal.cancellation import cancellations, failure_of
+from newel_kernel._internal.cancellation import cancellation_count, failure_of
 from newel_kernel._internal.contracts.tool import BaseTool, UnknownTool
 from newel_kernel._internal.errors import ToolAbortedError
 from newel_kernel._internal.events import Event, EventActions
@@ -31,9 +31,10 @@ async def dispatch(ctx: InvocationContext, calls: Sequence[FunctionCall], tools:
     Where one call fails, the others are cancelled and awaited before the error goes on.
     """
     if len(calls) == 1:  # the usual case needs no task
-        count = cancellations()
+        told = cancellation_count()
+        before = told()
         event = await _run(ctx, calls[0], tools)
-        if cancellations() <= count:
+        if told() <= before:
             return event
         ctx.stash[UNCOMMITTED].append(event)  # the tool swallowed what its task was told
         raise asyncio.CancelledError
@@ -97,9 +98,8 @@ async def _execute(ctx: InvocationContext, call: FunctionCall, tools: Tools) -> 
 def _result_event(
     ctx: InvocationContext, tool: BaseTool, call: FunctionCall, result: object, actions: EventActions | None
 ) -> Event:
-    if not isinstance(result, dict):
-        result = {"result": result}
-    response = FunctionResponse(id=call.id, name=tool.name, response=result)
+    fields = result if isinstance(result, dict) else {"result": result}
+    response = FunctionResponse(id=call.id, name=tool.name, response=fields)
     content = Content(role="user", parts=[Part(function_response=response)])
     return Event(  # actions that are None are made when touched
         invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, content=content, actions=actions,

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from newel_kernel._internal.cancellation import cancellations, failure_of
+from newel_kernel._internal.cancellation import cancellation_count, failure_of
 from newel_kernel._internal.contracts.response import LlmResponse
 from newel_kernel._internal.errors import HookSignatureError, PluginError, PluginHookError
 from newel_kernel._internal.events import Event
@@ -80,8 +80,9 @@ LIFECYCLE: dict[str, HookSpec] = {
 
 async def first_answer(bound: Callbacks, returns: type[Any] | None, keywords: Mapping[str, object]) -> Any:
     """Call `bound` in order; the first result that is not None ends the round, where a result is asked for."""
+    told = cancellation_count()
     for one in bound:
-        count = cancellations()
+        before = told()
         try:
             answer = one.call(**keywords)
             if answer is not None and inspect.isawaitable(answer):
@@ -91,7 +92,7 @@ async def first_answer(bound: Callbacks, returns: type[Any] | None, keywords: Ma
             if one.plugin and not isinstance(error, PluginError):
                 raise PluginHookError(f"{one.owner} failed in {one.hook}: {type(error).__name__}: {error}") from error
             raise error from error.__cause__
-        if cancellations() > count:  # swallowed
+        if told() > before:  # swallowed
             raise CancelledError
         if answer is not None and returns is not None:  # an observer's answer is nothing to anybody
             return _checked(answer, returns, one)

@@ -37,8 +37,7 @@ class Plan:
     @classmethod
     def of(cls, ctx: InvocationContext) -> Plan:
         """The plan of the agent that runs; made anew after a field of any agent of its tree was assigned."""
-        agent, composition = ctx.agent, ctx.composition
-        root = agent.root_agent
+        agent, root, composition = ctx.agent, ctx.agent.root_agent, ctx.composition
         made_of = (root.edits, composition.request_steps, composition.response_chain)
         plan: Plan | None = agent.plan
         if plan is None or not (plan.root is root and plan.made_of == made_of and plan.agent is agent):
