@@ -30,6 +30,11 @@ def run(*command: object, cwd: Path) -> str:
     return done.stdout
 
 
+def run_tests(python: Path | str, *paths: str, cwd: Path) -> str:
+    """Their output; without hypothesis, which takes as long to import as the rest."""
+    return run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *paths, cwd=cwd)
+
+
 def install(python: Path, folder: Path, *how: str) -> None:
     run(python, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--no-index", *how, cwd=folder)
 
@@ -38,14 +43,14 @@ def test_an_agent_runs_and_passes_its_test(project: Any) -> None:
     made = project.newel("new", "agent", "my-desk")
     assert made.stdout.startswith("my_desk: newel run my_desk")
     assert "light rain" in project.newel("run", "my_desk", "What is the weather in Paris?").stdout
-    run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "my_desk", cwd=project.path)
+    run_tests(sys.executable, "my_desk", cwd=project.path)
 
 
 def test_a_plugin_installs_passes_its_tests_and_takes_part(project: Any, python: Path) -> None:
     project.newel("new", "plugin", "shout")
     folder = project.path / "newel-shout"
     install(python, folder, "-e", ".")
-    run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder)
+    run_tests(python, cwd=folder)
     why = run(python, "-m", "newel.cli.main", "plugins", "why", "shout", cwd=project.path)
     assert '"state": "enabled"' in why
     assert '"after": "contents"' in why
@@ -63,7 +68,7 @@ def test_a_distribution_installs_and_passes_its_tests(project: Any, python: Path
     project.newel("new", "distribution", "house_rules")
     folder = project.path / "newel-house-rules"
     install(python, folder, "-e", ".")
-    run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder)
+    run_tests(python, cwd=folder)
     project.write("a.yaml", "name: a\n")
     command = ("run", "a.yaml", "hi", "--distribution", "house_rules", "--model", "echo:")
     assert run(python, "-m", "newel.cli.main", *command, cwd=project.path)

@@ -277,7 +277,7 @@ def test_it(evaluate):
 
 def pytest_in(folder: Path, *args: str) -> tuple[int, str]:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-rA", *args], cwd=folder, text=True,
+        [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:hypothesispytest", *args], cwd=folder, text=True,
         capture_output=True, check=False, env={**os.environ, "PYTHONPATH": str(folder), "NO_COLOR": "1"},
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
