@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import hashlib
 import json
 import os
 import re
@@ -17,8 +16,9 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from newel.artifacts.base_artifact_service import ArtifactVersion, BaseArtifactService
-from newel.artifacts.stored_part import as_part, is_blank, mime_type, scope_of
+from newel.artifacts.base_artifact_service import ArtifactVersion
+from newel.artifacts.contract import ArtifactStore, StoredVersion
+from newel.artifacts.stored_part import as_json, as_metadata, as_part, is_blank, mime_type, named, scope_of
 from newel_kernel import ConfigurationError, Json, seam
 from newel_types import Part
 
@@ -28,7 +28,7 @@ _NEW, _GONE = ".new-", ".gone-"
 _TAKEN = (errno.EEXIST, errno.ENOTEMPTY)
 
 
-class FileArtifactService(BaseArtifactService):
+class FileArtifactService(ArtifactStore):
     """Versions of artifacts under `root_dir`, which is made when needed. Several processes may share it."""
 
     def __init__(self, root_dir: str | Path) -> None:
@@ -41,7 +41,10 @@ class FileArtifactService(BaseArtifactService):
         """Store a new version."""
         part = as_part(artifact)
         folder = self._folder(app_name, user_id, session_id, filename)
-        metadata = {"filename": filename, "custom_metadata": dict(custom_metadata or {}), "mime_type": mime_type(part)}
+        metadata = {
+            "app_name": app_name, "user_id": user_id, "session_id": scope_of(filename, session_id),
+            "filename": filename, "custom_metadata": as_metadata(custom_metadata), "mime_type": mime_type(part),
+        }  # fmt: skip
         return await asyncio.to_thread(self._save, folder, part, metadata)
 
     async def load_artifact(
@@ -54,8 +57,8 @@ class FileArtifactService(BaseArtifactService):
 
     async def list_artifact_keys(self, *, app_name: str, user_id: str, session_id: str | None = None) -> list[str]:
         """The names of the session's and of the user's artifacts."""
-        user = self.root_dir / _named(app_name) / _named(user_id)
-        folders = [user] if session_id is None else [user, user / (_SESSION + _named(session_id))]
+        owners = (None,) if session_id is None else (None, session_id)
+        folders = [self._owner(app_name, user_id, owner) for owner in owners]
         return await asyncio.to_thread(lambda: sorted(name for folder in folders for name in self._names(folder)))
 
     async def delete_artifact(
@@ -78,10 +81,50 @@ class FileArtifactService(BaseArtifactService):
         folder = self._folder(app_name, user_id, session_id, filename)
         return await asyncio.to_thread(self._version, folder, version)
 
+    async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
+        """Delete a session's folder."""
+        await asyncio.to_thread(self._delete, self._owner(app_name, user_id, session_id))
+
+    async def delete_version(
+        self, *, app_name: str, user_id: str, filename: str, version: int, session_id: str | None = None
+    ) -> None:
+        """Delete one version."""
+        folder = self._folder(app_name, user_id, session_id, filename)
+        await asyncio.to_thread(self._delete, folder / str(version))
+
+    async def stored(self, *, app_name: str) -> list[StoredVersion]:
+        """Every version of an app's artifacts."""
+        return await asyncio.to_thread(self._stored, app_name)
+
+    async def leftovers(self, *, app_name: str, before: float, delete: bool) -> list[str]:
+        """Versions that were not written to their end, and deletions that stopped."""
+        return await asyncio.to_thread(self._leftovers, app_name, before, delete)
+
+    def _found(self, app_name: str, pattern: str) -> list[Path]:
+        app = self._inside(self.root_dir / named(app_name))
+        return [self._inside(path) for path in app.rglob(pattern) if path.is_dir()] if app.is_dir() else []
+
+    def _stored(self, app_name: str) -> list[StoredVersion]:
+        folders = self._found(app_name, _ARTIFACT + "*")
+        entries = [self._read(folder, number) for folder in folders for number in self._numbers(folder)]
+        return [
+            StoredVersion(one["user_id"], one["session_id"], one["filename"], number, one["create_time"])
+            for number, _, one in (entry for entry in entries if entry is not None)
+        ]
+
+    def _leftovers(self, app_name: str, before: float, delete: bool) -> list[str]:
+        paths = [*self._found(app_name, _NEW + "*"), *self._found(app_name, _GONE + "*")]
+        old = [path for path in paths if path.stat().st_mtime < before]
+        for path in old if delete else ():
+            shutil.rmtree(path, ignore_errors=True)
+        return [path.as_uri() for path in sorted(old)]
+
+    def _owner(self, app_name: str, user_id: str, session_id: str | None) -> Path:
+        user = self.root_dir / named(app_name) / named(user_id)
+        return user if session_id is None else user / (_SESSION + named(session_id))
+
     def _folder(self, app_name: str, user_id: str, session_id: str | None, filename: str) -> Path:
-        scope = scope_of(filename, session_id)
-        owner = self.root_dir / _named(app_name) / _named(user_id)
-        return (owner if scope is None else owner / (_SESSION + _named(scope))) / (_ARTIFACT + _named(filename))
+        return self._owner(app_name, user_id, scope_of(filename, session_id)) / (_ARTIFACT + named(filename))
 
     def _inside(self, path: Path) -> Path:
         """`path` where it lies under the root once symbolic links are followed, else an error."""
@@ -94,7 +137,7 @@ class FileArtifactService(BaseArtifactService):
         if blob is not None:
             part = part.model_copy(update={"inline_data": blob.model_copy(update={"data": None})})
         stored = {**metadata, "create_time": seam.clock(), "part": part.model_dump(mode="json", exclude_none=True)}
-        text = json.dumps(stored, ensure_ascii=False, allow_nan=False)
+        text = as_json(stored)
         new = self._inside(folder) / (_NEW + seam.new_id())
         new.mkdir(parents=True)
         try:
@@ -175,12 +218,6 @@ class FileArtifactService(BaseArtifactService):
         except FileNotFoundError:
             return
         shutil.rmtree(gone, ignore_errors=True)
-
-
-def _named(name: str) -> str:
-    """A folder's name for any id or file name: readable, and another one for each, also where case does not count."""
-    readable = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:60]
-    return f"{readable}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:20]}"
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
+from collections.abc import Mapping
 
-from newel_kernel import ConfigurationError
+from newel_kernel import ConfigurationError, Json
 from newel_types import Part, coerce
 
 USER_SCOPE = "user:"
@@ -24,6 +27,8 @@ def scope_of(filename: str, session_id: str | None) -> str | None:
         problem = "it is empty, or starts or ends with blanks"
     elif any(ord(character) < 32 for character in name):
         problem = "it holds control characters"
+    elif _half(name):
+        problem = "it holds half a character (a lone surrogate)"
     elif len(name) > _MOST_CHARACTERS:
         problem = f"it has more than {_MOST_CHARACTERS} characters"
     elif not segments[0] or re.match(r"[A-Za-z]:[/\\]", name):
@@ -41,11 +46,40 @@ def scope_of(filename: str, session_id: str | None) -> str | None:
     return session_id
 
 
+def named(name: str) -> str:
+    """A part of a path or key for any id or file name: readable, and another one for each, also without case."""
+    readable = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:60]
+    return f"{readable}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:20]}"
+
+
+def _half(text: str) -> bool:
+    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def as_json(metadata: object) -> str:
+    """`metadata` as JSON that can be read back; a ConfigurationError where there is none."""
+    try:
+        text = json.dumps(metadata, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ConfigurationError(f"an artifact's metadata must be JSON: {error}") from None
+    if _half(text):
+        raise ConfigurationError("an artifact's metadata, names and texts hold half a character (a lone surrogate)")
+    return text
+
+
+def as_metadata(custom: Mapping[str, object] | None) -> Json:
+    """The custom metadata of a version as every store gives them back."""
+    metadata: Json = json.loads(as_json(dict(custom or {})))
+    return metadata
+
+
 def as_part(artifact: object) -> Part:
     """A Part of our own with data, text or a file; a dict or google-genai's Part will do."""
     part: Part = coerce(Part, artifact).model_copy(deep=True)
     if part.inline_data is None and part.text is None and part.file_data is None:
         raise ConfigurationError("an artifact is a Part with inline_data, text or file_data; this one has none of them")
+    if part.text is not None and _half(part.text):
+        raise ConfigurationError("the text of an artifact holds half a character (a lone surrogate); replace it")
     return part
 
 

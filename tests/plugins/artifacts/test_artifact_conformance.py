@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, seed, settings
+from hypothesis import strategies as st
 
-from newel.artifacts import FileArtifactService, InMemoryArtifactService
+from newel.artifacts import ArtifactStore, InMemoryArtifactService
 from newel.artifacts.base_artifact_service import BaseArtifactService
 from newel.artifacts.kinds import ArtifactBackend
+from newel.artifacts.stored_part import scope_of
 from newel_compose import compose
 from newel_kernel import ConfigurationError
 from newel_types import Blob, FileData, FunctionCall, Part
 
 WHERE: dict[str, Any] = {"app_name": "desk", "user_id": "ada", "session_id": "s1"}
 USER: dict[str, Any] = {"app_name": "desk", "user_id": "ada"}
-Check = Callable[[BaseArtifactService], Coroutine[Any, Any, None]]
-
-
-@pytest.fixture(params=["memory", "file"])
-def check(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Check], None]:
-    store = InMemoryArtifactService() if request.param == "memory" else FileArtifactService(tmp_path / "store")
-    return lambda main: asyncio.run(main(store))
 
 
 def png(data: bytes = b"\x89PNG\x00") -> Part:
@@ -155,7 +153,7 @@ def test_what_is_no_artifact_is_refused(part: Part, check: Any) -> None:
 @pytest.mark.parametrize(
     "name",
     ["", " ", "user:", "/etc/passwd", "\\x", "C:\\x", "C:/x", "..", "../x", "a/../../x", "a\\..\\x", "a//b", "a/",
-     "./a", "a\x00b", "a\nb", "user:../x", "user:/x", "x" * 2000],
+     "./a", "a\x00b", "a\nb", "user:../x", "user:/x", "x" * 2000, "a\ud800"],
 )  # fmt: skip
 def test_a_name_that_leads_elsewhere_is_refused(name: str, check: Any) -> None:
     async def main(store: BaseArtifactService) -> None:
@@ -167,7 +165,8 @@ def test_a_name_that_leads_elsewhere_is_refused(name: str, check: Any) -> None:
     check(main)
 
 
-NAMES = ["a.txt", "dir/sub/a.txt", "ä ö.txt", ".hidden", "CON", "a..b", "x" * 1000, "a:b", "%2e"]
+NAMES = ["a.txt", "dir/sub/a.txt", "ä ö.txt", ".hidden", "CON", "a..b", "x" * 1000, "語" * 1000, "a:b",
+         "%2e", "\u202ea"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -181,6 +180,156 @@ def test_any_other_name_will_do(name: str, check: Any) -> None:
         assert loaded.text == "x"
 
     check(main)
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+METADATA = st.dictionaries(
+    TEXTS,
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False)
+        | TEXTS,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=6,
+    ),
+    max_size=4,
+)  # fmt: skip
+
+
+def acceptable(name: str) -> bool:
+    try:
+        return scope_of(name, "s1") is not None
+    except ConfigurationError:
+        return False
+
+
+def test_names_bytes_and_metadata_come_back(check: Any) -> None:
+    """Whatever they are: no name is taken for another, and nothing is changed on its way."""
+    drawn: list[tuple[str, bytes, dict[str, Any]]] = []
+
+    @seed(14)
+    @settings(max_examples=25, database=None)
+    @given(TEXTS.filter(acceptable), st.binary(max_size=300), METADATA)
+    def draw(name: str, data: bytes, metadata: dict[str, Any]) -> None:
+        drawn.append((name, data, metadata))
+
+    async def main(store: ArtifactStore) -> None:
+        latest: dict[str, tuple[bytes, dict[str, Any], int]] = {}
+        for name, data, metadata in drawn:
+            number = await store.save_artifact(**WHERE, filename=name, artifact=png(data), custom_metadata=metadata)
+            assert number == (latest[name][2] + 1 if name in latest else 0)
+            latest[name] = data, metadata, number
+        assert await store.list_artifact_keys(**WHERE) == sorted(latest)
+        for name, (data, metadata, number) in latest.items():
+            loaded = await store.load_artifact(**WHERE, filename=name)
+            assert loaded == (png(data) if data else None)
+            version = await store.get_artifact_version(**WHERE, filename=name)
+            assert version is not None
+            assert (version.version, version.custom_metadata) == (number, metadata)
+        stored = {(one.filename, one.session_id, one.user_id) for one in await store.stored(app_name="desk")}
+        assert stored == {(name, "s1", "ada") for name in latest}
+
+    draw()
+    check(main)
+
+
+@pytest.mark.parametrize("metadata", [{"a": object()}, {"a": float("nan")}, {"a": "\ud800"}, {"a": 10**5001}])
+def test_metadata_that_cannot_be_kept_is_refused(metadata: dict[str, Any], check: Any) -> None:
+    async def main(store: ArtifactStore) -> None:
+        with pytest.raises(ConfigurationError, match="metadata"):
+            await store.save_artifact(**WHERE, filename="a", artifact=Part(text="x"), custom_metadata=metadata)
+        assert await store.list_artifact_keys(**WHERE) == []
+
+    check(main)
+
+
+@pytest.mark.parametrize("field", ["app_name", "user_id", "session_id"])
+@pytest.mark.parametrize("value", ["../../x", "/etc", "a\x00b", "..", "語" * 250, "a/b", "a%2Fb"])
+def test_no_id_is_taken_for_another(field: str, value: str, check: Any) -> None:
+    async def main(store: ArtifactStore) -> None:
+        where = {**WHERE, field: value}
+        await store.save_artifact(**where, filename="x" * 1000, artifact=Part(text="x"))
+        assert await store.load_artifact(**where, filename="x" * 1000) == Part(text="x")
+        assert await store.list_artifact_keys(**WHERE) == []
+
+    check(main)
+
+
+def test_a_large_artifact_comes_back(check: Any) -> None:
+    async def main(store: ArtifactStore) -> None:
+        data = bytes(range(251)) * 80_000  # 20 MB, so that two bytes that are exchanged would show
+        for part in (png(data), Part(text="ä" * 5_000_000)):
+            number = await store.save_artifact(**WHERE, filename="a", artifact=part)
+            assert await store.load_artifact(**WHERE, filename="a", version=number) == part
+
+    check(main)
+
+
+def test_a_session_is_deleted_with_its_artifacts(check: Any) -> None:
+    async def main(store: ArtifactStore) -> None:
+        other = {**WHERE, "session_id": "s11"}
+        for where in (WHERE, other):
+            for name in ("a", "a", "user:b", "x" * 1000):
+                await store.save_artifact(**where, filename=name, artifact=Part(text="x"))
+        await store.delete_session(**WHERE)
+        await store.delete_session(**{**WHERE, "session_id": "never"})
+        assert await store.list_artifact_keys(**WHERE) == ["user:b"]
+        assert await store.list_artifact_keys(**other) == ["a", "user:b", "x" * 1000]
+        assert await store.leftovers(app_name="desk", before=4e9, delete=False) == []
+
+    check(main)
+
+
+def test_one_version_is_deleted(check: Any) -> None:
+    async def main(store: ArtifactStore) -> None:
+        for name in ("a", "a", "a", "user:b"):
+            await store.save_artifact(**WHERE, filename=name, artifact=Part(text=name))
+        await store.delete_version(**WHERE, filename="a", version=1)
+        await store.delete_version(**WHERE, filename="a", version=7)
+        assert await store.list_versions(**WHERE, filename="a") == [0, 2]
+        assert await store.load_artifact(**WHERE, filename="a", version=1) is None
+        assert await store.load_artifact(**WHERE, filename="a") == Part(text="a")
+        assert await store.save_artifact(**WHERE, filename="a", artifact=Part(text="x")) == 3
+        found = sorted((one.filename, one.version, one.session_id) for one in await store.stored(app_name="desk"))
+        assert found == [("a", 0, "s1"), ("a", 2, "s1"), ("a", 3, "s1"), ("user:b", 0, None)]
+        assert await store.stored(app_name="shop") == []
+        await store.delete_version(**WHERE, filename="user:b", version=0)
+        assert await store.list_artifact_keys(**WHERE) == ["a"]
+        assert await store.leftovers(app_name="desk", before=4e9, delete=False) == []
+
+    check(main)
+
+
+_WRITER = """
+import asyncio, json, sys
+from newel import artifacts
+from newel_types import Part
+
+async def main(name, options):
+    store = getattr(artifacts, name)(**options)
+    where = {"app_name": "desk", "user_id": "ada", "session_id": "s1", "filename": "a"}
+    saves = [store.save_artifact(**where, artifact=Part(text=f"{sys.argv[3]}-{i}")) for i in range(10)]
+    numbers = await asyncio.gather(*saves)
+    print(json.dumps({number: f"{sys.argv[3]}-{i}" for i, number in enumerate(numbers)}))
+
+asyncio.run(main(sys.argv[1], json.loads(sys.argv[2])))
+"""
+
+
+def test_two_processes_never_take_one_number(shared: tuple[type[ArtifactStore], dict[str, Any]]) -> None:
+    made, options = shared
+    command = [sys.executable, "-c", _WRITER, made.__name__, json.dumps(options)]
+    writers = [subprocess.Popen([*command, who], stdout=subprocess.PIPE, text=True) for who in ("x", "y")]
+    said = [writer.communicate()[0] for writer in writers]
+    assert [writer.returncode for writer in writers] == [0, 0]
+    saved = {int(number): text for one in said for number, text in json.loads(one).items()}
+    assert sorted(saved) == list(range(20))
+
+    async def main() -> None:
+        store = made(**options)
+        for number, text in saved.items():
+            assert await store.load_artifact(**WHERE, filename="a", version=number) == Part(text=text)
+        await store.close()
+
+    asyncio.run(main())
 
 
 def test_concurrent_saves_get_numbers_of_their_own(check: Any) -> None:

@@ -107,7 +107,7 @@ def test_a_save_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_metadata_that_is_no_json_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     store = FileArtifactService(tmp_path)
-    with pytest.raises(TypeError):
+    with pytest.raises(ConfigurationError, match="must be JSON"):
         save(store, custom_metadata={"x": object()})
     assert list(tmp_path.rglob("*.json")) == []
 

@@ -1,0 +1,77 @@
+"""Calls: blocking calls to a server, in threads, tried again while there is trouble."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from newel.artifacts.errors import ArtifactStoreUnavailableError
+
+T = TypeVar("T")
+#: As many as the SDKs keep connections.
+_THREADS = 10
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
+
+
+class Trouble(Exception):
+    """A call failed in a way that may pass. The text names no address and no credential."""
+
+
+class Taken(Exception):
+    """There is an object of that key."""
+
+    #: Whether an earlier try may have put it there.
+    again: bool = False
+
+
+class Calls:
+    """Runs calls to the store `name`; one call with all its tries takes at most `patience` seconds."""
+
+    def __init__(self, name: str, patience: float) -> None:
+        self.name = name
+        self.patience = patience
+        self._threads: ThreadPoolExecutor | None = None
+        self._pid = 0
+
+    async def run(self, call: Callable[[], T], *, patience: float | None = None) -> T:
+        """The result of `call`; an ArtifactStoreUnavailableError where it is not had in time."""
+        patience = self.patience if patience is None else patience
+        troubles: list[str] = []
+        try:
+            async with asyncio.timeout(patience):
+                return await self._tried(call, troubles)
+        except TimeoutError:
+            why = troubles[-1] if troubles else "no answer"
+            raise ArtifactStoreUnavailableError(
+                f"the artifact store {self.name} cannot be reached for {patience:g} seconds ({why}): "
+                f"see whether it runs, then try again"
+            ) from None
+
+    def close(self) -> None:
+        """Let the threads end."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False)
+            self._threads = None
+
+    async def _tried(self, call: Callable[[], T], troubles: list[str]) -> T:
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                return await asyncio.get_running_loop().run_in_executor(self._executor(), call)
+            except Trouble as trouble:
+                troubles.append(str(trouble))
+            except Taken as taken:
+                taken.again = bool(troubles)
+                raise
+            await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - so that two do not meet again
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def _executor(self) -> ThreadPoolExecutor:
+        if self._threads is None or self._pid != os.getpid():  # a forked child has none of its parent's threads
+            self._threads = ThreadPoolExecutor(_THREADS, "newel-artifacts")
+            self._pid = os.getpid()
+        return self._threads

@@ -1,0 +1,93 @@
+"""The artifact stores under test, and the servers that they need."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from newel.artifacts import ArtifactStore, FileArtifactService, InMemoryArtifactService, S3ArtifactService
+
+Check = Callable[[ArtifactStore], Awaitable[None]]
+#: A class of stores, and the arguments with which each has the same artifacts.
+Shared = tuple[type[ArtifactStore], dict[str, Any]]
+#: The stores that several services, also of several processes, may share.
+SHARED = ("file", "s3")
+CREDENTIALS = {"region_name": "eu-central-1", "aws_access_key_id": "AKIATEST", "aws_secret_access_key": "hush"}
+
+
+@contextmanager
+def server(script: str) -> Iterator[str]:
+    """A server of this folder in a process of its own; its URL."""
+    command = [sys.executable, str(Path(__file__).with_name(script))]
+    small_parts = {**os.environ, "S3_UPLOAD_PART_MIN_SIZE": "1024"}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=small_parts
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[str]:
+    """The URL of a server of S3's protocol."""
+    with server("s3_server.py") as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def new_s3_bucket(s3_server: str) -> Iterator[Callable[[], dict[str, Any]]]:
+    """Makes an empty bucket; the arguments of a service with it."""
+    import botocore.session
+
+    options = {**CREDENTIALS, "endpoint_url": s3_server}
+    client = botocore.session.get_session().create_client("s3", **options)
+
+    def new() -> dict[str, Any]:
+        name = f"newel-{uuid4()}"
+        client.create_bucket(Bucket=name, CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
+        return {"bucket_name": name, **options}
+
+    yield new
+    client.close()
+
+
+def shared_store(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Shared:
+    """A store of a kind, with a place that is empty."""
+    if kind == "file":
+        return FileArtifactService, {"root_dir": str(tmp_path / "store")}
+    return S3ArtifactService, request.getfixturevalue("new_s3_bucket")()
+
+
+@pytest.fixture(params=SHARED)
+def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Shared:
+    """Each kind of store that has a place."""
+    return shared_store(request.param, request, tmp_path)
+
+
+@pytest.fixture(params=["memory", *SHARED])
+def check(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Check], None]:
+    """Runs a check on an empty store of each kind."""
+    made, options = (InMemoryArtifactService, {}) if request.param == "memory" else shared_store(
+        request.param, request, tmp_path
+    )  # fmt: skip
+
+    async def run(main: Check) -> None:
+        store = made(**options)
+        try:
+            await main(store)
+        finally:
+            await store.close()
+
+    return lambda main: asyncio.run(run(main))
