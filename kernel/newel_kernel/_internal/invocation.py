@@ -232,9 +232,9 @@ class InvocationContext:
 
     def increment_llm_call_count(self) -> None:
         """Count a model call; raises LlmCallsLimitExceededError beyond RunConfig.max_llm_calls."""
-        self.budget.used += 1
-        limit = self.run_config.max_llm_calls
-        if 0 < limit < self.budget.used:
+        budget = self.budget
+        budget.used = used = budget.used + 1
+        if used > (limit := self.run_config.max_llm_calls) > 0:
             raise LlmCallsLimitExceededError(
                 f"Max number of llm calls limit of `{limit}` exceeded (RunConfig.max_llm_calls)"
             )

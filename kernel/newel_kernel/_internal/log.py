@@ -130,10 +130,8 @@ class Turn:
 
 def response_ids(content: Content | None) -> Set[str | None]:
     """The ids of the calls that the function responses in `content` answer."""
-    for part in (content.parts or ()) if content is not None else ():
+    parts = content.parts or () if content is not None else ()
+    for part in parts:
         if part.function_response is not None:
-            break
-    else:
-        return _NO_IDS
-    assert content is not None
-    return {part.function_response.id for part in content.parts or () if part.function_response is not None}
+            return {part.function_response.id for part in parts if part.function_response is not None}
+    return _NO_IDS

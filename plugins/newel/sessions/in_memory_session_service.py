@@ -156,11 +156,12 @@ class InMemorySessionService(SessionStore):
         """Commit to the stored log and to `session`, which may be a view of it or a copy, also a stale one."""
         if event.partial:
             return event
-        stored = self._stored(session.app_name, session.user_id, session.id)
-        if stored is None:
+        try:
+            stored = self.sessions[session.app_name][session.user_id][session.id]
+        except KeyError:
             raise SessionNotFoundError(
                 f"the session {brief(session.id)!r} does not exist (any more); event {event.id} is not stored"
-            )
+            ) from None
         log: EventLog = stored.events  # type: ignore[assignment]  # create_session made it
         if session.events is not log or session.version != len(log) or event.touched_actions is not None:
             return self._append_any(stored, session, log, event)
