@@ -1,14 +1,14 @@
 """Evaluator: what computes a metric, and what it returns."""
 
 from abc import ABC
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import ClassVar, TypeAlias
 
 from pydantic import Field
 
 from newel.evaluation.common import EvalBaseModel
 from newel.evaluation.conversation_scenarios import ConversationScenario
-from newel.evaluation.criteria import BaseCriterion
+from newel.evaluation.criteria import BaseCriterion, JudgeModelOptions
 from newel.evaluation.eval_case import Invocation
 from newel.evaluation.eval_metrics import EvalMetricResultDetails, EvalStatus
 from newel.evaluation.eval_rubrics import RubricScore
@@ -46,6 +46,12 @@ class Evaluator(ABC):  # noqa: B024 - subclasses may be plain or async, so nothi
 
     #: The criterion that the metric reads.
     criterion_type: ClassVar[type[BaseCriterion]] = BaseCriterion
+
+    @property
+    def judges(self) -> Sequence[str]:
+        """The addresses of the models that it asks; a run that has none of one of them does not begin."""
+        options = getattr(self, "_options", None)
+        return options.judges if isinstance(options, JudgeModelOptions) else ()
 
     def evaluate_invocations(
         self,

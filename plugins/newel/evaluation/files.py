@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
 from typing import TypeVar
 
@@ -40,6 +41,12 @@ def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def remove_parts(path: Path) -> None:
+    """Remove what a process that was killed left of a file that it wrote."""
+    for part in path.parent.glob(f"{escape(path.name)}.*.part"):
+        part.unlink(missing_ok=True)
 
 
 def json_bytes(value: object) -> bytes:

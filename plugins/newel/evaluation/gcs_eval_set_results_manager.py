@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryFile, gettempdir
 from typing import Any
 
 from newel.errors.not_found_error import NotFoundError
 from newel.evaluation.cloud.bucket import Bucket
 from newel.evaluation.eval_result import EvalCaseResult, EvalSetResult
-from newel.evaluation.eval_set_results_manager import EvalSetResultsManager, create_eval_set_result
+from newel.evaluation.eval_set_results_manager import EvalSetResultsManager, PendingResults, create_eval_set_result
 from newel.evaluation.eval_sets_manager import check_app
-from newel.evaluation.local_eval_set_results_manager import SUFFIX, result_of
+from newel.evaluation.local_eval_set_results_manager import SUFFIX, Spool, result_bytes, result_of, result_pieces
 
 
 class GcsEvalSetResultsManager(EvalSetResultsManager):
@@ -26,8 +30,18 @@ class GcsEvalSetResultsManager(EvalSetResultsManager):
         self, app_name: str, eval_set_id: str, eval_case_results: list[EvalCaseResult]
     ) -> None:  # fmt: skip
         """Write the object."""
-        result = create_eval_set_result(app_name, eval_set_id, eval_case_results)
-        self._bucket.write(_name(app_name, str(result.eval_set_result_name)), result.model_dump_json(indent=2))
+        self._write(app_name, eval_set_id, (result_bytes(one) for one in eval_case_results))
+
+    def pending(self, app_name: str, eval_set_id: str) -> PendingResults:
+        """Results that wait in a file without a name, in the machine's folder for such."""
+        check_app(app_name)
+        return Spool(Path(gettempdir()), partial(self._write, app_name, eval_set_id))
+
+    def _write(self, app_name: str, eval_set_id: str, rows: Iterable[bytes]) -> None:
+        result = create_eval_set_result(app_name, eval_set_id, [])
+        with TemporaryFile() as whole:
+            whole.writelines(result_pieces(result, rows))
+            self._bucket.write(_name(app_name, str(result.eval_set_result_name)), whole)
 
     def get_eval_set_result(self, app_name: str, eval_set_result_id: str) -> EvalSetResult:
         """A result by its name."""

@@ -47,18 +47,19 @@ def result_bytes(result: EvalCaseResult) -> bytes:
 
 def write_result(path: Path, head: EvalSetResult, rows: Iterable[bytes]) -> None:
     """Write the file of a set: `head`, and the results of its cases, one by one."""
-
-    def pieces() -> Iterator[bytes]:
-        first = head.model_dump(include={"eval_set_result_id", "eval_set_result_name", "eval_set_id"})
-        yield plain_bytes(first)[:-1] + b', "eval_case_results": ['
-        for number, row in enumerate(rows):
-            yield (b",\n" if number else b"\n") + row
-        yield b'\n], "creation_timestamp": ' + plain_bytes(head.creation_timestamp) + b"}\n"
-
-    write_pieces(path, pieces())
+    write_pieces(path, result_pieces(head, rows))
 
 
-class _Spool(PendingResults):
+def result_pieces(head: EvalSetResult, rows: Iterable[bytes]) -> Iterator[bytes]:
+    """The JSON of a set's result, piece by piece."""
+    first = head.model_dump(include={"eval_set_result_id", "eval_set_result_name", "eval_set_id"})
+    yield plain_bytes(first)[:-1] + b', "eval_case_results": ['
+    for number, row in enumerate(rows):
+        yield (b",\n" if number else b"\n") + row
+    yield b'\n], "creation_timestamp": ' + plain_bytes(head.creation_timestamp) + b"}\n"
+
+
+class Spool(PendingResults):
     """Results that wait on the disk: of each only its place is kept."""
 
     def __init__(self, folder: Path, write: Callable[[Iterable[bytes]], None]) -> None:
@@ -115,7 +116,7 @@ class LocalEvalSetResultsManager(EvalSetResultsManager):
 
     def pending(self, app_name: str, eval_set_id: str) -> PendingResults:
         """Results that wait in a file without a name, in the folder where they will be stored."""
-        return _Spool(self.history(app_name), partial(self._write, app_name, eval_set_id))
+        return Spool(self.history(app_name), partial(self._write, app_name, eval_set_id))
 
     def _write(self, app_name: str, eval_set_id: str, rows: Iterable[bytes]) -> None:
         result = create_eval_set_result(app_name, eval_set_id, [])

@@ -14,11 +14,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse
+from os import SEEK_END
+from typing import IO, TypeAlias
 from urllib.parse import urljoin
 
 from newel.net.addresses import Address
 from newel.net.guard import DEFAULT_POLICY, PORTS, FetchError, Policy, Target, check
 
+#: What a request brings: a file is sent from its beginning, piece by piece.
+Body: TypeAlias = bytes | IO[bytes]
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: What every request says; a caller's headers come on top, and are for the origin that it named.
 _OWN_HEADERS = {"User-Agent": "newel", "Accept": "*/*", "Accept-Encoding": "identity"}
@@ -46,7 +50,7 @@ async def fetch(
     *,
     method: str = "GET",
     headers: Mapping[str, str] | None = None,
-    body: bytes | None = None,
+    body: Body | None = None,
 ) -> Reply:
     """The answer to a request, redirects followed; raises UrlRefusedError or FetchError."""
     return await asyncio.to_thread(fetch_blocking, url, policy, method=method, headers=headers, body=body)
@@ -58,7 +62,7 @@ def fetch_blocking(
     *,
     method: str = "GET",
     headers: Mapping[str, str] | None = None,
-    body: bytes | None = None,
+    body: Body | None = None,
 ) -> Reply:
     """`fetch`, for code outside an event loop."""
     deadline = time.monotonic() + policy.seconds
@@ -100,7 +104,7 @@ class _Connection(HTTPConnection):
 
 
 def _exchange(
-    target: Target, policy: Policy, deadline: float, method: str, headers: Mapping[str, str], body: bytes | None
+    target: Target, policy: Policy, deadline: float, method: str, headers: Mapping[str, str], body: Body | None
 ) -> Reply:
     """One request, to the first address that takes the connection."""
     late = f"{target.url} took longer than {policy.seconds:g} seconds"
@@ -116,7 +120,7 @@ def _exchange(
                 problem: Exception = error
                 continue
             try:
-                connection.request(method, target.path, body=body, headers=dict(headers))
+                connection.request(method, target.path, body=body, headers={**headers, **_length(body)})
                 with connection.getresponse() as response:
                     reply = _read(response, target.url, policy.max_bytes)
             except (OSError, HTTPException, ValueError) as error:
@@ -128,6 +132,15 @@ def _exchange(
     if time.monotonic() >= deadline:
         raise FetchError(late)
     raise FetchError(f"{target.url}: no connection to {target.host}:{target.port}: {problem}") from problem
+
+
+def _length(body: Body | None) -> Mapping[str, str]:
+    """The header that says how long a file is, which is then sent from its beginning; a redirect sends it again."""
+    if body is None or isinstance(body, bytes):
+        return {}
+    size = body.seek(0, SEEK_END)
+    body.seek(0)
+    return {"Content-Length": str(size)}
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -84,6 +85,27 @@ def test_17_what_cannot_be_evaluated_has_a_status_of_its_own(app: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("judge", "says"),
+    [
+        ("no-such-model", "the judge 'no-such-model' cannot be asked: unknown model 'no-such-model'"),
+        ("gemini-2.5-flash", "the judge 'gemini-2.5-flash' cannot be asked: .* needs an API key: set GOOGLE_API_KEY"),
+    ],
+)
+@pytest.mark.parametrize("metric", ["final_response_match_v2", "hallucinations_v1"])
+def test_a_judge_that_nobody_can_ask_is_told_once_and_nothing_runs(
+    metric: str, judge: str, says: str, app: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"):
+        monkeypatch.delenv(name, raising=False)
+    options = {"threshold": 0.5, "judge_model_options": {"judge_model": judge}}
+    app.write("config.json", json.dumps({"criteria": {metric: options, "response_match_score": 0.5}}))
+    said = app.refused("eval", "./demo", "good", "--config", "config.json")
+    assert re.search(f"the config: {metric}: {says}", said), said
+    assert said.count(judge) == 2
+    assert not (app.path / "demo" / ".adk").exists()
+
+
+@pytest.mark.parametrize(
     ("args", "status", "says"),
     [
         (["./nowhere", "good"], 2, "there is no agent './nowhere'"),
@@ -98,8 +120,6 @@ def test_17_what_cannot_be_evaluated_has_a_status_of_its_own(app: Any) -> None:
     ],
 )
 def test_bad_input_is_one_line(args: list[str], status: int, says: str, app: Any) -> None:
-    import re
-
     said = app.refused("eval", *args, status=status)
     assert re.search(says, said), said
 

@@ -6,14 +6,18 @@ import asyncio
 import base64
 import io
 import json
+import subprocess
+import sys
 import threading
 import wave
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
+from tests.plugins.evaluation.test_requirements import PEAK
 
 from newel.errors.not_found_error import NotFoundError
 from newel.evaluation import EvalConfig, evaluate
@@ -292,3 +296,49 @@ def test_the_command_line_takes_a_bucket(cloud: Cloud, tmp_path: Any, monkeypatc
     assert (done.exit_code, "Tests failed: 1" in done.output) == (1, True), done.output
     (name,) = GcsEvalSetResultsManager("cases").list_eval_set_results("demo")
     assert name.startswith("demo_one_")
+
+
+TALKATIVE = """
+from newel import Agent
+from newel_kernel import BaseLlm, LlmResponse
+from newel_types import Content, Part
+
+class Model(BaseLlm):
+    async def generate_content_async(self, llm_request, stream=False):
+        thought = Part(text="x" * 200_000, thought=True)
+        yield LlmResponse(content=Content(role="model", parts=[thought, Part(text="hi")]))
+
+root_agent = Agent(name="demo", model=Model(model="m"))
+"""
+#: Prints how many MB more a command needs for many cases than for few.
+LARGER = PEAK + """
+import contextlib, json, os, pathlib, sys
+from newel.cli.group import cli
+
+def needed(count):
+    turn = {"user_content": {"parts": [{"text": "hi"}]}, "final_response": {"parts": [{"text": "hi"}]}}
+    cases = [{"eval_id": f"c{n}", "conversation": [turn]} for n in range(count)]
+    pathlib.Path("all.evalset.json").write_text(json.dumps({"eval_set_id": "all", "eval_cases": cases}))
+    with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing), contextlib.redirect_stderr(nothing):
+        status = cli.main(["eval", "demo", "all.evalset.json", *sys.argv[1:]], standalone_mode=False)
+    assert status in (0, 1), status  # they were all evaluated
+    return peak()
+
+few = needed(5)
+print(needed(40) - few)
+"""
+
+
+@pytest.mark.parametrize("options", [["--print_detailed_results"], ["--eval_storage_uri", "gs://cases"]])
+def test_details_and_buckets_need_no_memory_for_many_cases(options: list[str], cloud: Cloud, tmp_path: Path) -> None:
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "agent.py").write_text(TALKATIVE)
+    command = [sys.executable, "-c", LARGER, *options]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 15  # a case is some MB of results: 60 MB and more if they were kept
+    stored = GcsEvalSetResultsManager("cases")
+    names = stored.list_eval_set_results("demo")
+    assert len(names) == (2 if "gs://cases" in options else 0)
+    if names:
+        assert len(stored.get_eval_set_result("demo", names[-1]).eval_case_results) == 40

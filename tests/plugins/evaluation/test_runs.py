@@ -178,7 +178,7 @@ def test_03_a_busy_judge_is_asked_again_when_it_says_so(kit: Any, monkeypatch: p
 
 
 KILLED = """
-    import asyncio, os, signal, sys
+    import asyncio, os, pathlib, signal, sys
     from newel_kernel import seam
     seam.clock = lambda: 1_700_000_000.0
     seam.monotonic = lambda: 5.0
@@ -206,6 +206,22 @@ KILLED = """
         return whole(self, record, durable)
 
     RunFile._append = append
+    # The results are folded into their file: `record` reads the next one, `replace` puts the file in its place.
+    read, folded, fold_at = RunFile.record, 0, int(sys.argv[3]) if len(sys.argv) > 3 else 0
+
+    def record(self, key):
+        global folded
+        folded += 1
+        if folded == fold_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return read(self, key)
+
+    def replace(self, target):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    RunFile.record = record
+    if fold_at < 0:
+        pathlib.Path.replace = replace
     echo = {"parts": [{"text": "echo"}]}
     turns = [Invocation(user_content={"role": "user", "parts": [{"text": t}]}, final_response=echo)
              for t in ("one", "two")]
@@ -237,6 +253,20 @@ def test_04_a_run_that_is_killed_twenty_times_ends_as_one_that_is_not(tmp_path: 
     assert done.returncode == 0, done.stderr
     (one,), (other,) = (list(path.parent.glob("*.evalset_result.json")) for path in (whole, cut))
     assert one.read_bytes() == other.read_bytes()
+
+
+def test_04_a_run_that_is_killed_while_it_writes_its_results_ends_as_one_that_is_not(tmp_path: Path) -> None:
+    whole, cut = tmp_path / "whole" / "r.run.jsonl", tmp_path / "cut" / "r.run.jsonl"
+    assert child(KILLED, str(whole), "0").returncode == 0
+    # In the first run, then while a resumed run, which has read all hundred first, writes them, then before the rename.
+    for fold_at in (1, 60, 101, 160, 200, -1):
+        assert child(KILLED, str(cut), "0", str(fold_at)).returncode == -9
+        assert not list(cut.parent.glob("*.evalset_result.json"))
+    done = child(KILLED, str(cut), "0")
+    assert done.returncode == 0, done.stderr
+    (one,), (other,) = (list(path.parent.glob("*.evalset_result.json")) for path in (whole, cut))
+    assert one.read_bytes() == other.read_bytes()
+    assert sorted(path.name for path in cut.parent.iterdir()) == sorted([cut.name, other.name])
 
 
 def test_04_a_resumed_run_asks_nothing_twice(kit: Any, tmp_path: Path) -> None:

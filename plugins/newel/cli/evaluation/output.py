@@ -104,7 +104,7 @@ def _why(unit: UnitResult) -> str:
 
 def print_details_of(run: EvaluationRun) -> None:
     """Every case with its metrics and turns."""
-    for unit in run.units:
+    for unit in run.whole_units():
         click.echo("*" * 69)
         click.echo(f"Eval Set Id: {unit.key[0]}\nEval Id: {unit.key[1]}")
         click.echo(f"Overall Eval Status: {unit.result.final_eval_status.name}")

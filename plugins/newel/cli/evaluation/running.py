@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +93,10 @@ def command(ctx: click.Context, /, agent: str, sets: tuple[str, ...], **given: A
     print_summary(run)
     if storage is not None:
         for eval_set in chosen:
-            own = [one for one in run.results if one.eval_set_id == eval_set.eval_set_id]
-            storage[1].save_eval_set_result(subject.name, eval_set.eval_set_id, own)
+            with closing(storage[1].pending(subject.name, eval_set.eval_set_id)) as pending:
+                for number, unit in enumerate(run.whole_units(eval_set.eval_set_id)):
+                    pending.add(number, unit.result)
+                pending.save()
     ctx.exit(_status(run, given["allow_unevaluated"]))
 
 
@@ -114,8 +117,7 @@ async def _run(
             resume=given["resume"] is not None,
             reuse=reuse,
             results_folder=subject.history,
-            # Who asks for details or for another storage has them all in memory.
-            slim=not given["print_detailed_results"] and not given["eval_storage_uri"],
+            slim=True,
             on_result=told,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 from urllib.parse import quote, urlencode
 
 from newel.evaluation.cloud.client import CloudClient
@@ -47,10 +47,11 @@ class Bucket:
         self._client.check(reply, path)
         return reply.body.decode("utf-8")
 
-    def write(self, name: str, text: str) -> None:
-        """Store an object, whole or not at all."""
+    def write(self, name: str, content: str | IO[bytes]) -> None:
+        """Store an object, whole or not at all: a text, or what a file holds, which is sent piece by piece."""
         path = self._path("/o", "/upload", uploadType="media", name=name)
-        reply = self._client.ask("POST", path, text.encode("utf-8"), "application/json")
+        body = content.encode("utf-8") if isinstance(content, str) else content
+        reply = self._client.ask("POST", path, body, "application/json")
         self._client.check(reply, path)
 
     def names(self, prefix: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from typing import Any, Protocol, cast
+from typing import IO, Any, Protocol, cast
 from urllib.parse import urlsplit
 
 from newel.evaluation.runs.limits import ATTEMPTS, retry_delay
@@ -70,7 +70,7 @@ class CloudClient:
         except ValueError:
             raise CloudError(f"{reply.url} answered with something that is no JSON") from None
 
-    def ask(self, method: str, path: str, body: bytes | None = None, content_type: str = "") -> Reply:
+    def ask(self, method: str, path: str, body: bytes | IO[bytes] | None = None, content_type: str = "") -> Reply:
         """The answer as it is."""
         headers = self._headers()
         if content_type:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from newel.evaluation.metric_evaluator_registry import DEFAULT_METRIC_EVALUATOR_
 from newel.evaluation.runs.engine import Engine
 from newel.evaluation.runs.options import RunOptions
 from newel.evaluation.runs.plan import Plan
+from newel.evaluation.runs.run_file import record_at
 from newel.evaluation.runs.stored import fold, unit_of
 from newel.evaluation.runs.units import FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Key, UnitResult, slim, units_of
 from newel.evaluation.simulation.user_simulator_provider import UserSimulatorProvider
@@ -38,6 +39,16 @@ class EvaluationRun:
     #: The result files, by eval set.
     files: dict[str, Path] = field(default_factory=dict)
     run_file: Path | None = None
+    #: Where the run file has the turns of units that are slim.
+    places: Mapping[Key, tuple[int, int]] = field(default_factory=dict, repr=False)
+
+    def whole_units(self, eval_set_id: str | None = None) -> Iterator[UnitResult]:
+        """The units (of a set) with their turns, in file order; those that are slim are read one by one."""
+        for unit in self.units:
+            if eval_set_id is None or unit.key[0] == eval_set_id:
+                if unit.key in self.places and self.run_file is not None:
+                    unit = unit_of(record_at(self.run_file, self.places[unit.key]))
+                yield unit
 
     @property
     def results(self) -> list[EvalCaseResult]:
@@ -81,7 +92,7 @@ class EvaluateOptions(TypedDict, total=False):
     results_folder: str | Path | None
     #: A stored run whose turns are judged instead of running the agent.
     reuse: str | Path | None
-    #: Keep of each unit what a summary needs, so that thousands need no memory; the run file has the rest.
+    #: Keep of each unit what a summary needs, so that thousands need no memory; `whole_units` reads the rest.
     slim: bool
     #: Sees each unit as it ends, whole.
     on_result: Callable[[UnitResult], None] | None
@@ -152,6 +163,7 @@ def _finished(engine: Engine, ended: dict[Key, UnitResult], is_slim: bool) -> Ev
     )
     if file is not None:
         run.run_file = file.path
+        run.places = file.results if is_slim else {}
         if engine.stopped is None:
             run.files = write_results(engine)
     return run

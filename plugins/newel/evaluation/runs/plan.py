@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from newel.evaluation.metric_evaluator_registry import (
 from newel.evaluation.plugins import brought_by
 from newel.evaluation.runs.options import RunOptions
 from newel.evaluation.simulation.user_simulator_provider import UserSimulatorProvider
-from newel_kernel import ConfigurationError, did_you_mean
+from newel_kernel import ConfigurationError, ModelError, did_you_mean
 
 _log = logging.getLogger(__name__)
 
@@ -99,7 +100,8 @@ class Plan:
                 continue
             tried.add(key)
             try:
-                self.registry.get_evaluator(EvalMetric(metric_name=name, criterion=criterion_of(value)))
+                evaluator = self.registry.get_evaluator(EvalMetric(metric_name=name, criterion=criterion_of(value)))
+                found |= dict.fromkeys(f"{where}: {name}: {problem}" for problem in self._without(evaluator.judges))
             except ValidationError as error:
                 found[f"{where}: the criterion of {name}: {problems_of(error)}"] = None
             except ConfigurationError as error:
@@ -107,6 +109,15 @@ class Plan:
             except Exception:  # noqa: BLE001 - a metric is a plugin's; where it fails is its case
                 _log.debug("the metric %s cannot be made yet", name, exc_info=True)
         return list(found)
+
+    def _without(self, judges: Sequence[str]) -> Iterator[str]:
+        """Why a judge cannot be asked: no provider has it, or it has no key. Answers that are kept ask nobody."""
+        if self.options.cassette in (None, "record"):
+            for judge in judges:
+                try:
+                    import_module("newel.models.kinds").model_of(self.stage.composition, judge)
+                except ModelError as error:
+                    yield f"the judge {judge!r} cannot be asked: {error}"
 
     def _criteria(self) -> list[tuple[str, Any]]:
         found: list[tuple[str, Any]] = [("the config", self.config.criteria)]

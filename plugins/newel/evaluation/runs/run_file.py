@@ -128,10 +128,7 @@ class RunFile:
         return self._record(self.results[key])
 
     def _record(self, where: tuple[int, int]) -> dict[str, Any]:
-        with self.path.open("rb") as file:
-            file.seek(where[0])
-            record: dict[str, Any] = json.loads(file.read(where[1]))
-        return record
+        return record_at(self.path, where)
 
     def _append(self, record: dict[str, Any], durable: bool = False) -> tuple[int, int]:
         line = json_bytes(record) + b"\n"
@@ -162,6 +159,14 @@ def _keyed(key: Key) -> dict[str, Any]:
 def key_of(record: dict[str, Any]) -> Key:
     """The unit that a line is about."""
     return record["set"], record["case"], record["repeat"]
+
+
+def record_at(path: Path, where: tuple[int, int]) -> dict[str, Any]:
+    """The line of a run file at an offset, of a length."""
+    with path.open("rb") as file:
+        file.seek(where[0])
+        record: dict[str, Any] = json.loads(file.read(where[1]))
+    return record
 
 
 def records(path: Path) -> Iterator[tuple[int, int, dict[str, Any]]]:

@@ -9,7 +9,7 @@ from typing import Any
 from newel.evaluation.base_eval_service import InferenceResult, InferenceStatus
 from newel.evaluation.eval_result import EvalCaseResult, EvalSetResult
 from newel.evaluation.eval_set_results_manager import result_name
-from newel.evaluation.files import plain_bytes
+from newel.evaluation.files import plain_bytes, remove_parts
 from newel.evaluation.local_eval_set_results_manager import SUFFIX as RESULT_SUFFIX
 from newel.evaluation.local_eval_set_results_manager import read_result, write_result
 from newel.evaluation.runs.accounts import Accounts
@@ -91,6 +91,7 @@ def fold(file: RunFile, set_id: str, keys: Sequence[Key], folder: Path, others: 
     )  # fmt: skip
     path = folder / f"{name}{RESULT_SUFFIX}"
     try:
+        remove_parts(path)  # of a run that was killed while it wrote
         write_result(path, head, (plain_bytes(file.record(key)["result"]) for key in keys))
     except ConfigurationError as error:  # all that it would hold is in the run file
         raise RunFileError(str(error)) from error
