@@ -114,7 +114,7 @@ class LiveLogs:
     """The logs in use, one per session, and of the others the `most` that were used last."""
 
     def __init__(self, most: int) -> None:
-        self._most = max(most, 1)
+        self.most = max(most, 1)
         self._used: weakref.WeakValueDictionary[Key, EventLog] = weakref.WeakValueDictionary()
         self._kept: OrderedDict[Key, EventLog] = OrderedDict()
 
@@ -132,7 +132,7 @@ class LiveLogs:
                 log = present
             self._used[key] = self._kept[key] = log
             self._kept.move_to_end(key)
-            while len(self._kept) > self._most:
+            while len(self._kept) > self.most:
                 self._kept.popitem(last=False)
             return log
 

@@ -6,6 +6,7 @@ The event log is the journal; docs/explanation/decisions/0003-session-append.md 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
 from typing import Self
 
@@ -48,6 +49,11 @@ class StoredSessionService(Leasing, SharedSessionStore):
         self._database = database
         self._leases = leases
         self._reader = SessionReader(database, live_sessions)
+
+    def reach(self, through: Callable[[Database], Database]) -> None:
+        """Reach the database through another one, such as a cache in front of it; before the store is used."""
+        self._database = through(self._database)
+        self._reader = SessionReader(self._database, self._reader.logs.most)
 
     async def create_session(
         self, *, app_name: str, user_id: str, state: Json | None = None, session_id: str | None = None

@@ -1,0 +1,108 @@
+"""Cache: what Redis has under some keys, or nothing where it does not answer soon."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+import weakref
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import TypeVar
+
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+from newel_kernel import ConfigurationError, seam
+
+T = TypeVar("T")
+#: How long a Redis that did not answer is left alone, in seconds.
+_REST = 5.0
+_FAILURES = (RedisError, OSError, TimeoutError, asyncio.IncompleteReadError)
+
+
+class _Loop:
+    """What belongs to one event loop."""
+
+    def __init__(self, client: Redis) -> None:
+        self.client = client
+        self.tasks: set[asyncio.Task[None]] = set()
+
+
+class Cache:
+    """Keys with bytes in the Redis at `url`. Nothing here raises: who asks is served by the store instead."""
+
+    def __init__(self, url: str, *, ttl: float, patience: float) -> None:
+        if ttl < 1 or patience <= 0:
+            raise ConfigurationError(f"ttl={ttl:g}, patience={patience:g}: give a ttl of 1 or more and some patience")
+        self._url = url
+        self._ttl = int(ttl)
+        self._patience = patience
+        self._loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Loop] = weakref.WeakKeyDictionary()
+        self._pid = os.getpid()
+        self._off_until = 0.0
+        self._client()  # a URL that is none is told now
+
+    def _client(self) -> Redis:
+        try:
+            return Redis.from_url(
+                self._url, socket_timeout=self._patience, socket_connect_timeout=self._patience,
+                retry=Retry(NoBackoff(), 0), max_connections=8,
+            )  # fmt: skip
+        except ValueError as error:
+            raise ConfigurationError(f"the URL of the cache is no URL of a Redis: {error}") from error
+
+    async def read(self, keys: Sequence[str]) -> Sequence[bytes | None]:
+        """What is under the keys."""
+        found = await self._asked(self._mine().client.mget(keys))
+        if not isinstance(found, list) or len(found) != len(keys):
+            return [None] * len(keys)
+        return [one if isinstance(one, bytes) else None for one in found]
+
+    def write(self, entries: Mapping[str, bytes]) -> None:
+        """Let the keys have these values soon; nobody waits for it."""
+        mine = self._mine()
+        task = seam.spawn(self._written(mine.client, entries))
+        mine.tasks.add(task)
+        task.add_done_callback(mine.tasks.discard)
+
+    async def _written(self, client: Redis, entries: Mapping[str, bytes]) -> None:
+        for key, value in entries.items():
+            if await self._asked(client.set(key, value, ex=self._ttl)) is None:
+                return
+
+    async def forget(self, keys: Sequence[str]) -> None:
+        """Take the keys out."""
+        if keys:
+            await self._asked(self._mine().client.unlink(*keys))
+
+    async def close(self) -> None:
+        """Finish what is being written, and disconnect."""
+        mine = self._loops.pop(asyncio.get_running_loop(), None)
+        if mine is not None:
+            await asyncio.gather(*mine.tasks, return_exceptions=True)
+            await mine.client.aclose()
+
+    async def _asked(self, question: Awaitable[T]) -> T | None:
+        """The answer; None where there is none in time, and for a while after that without asking."""
+        if time.monotonic() < self._off_until:
+            if asyncio.iscoroutine(question):
+                question.close()
+            return None
+        try:
+            async with asyncio.timeout(self._patience):
+                return await question
+        except _FAILURES:
+            self._off_until = time.monotonic() + _REST
+            return None
+
+    def _mine(self) -> _Loop:
+        if self._pid != os.getpid():  # a forked child must not touch its parent's connections
+            self._pid = os.getpid()
+            self._loops = weakref.WeakKeyDictionary()
+        loop = asyncio.get_running_loop()
+        mine = self._loops.get(loop)
+        if mine is None:
+            mine = self._loops[loop] = _Loop(self._client())
+        return mine

@@ -1,0 +1,61 @@
+"""Chunks: the events of a session as the cache has them, each run of `SIZE` events under a key of its own.
+
+A chunk that is full never changes. It carries a digest of itself and of all that is before it, so that chunks which
+are damaged, belong to another session, or are of another past than their neighbours do not pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+#: How many events a chunk has.
+SIZE = 32
+_DIGEST = 32
+_LENGTH = 4
+
+
+class Held(NamedTuple):
+    """The first events of a session in their stored form, and the digest of them."""
+
+    events: list[bytes]
+    digest: bytes
+
+
+def beginning(prefix: str, number: int) -> Held:
+    """No events of the session that has this number in its store."""
+    return Held([], _digest(f"newel chunks 1\n{prefix}\n{number}".encode()))
+
+
+def key_of(prefix: str, number: int, chunk: int) -> str:
+    """Where the cache has a chunk."""
+    return f"{prefix}:{number}:{chunk}"
+
+
+def written(held: Held, events: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The number and the form of each further full chunk of `events`, which follow what is held."""
+    digest = held.digest
+    first = len(held.events) // SIZE
+    for at in range(0, len(events) - SIZE + 1, SIZE):
+        body = b"".join(len(one).to_bytes(_LENGTH, "big") + one for one in events[at : at + SIZE])
+        digest = _digest(digest + body)
+        yield first + at // SIZE, digest + body
+
+
+def joined(held: Held, chunk: bytes) -> Held | None:
+    """What is held with the next chunk; None where that is no such chunk."""
+    body = chunk[_DIGEST:]
+    digest = _digest(held.digest + body)
+    if chunk[:_DIGEST] != digest:
+        return None
+    events, at = list(held.events), 0
+    while at < len(body):
+        end = at + _LENGTH + int.from_bytes(body[at : at + _LENGTH], "big")
+        events.append(body[at + _LENGTH : end])
+        at = end
+    return Held(events, digest)
+
+
+def _digest(data: bytes) -> bytes:
+    return blake2b(data, digest_size=_DIGEST).digest()

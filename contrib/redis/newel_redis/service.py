@@ -1,0 +1,74 @@
+"""cached: a store of sessions with a cache in front of it."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TypeVar
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from newel.sessions.stored.database import Database
+from newel.sessions.stored.service import StoredSessionService
+from newel_compose import without_password
+from newel_kernel import ConfigurationError
+from newel_redis.cache import Cache
+from newel_redis.database import CachedDatabase
+
+S = TypeVar("S", bound=StoredSessionService)
+_LOCAL = "redis://127.0.0.1:6379/0"
+_STORE = "store="
+
+
+def cached(
+    store: S, url: str = _LOCAL, *, prefix: str = "newel", ttl: float = 86400.0, patience: float = 1.0
+) -> S:  # fmt: skip
+    """The same store, which takes the first events of long sessions from the Redis at `url`, where that has them.
+
+    Keys begin with `prefix`, and last `ttl` seconds. A Redis that does not answer within `patience` seconds is left
+    alone for five. `store` must not have been used yet.
+    """
+    if not isinstance(store, StoredSessionService):
+        raise ConfigurationError(
+            f"{type(store).__name__} keeps no sessions in a database: a cache is for stores in SQLite, PostgreSQL, "
+            f"MariaDB or MySQL"
+        )
+    cache = Cache(url, ttl=ttl, patience=patience)
+
+    def through(database: Database) -> Database:
+        return CachedDatabase(database, cache, prefix)
+
+    store.reach(through)
+    return store
+
+
+def opened(uri: str) -> StoredSessionService:
+    """The store of ``redis://host:6379/0?store=URI``; the store's URI comes last and stands as it is."""
+    address, mark, place = uri.partition(_STORE)
+    if not mark or not place or address[-1] not in "?&":
+        raise ConfigurationError(
+            f"{without_password(uri)!r} names no store: a cache is in front of one, so write "
+            f"redis://host:6379/0?store=postgresql://user@host/database"
+        )
+    parts = urlsplit(address.rstrip("?&"))
+    given = dict(parse_qsl(parts.query, keep_blank_values=True))
+    try:
+        ttl, patience = float(given.pop("ttl", 86400.0)), float(given.pop("patience", 1.0))
+    except ValueError as error:
+        raise ConfigurationError(f"a number in the URL of the cache is none: {error}") from error
+    name = blake2b(without_password(place).encode(), digest_size=6).hexdigest()
+    prefix = given.pop("prefix", f"newel:{name}")
+    url = urlunsplit(parts._replace(query=urlencode(given)))
+    return cached(_store(place), url, prefix=prefix, ttl=ttl, patience=patience)
+
+
+def _store(uri: str) -> StoredSessionService:
+    scheme = uri.partition(":")[0]
+    sessions = import_module("newel.sessions")
+    if scheme == "sqlite":
+        store: StoredSessionService = sessions.SqliteSessionService(uri)
+    elif scheme in ("postgresql", "postgres") and find_spec("newel_postgres"):
+        store = import_module("newel_postgres").PostgresSessionService(uri)
+    else:
+        store = sessions.DatabaseSessionService(uri)
+    return store
