@@ -325,7 +325,8 @@ CASES: dict[str, Case] = {
     ),
     "a policy of nothing": plugin(
         registers("tool_policies", "ToolPolicy(name='odd', wrap=lambda call: None, after=('tool_results',))"),
-        f"the tool policy 'odd' {ODD}: wrap returned NoneType; it must return a function", status=2,
+        f"the tool policy 'odd' {ODD}: register_tool_policies.<locals>.<lambda> (odd_module.py:10) returned NoneType; "
+        "it must return a function", status=2,
     ),
     "a policy that raises": plugin(
         registers("tool_policies", "ToolPolicy(name='odd', wrap=wrap, after=('tool_results',))",
@@ -413,7 +414,8 @@ CASES: dict[str, Case] = {
         "def before_run_callback(invocation_context): ...\nbefore_run_callback = hookimpl(before_run_callback)\n"
         "from newel_compose import HookPolicy\n"
         + registers("hook_policies", "HookPolicy(name='odd', wrap=lambda bound: None)"),
-        f"the hook policy 'odd' {ODD}: wrap returned NoneType; it must return a Bound", status=2,
+        f"the hook policy 'odd' {ODD}: register_hook_policies.<locals>.<lambda> (odd_module.py:13) returned NoneType; "
+        "it must return a Bound", status=2,
     ),
     "a hook policy that raises": plugin(
         "@hookimpl\ndef before_run_callback(invocation_context): ...\nfrom newel_compose import HookPolicy\n"
