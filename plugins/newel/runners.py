@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import newel_compose
 from newel import runs
+from newel.artifacts.contract import ArtifactStore
 from newel.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from newel.contexts.base_runner import BaseRunner
 from newel.memory.in_memory_memory_service import InMemoryMemoryService
@@ -188,6 +189,13 @@ class Runner(BaseRunner):
                     if not quiet:
                         runs.print_event(event, verbose=verbose)
         return events
+
+    async def delete_session(self, *, user_id: str, session_id: str) -> None:
+        """Delete a session, then its artifacts; those of its user stay, and so do those in a foreign kind of store."""
+        where = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
+        await self.session_service.delete_session(**where)
+        if isinstance(self.artifact_service, ArtifactStore):
+            await self.artifact_service.delete_session(**where)
 
     async def rewind_async(self, *, user_id: str, session_id: str, rewind_before_invocation_id: str) -> None:
         """Take the session back to before an invocation: what it and later ones said, wrote and saved is undone."""

@@ -15,6 +15,7 @@ def _from(module: str, attribute: str) -> Callable[[], object]:
 
 
 COMMANDS = [
+    Command(name="artifacts", load=_from("artifacts", "artifacts"), help="Look at stored artifacts, and tidy them."),
     Command(name="chain", load=_from("chain", "chain"), help="Show the processors that an agent's requests pass."),
     Command(name="chat", load=_from("chat", "chat"), help="Talk to an agent."),
     Command(name="completion", load=_from("completion", "completion"), help="Print a shell's completion script."),

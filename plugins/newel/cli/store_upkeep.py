@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -11,34 +10,20 @@ from pathlib import Path
 import click
 
 from newel.claims import SessionBusyError
+from newel.cli.ages import Age
 from newel.cli.stored import Stored, session_options, store_options, with_sessions
+from newel.cli.stored_artifacts import delete_with_artifacts
 from newel.cli.stored_session import first_words
 from newel.cli.terminal import say
 from newel.sessions.contract import SessionStore
 from newel.sessions.stored.service import StoredSessionService
 from newel_kernel import ConfigurationError, Session, seam
 
-_UNITS = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
-_AGE = re.compile(r"([0-9]{1,6})([mhdw])")
-
-
-class _Age(click.ParamType):  # type: ignore[type-arg]  # generic in some releases of click
-    """A time such as 30d, in seconds."""
-
-    name = "age"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The seconds of an age."""
-        found = _AGE.fullmatch(str(value).strip())
-        if found is None or not int(found[1]):
-            self.fail(f"{value!r} is no age: write a whole number above 0 and m, h, d or w, such as 30d", param, ctx)
-        return int(found[1]) * _UNITS[found[2]]
-
 
 @click.command("delete")
 @session_options
 @click.argument("session_ids", nargs=-1)
-@click.option("--older-than", type=_Age(), metavar="AGE", help="Those that nobody has used for so long, such as 30d.")
+@click.option("--older-than", type=Age(), metavar="AGE", help="Those that nobody has used for so long, such as 30d.")
 @click.option("--dry-run", is_flag=True, help="Say what would be deleted, and delete nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_context
@@ -46,7 +31,7 @@ def delete(
     ctx: click.Context, agent: str, session_ids: tuple[str, ...], user: str | None, sessions: str | None,
     older_than: float | None, dry_run: bool, yes: bool,
 ) -> None:  # fmt: skip
-    """Delete sessions of AGENT for good. One that has a run is refused, and left out where an age is given."""
+    """Delete sessions of AGENT and their artifacts. One that has a run is refused, or left where an age is given."""
     if bool(session_ids) == (older_than is not None):
         raise ConfigurationError("name the sessions to delete, or say --older-than AGE, and not both")
 
@@ -62,7 +47,7 @@ def delete(
         _ask(names, yes)
         for one in {one.id: one for one in found}.values():
             async with stored.held(one):
-                await stored.store.delete_session(app_name=stored.app, user_id=one.user_id, session_id=one.id)
+                await delete_with_artifacts(stored, one.user_id, one.id)
             say(f"deleted {one.id}")
 
     with_sessions(ctx, agent, user, sessions, work)
@@ -92,7 +77,7 @@ async def _delete_unused(stored: Stored, before: float, dry_run: bool, yes: bool
         try:
             async with stored.held(Session(id=id_, app_name=stored.app, user_id=user_id)) as session:
                 if session is not None and session.last_update_time < before:
-                    await stored.store.delete_session(app_name=stored.app, user_id=user_id, session_id=id_)
+                    await delete_with_artifacts(stored, user_id, id_)
                     deleted += 1
         except SessionBusyError:
             say(f"{id_} has a run, and is left", err=True)

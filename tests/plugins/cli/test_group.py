@@ -63,8 +63,8 @@ def test_a_plugin_brings_commands(project: Any) -> None:
 def test_an_unknown_command(project: Any) -> None:
     assert project.refused("runn") == "unknown command 'runn'; did you mean 'run'?"
     known = (
-        "chain, chat, completion, doctor, eval, eval_set, fake-server, graph, keys, lock, models, new, optimize, "
-        "plugins, run, schema"
+        "artifacts, chain, chat, completion, doctor, eval, eval_set, fake-server, graph, keys, lock, models, new, "
+        "optimize, plugins, run, schema"
     )
     assert project.refused("zzz") == f"unknown command 'zzz' (there are: {known}, sessions, talk)"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from newel.agents import LlmAgent
 from newel.agents.run_config import RunConfig
 from newel.runners import InMemoryRunner
 from newel_kernel import Epilogue, Event, GetSessionConfig, Prologue, Session, hookimpl
@@ -210,3 +211,22 @@ def test_the_runner_in_memory_has_all_stores(talk: Any) -> None:
     runner = InMemoryRunner(talk(["x"]).agent)
     assert runner.artifact_service is not None
     assert runner.memory_service is not None
+
+
+def test_a_session_is_deleted_with_its_artifacts() -> None:
+    async def main() -> None:
+        runner = InMemoryRunner(LlmAgent(name="quiet", model="echo:"), app_name="desk")
+        for session in ("one", "two"):
+            where = {"app_name": "desk", "user_id": "ada", "session_id": session}
+            await runner.session_service.create_session(**where)
+            for name in ("x", "user:y"):
+                assert runner.artifact_service is not None
+                await runner.artifact_service.save_artifact(**where, filename=name, artifact=Part(text="x"))
+        await runner.delete_session(user_id="ada", session_id="one")
+        listed = await runner.session_service.list_sessions(app_name="desk", user_id="ada")
+        assert [session.id for session in listed.sessions] == ["two"]
+        names = runner.artifact_service.list_artifact_keys
+        assert await names(app_name="desk", user_id="ada", session_id="one") == ["user:y"]
+        assert await names(app_name="desk", user_id="ada", session_id="two") == ["user:y", "x"]
+
+    asyncio.run(main())

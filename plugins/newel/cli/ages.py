@@ -1,0 +1,23 @@
+"""Ages: times such as 30d, as options take them."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+_UNITS = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_AGE = re.compile(r"([0-9]{1,6})([mhdw])")
+
+
+class Age(click.ParamType):  # type: ignore[type-arg]  # generic in some releases of click
+    """A time such as 30d, in seconds."""
+
+    name = "age"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The seconds of an age."""
+        found = _AGE.fullmatch(str(value).strip())
+        if found is None or not int(found[1]):
+            self.fail(f"{value!r} is no age: write a whole number above 0 and m, h, d or w, such as 30d", param, ctx)
+        return int(found[1]) * _UNITS[found[2]]

@@ -1,0 +1,153 @@
+"""`newel artifacts`: what the artifact store of an agent holds, and what of it nothing refers to."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+import click
+
+from newel.artifacts.contract import ArtifactStore, StoredVersion
+from newel.claims import SessionBusyError
+from newel.cli.agent_source import load_source
+from newel.cli.ages import Age
+from newel.cli.leaving import run_loop
+from newel.cli.startup import composition_of
+from newel.cli.stored import Stored, with_sessions
+from newel.cli.stored_artifacts import artifacts_of
+from newel.cli.terminal import say, show_json, show_table, to_terminal
+from newel.sessions.artifact_references import referred_versions
+from newel_kernel import ConfigurationError, Session, seam
+
+#: A session: its user, and its id.
+_Owner = tuple[str, str]
+
+
+def _options(command: Callable[..., Any]) -> Callable[..., Any]:
+    place = click.option("--artifacts", metavar="URI", help="Where artifacts are; by default as the agent has it.")
+    return click.argument("agent")(place(command))
+
+
+@click.group("artifacts")
+def artifacts() -> None:
+    """Look at the stored artifacts of AGENT, and remove what nothing refers to."""
+
+
+@artifacts.command("list")
+@_options
+@click.option("--user", metavar="ID", help="Only artifacts of this user.")
+@click.pass_context
+def list_artifacts(ctx: click.Context, agent: str, artifacts: str | None, user: str | None) -> None:
+    """List every version of every artifact; a table on a terminal, else JSON."""
+    composition = composition_of(ctx, None)
+    source = load_source(agent, composition)
+
+    async def work() -> list[StoredVersion]:
+        async with artifacts_of(source, composition, artifacts) as store:
+            found = await store.stored(app_name=source.name)
+            return sorted((one for one in found if user in (None, one.user_id)), key=_place)
+
+    found = run_loop(work())
+    if not to_terminal():
+        show_json([asdict(one) for one in found])
+        return
+    rows = [
+        [one.user_id, one.session_id or "", one.filename, str(one.version), _time(one.create_time)] for one in found
+    ]
+    show_table(f"artifacts of {agent}", ("user", "session", "name", "version", "saved"), rows)
+
+
+@artifacts.command("gc")
+@_options
+@click.option("--sessions", metavar="URI", help="Where sessions are kept; by default .newel/sessions.db.")
+@click.option("--older-than", type=Age(), default="1d", metavar="AGE", help="Only what was saved so long ago; else 1d.")
+@click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
+@click.option("--yes", is_flag=True, help="Also where the store has no session of the agent at all.")
+@click.pass_context
+def gc(
+    ctx: click.Context, agent: str, artifacts: str | None, sessions: str | None, older_than: float, dry_run: bool,
+    yes: bool,
+) -> None:  # fmt: skip
+    """Remove versions of artifacts whose session is gone, or which nothing in it refers to, and what crashes left.
+
+    Artifacts of users (user:...) stay, and so does everything of a session that has a run.
+    """
+
+    async def work(stored: Stored) -> None:
+        async with artifacts_of(stored.source, stored.composition, artifacts) as store:
+            await _Collection(stored, store, seam.clock() - older_than, dry_run).run(yes)
+
+    with_sessions(ctx, agent, None, sessions, work)
+
+
+class _Collection:
+    """One removal of what nothing refers to. Versions are listed before the sessions are read: none is missed."""
+
+    def __init__(self, stored: Stored, store: ArtifactStore, before: float, dry_run: bool) -> None:
+        self._stored = stored
+        self._store = store
+        self._before = before
+        self._dry_run = dry_run
+        self._removed = 0
+
+    async def run(self, yes: bool) -> None:
+        by_session: dict[_Owner, list[StoredVersion]] = defaultdict(list)
+        for one in await self._store.stored(app_name=self._stored.app):
+            if one.session_id is not None:
+                by_session[one.user_id, one.session_id].append(one)
+        there = {(one.user_id, one.id) for one in await self._stored.listed()}
+        if by_session and not there and not yes:
+            raise ConfigurationError(
+                f"the store has no session of {self._stored.app!r} at all, so that all {len(by_session)} sessions with "
+                f"artifacts would count as gone: give the right --sessions, or --yes where they are"
+            )
+        for owner, versions in sorted(by_session.items()):
+            if any(one.create_time < self._before for one in versions):
+                await self._of_session(*owner, versions)
+        for uri in await self._store.leftovers(
+            app_name=self._stored.app, before=self._before, delete=not self._dry_run
+        ):
+            self._say(f"{uri} (left by a crash)")
+        say(f"{'would remove' if self._dry_run else 'removed'} {self._removed} in all", err=True)
+
+    async def _of_session(self, user_id: str, id_: str, versions: Collection[StoredVersion]) -> None:
+        """Remove what nothing refers to in a session, which nobody can run meanwhile."""
+        try:
+            async with self._stored.held(Session(id=id_, app_name=self._stored.app, user_id=user_id)) as session:
+                if session is None:
+                    await self._remove(versions, "the session is gone")
+                    return
+                numbers: dict[str, list[int]] = defaultdict(list)
+                for one in versions:
+                    numbers[one.filename].append(one.version)
+                kept = referred_versions(session, numbers)
+                unused = [one for one in versions if (one.filename, one.version) not in kept]
+                await self._remove(unused, "no event refers to it")
+        except SessionBusyError:
+            say(f"{id_} has a run, and is left", err=True)
+
+    async def _remove(self, versions: Iterable[StoredVersion], why: str) -> None:
+        for one in sorted(versions, key=_place):
+            if one.create_time >= self._before:
+                continue
+            if not self._dry_run:
+                await self._store.delete_version(
+                    app_name=self._stored.app, user_id=one.user_id, session_id=one.session_id, filename=one.filename,
+                    version=one.version,
+                )  # fmt: skip
+            self._say(f"{one.filename} version {one.version} of session {one.session_id} of {one.user_id} ({why})")
+
+    def _say(self, what: str) -> None:
+        self._removed += 1
+        say(f"{'would remove' if self._dry_run else 'removed'} {what}")
+
+
+def _place(one: StoredVersion) -> tuple[str, str, str, int]:
+    return one.user_id, one.session_id or "", one.filename, one.version
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,181 @@
+"""`newel artifacts list` and `gc`, and the artifacts of sessions that are deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from newel.artifacts import FileArtifactService
+from newel.sessions import SqliteSessionService
+from newel_kernel import Event, EventActions, seam
+from newel_types import Part
+
+DAY = 86400
+
+
+class Office:
+    """An agent `a.yaml` with sessions and artifacts, two days ago unless a test says otherwise."""
+
+    def __init__(self, project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.project = project
+        self.patch = monkeypatch
+        project.write("a.yaml", "name: a\nmodel: 'echo:'\n")
+        project.write(
+            "newel.yaml",
+            "name: mine\nextends: standard\nservices:\n  session: sqlite:///s.db\n  artifact: 'file:files'\n",
+        )
+        self.files = FileArtifactService("files")
+        self.days_ago(2)
+
+    def days_ago(self, days: float) -> None:
+        self.patch.setattr(seam, "clock", lambda: time.time() - days * DAY)
+
+    def newel(self, *args: str) -> Any:
+        self.days_ago(0)
+        return self.project.newel(*args)
+
+    def save(self, session: str | None, *names: str, user: str = "user") -> None:
+        for name in names:
+            where = {"app_name": "a", "user_id": user, "session_id": session, "filename": name}
+            asyncio.run(self.files.save_artifact(**where, artifact=Part(text=name)))
+
+    def session(self, session: str, *events: Event, hold: bool = False, state: Any = None, user: str = "user") -> None:
+        async def main() -> None:
+            async with SqliteSessionService("s.db") as store:
+                where = {"app_name": "a", "user_id": user, "session_id": session}
+                view = await store.create_session(**where, state=state)
+                for event in events:
+                    await store.append_event(view, event)
+                if hold:
+                    await store.claim(**where, owner="another/worker", ttl=300)
+
+        asyncio.run(main())
+
+    def left(self) -> list[tuple[str | None, str, int]]:
+        listed = json.loads(self.newel("artifacts", "list", "a.yaml").stdout)
+        return [(one["session_id"], one["filename"], one["version"]) for one in listed]
+
+
+def saved(**versions: int) -> Event:
+    return Event(author="a", actions=EventActions(artifact_delta={f"{name}.txt": n for name, n in versions.items()}))
+
+
+@pytest.fixture
+def office(project: Any, monkeypatch: pytest.MonkeyPatch) -> Office:
+    return Office(project, monkeypatch)
+
+
+def test_what_nothing_refers_to_is_removed(office: Office) -> None:
+    office.save("one", "x.txt", "x.txt", "x.txt", "said.txt", "said.txt", "lost.txt", "state ä.txt", "user:mine.txt")
+    office.save("gone", "x.txt", "user:mine.txt")
+    office.session("one", saved(x=0), Event(author="user", message="see said.txt"), state={"it": "state ä.txt"})
+    before = office.left()
+    expected = [
+        "x.txt version 0 of session gone of user (the session is gone)",
+        "lost.txt version 0 of session one of user (no event refers to it)",
+        "said.txt version 0 of session one of user (no event refers to it)",
+        "x.txt version 1 of session one of user (no event refers to it)",
+    ]
+    would = office.newel("artifacts", "gc", "a.yaml", "--dry-run")
+    assert would.stdout.splitlines() == [f"would remove {line}" for line in expected]
+    assert would.stderr == "would remove 4 in all\n"
+    assert office.left() == before
+    assert office.newel("artifacts", "gc", "a.yaml").stdout.splitlines() == [f"removed {line}" for line in expected]
+    assert office.left() == [
+        (None, "user:mine.txt", 0), (None, "user:mine.txt", 1), ("one", "said.txt", 1), ("one", "state ä.txt", 0),
+        ("one", "x.txt", 0), ("one", "x.txt", 2),
+    ]  # fmt: skip
+    assert office.newel("artifacts", "gc", "a.yaml").stderr == "removed 0 in all\n"
+
+
+def test_what_is_young_is_left_until_it_is_old(office: Office) -> None:
+    office.session("one")
+    office.days_ago(0.5)
+    office.save("one", "x.txt")
+    office.save("gone", "x.txt")
+    office.newel("artifacts", "gc", "a.yaml")
+    assert len(office.left()) == 2
+    office.newel("artifacts", "gc", "a.yaml", "--older-than", "6h")
+    assert office.left() == []
+
+
+def test_a_session_that_has_a_run_is_left_alone(office: Office) -> None:
+    office.save("one", "x.txt")
+    office.session("one", hold=True)
+    done = office.newel("artifacts", "gc", "a.yaml")
+    assert "one has a run, and is left" in done.stderr
+    assert office.left() == [("one", "x.txt", 0)]
+
+
+def test_an_event_that_is_written_after_the_listing_counts(office: Office) -> None:
+    office.save("one", "x.txt", "x.txt")
+    office.session("one")
+    stored = FileArtifactService.stored
+
+    async def listed(self: FileArtifactService, *, app_name: str) -> Any:
+        found = await stored(self, app_name=app_name)
+        async with SqliteSessionService("s.db") as store:
+            view = await store.open(app_name="a", user_id="user", session_id="one")
+            assert view is not None
+            await store.append_event(view, saved(x=0))
+        return found
+
+    office.patch.setattr(FileArtifactService, "stored", listed)
+    office.newel("artifacts", "gc", "a.yaml")
+    office.patch.setattr(FileArtifactService, "stored", stored)
+    assert office.left() == [("one", "x.txt", 0), ("one", "x.txt", 1)]
+
+
+def test_what_a_crash_left_goes_with_the_rest(office: Office) -> None:
+    office.save("one", "x.txt")
+    office.session("one", saved(x=0))
+    (folder,) = Path("files").rglob("artifact-*")
+    (folder / ".new-1").mkdir()
+    office.newel("artifacts", "gc", "a.yaml")
+    assert (folder / ".new-1").is_dir()
+    later = time.time() + 2 * DAY
+    office.patch.setattr(time, "time", lambda: later)
+    assert "left by a crash" in office.newel("artifacts", "gc", "a.yaml").stdout
+    assert not (folder / ".new-1").exists()
+    assert office.left() == [("one", "x.txt", 0)]
+
+
+def test_the_wrong_sessions_remove_nothing(office: Office) -> None:
+    office.save("one", "x.txt")
+    office.session("one", saved(x=0))
+    office.days_ago(0)
+    assert office.project.newel("sessions", "list", "a.yaml", "--sessions", "sqlite:///other.db").stdout == "[]\n"
+    refused = office.project.refused("artifacts", "gc", "a.yaml", "--sessions", "sqlite:///other.db")
+    assert refused.startswith("the store has no session of 'a' at all, so that all 1 sessions with artifacts would")
+    assert office.left() == [("one", "x.txt", 0)]
+    done = office.newel("artifacts", "gc", "a.yaml", "--sessions", "sqlite:///other.db", "--yes")
+    assert done.stderr == "removed 1 in all\n"
+
+
+def test_sessions_are_deleted_with_their_artifacts(office: Office) -> None:
+    for session in ("one", "two"):
+        office.save(session, "x.txt", "user:y.txt")
+        office.session(session, saved(x=0))
+    office.newel("sessions", "delete", "a.yaml", "one", "--yes")
+    assert office.left() == [(None, "user:y.txt", 0), (None, "user:y.txt", 1), ("two", "x.txt", 0)]
+
+
+def test_other_places_are_given_or_asked_for(project: Any) -> None:
+    project.write("a.yaml", "name: a\nmodel: 'echo:'\n")
+    assert project.refused("artifacts", "list", "a.yaml").startswith(
+        "the agent has no artifact store: set services.artifact in the distribution 'standard', or give --artifacts"
+    )
+    asyncio.run(
+        FileArtifactService("there").save_artifact(
+            app_name="a", user_id="ann", session_id="s", filename="x", artifact=Part(text="x")
+        )
+    )
+    command = ("artifacts", "list", "a.yaml", "--artifacts", "file:there")
+    (one,) = json.loads(project.newel(*command).stdout)
+    assert (one["user_id"], one["session_id"], one["filename"], one["version"]) == ("ann", "s", "x", 0)
+    assert json.loads(project.newel(*command, "--user", "bob").stdout) == []
