@@ -10,9 +10,12 @@ from functools import partial
 from pydantic import BaseModel, Field
 
 from newel.contexts.stash_keys import SECRETS, Mask
+from newel.policies.kept_results import keep
 from newel.policies.plain_data import plain, text_of
 from newel_kernel import BaseTool, Context, Json, ToolCall, ToolPolicy, hookimpl
 
+#: What a reference shows of the result.
+_PREVIEW = 1_000
 #: No value of a dict is cut to less.
 _LEAST = 200
 _log = logging.getLogger("newel.tools")
@@ -26,6 +29,9 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 
     #: The most characters of a result, as JSON.
     max_characters: int = Field(default=200_000, ge=1_000)
+    #: Where there is an artifact service, a result with more bytes, and one that would be cut, becomes an artifact, and
+    #: a reference stands in the event; 0: never.
+    artifact_above: int = Field(default=262_144, ge=0)
 
 
 def bounded(result: object, most: int) -> object:
@@ -46,6 +52,23 @@ def bounded(result: object, most: int) -> object:
         if len(_as_json(shortened)) <= most:
             return shortened
     return {"truncated": _cut(text, most - len('{"truncated": }'))}
+
+
+def _is_large(result: object, characters: int, size: int) -> bool:
+    """Whether a plain `result`, which is no error, has more characters or more bytes as JSON."""
+    if isinstance(result, dict) and "error" in result:
+        return False
+    text = _as_json(result)
+    return len(text) > characters or len(text.encode()) > size
+
+
+async def _fitting(tool: BaseTool, data: object, context: Context, settings: Settings) -> object:
+    """Plain `data` as an event may hold it: itself, a reference to the artifact that it became, or a part of it."""
+    most, size = settings.max_characters, settings.artifact_above
+    if size and _is_large(data, most, size) and (reference := await keep(tool, data, context)) is not None:
+        room = most - len(_as_json(reference)) - len(', "preview": ')
+        return {**reference, "preview": bounded(data, min(_PREVIEW, room))}
+    return bounded(data, most)
 
 
 def _surely_fits(result: object, most: int) -> bool:
@@ -99,7 +122,8 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_tool_policies(settings: Mapping[str, Settings]) -> list[ToolPolicy]:
     """The policy `tool_results`."""
-    most = settings["tool_results"].max_characters
+    chosen = settings["tool_results"]
+    sure = min(chosen.max_characters, chosen.artifact_above or chosen.max_characters)
 
     def wrap(call_tool: ToolCall) -> ToolCall:
         async def plainly(tool: BaseTool, args: Json, context: Context) -> object:
@@ -117,7 +141,8 @@ def register_tool_policies(settings: Mapping[str, Settings]) -> list[ToolPolicy]
             try:
                 data = plain(result, partial(_tell, tool.name))
                 secrets = _secrets_of(context)
-                return bounded(data if secrets is None else secrets.mask(data), most)
+                data = data if secrets is None else secrets.mask(data)
+                return data if _surely_fits(data, sure) else await _fitting(tool, data, context, chosen)
             except Exception as error:  # noqa: BLE001 - a plugin boundary: somebody else's objects
                 _log.warning("newel: the result of the tool %r cannot be used: %s", tool.name, text_of(error))
                 return {"error": f"the result of {tool.name} cannot be used: {text_of(error)}"}

@@ -177,15 +177,17 @@ def test_a_value_that_cannot_be_used(ask: Any, call: Any, given: Any, problem: s
     ids=["text", "umlauts", "escapes", "dict", "nested", "many keys", "long key", "rows", "list", "digits"],
 )
 @pytest.mark.parametrize("most", [MOST, 1_000])
-def test_a_result_is_bounded(ask: Any, call: Any, given: Any, most: int) -> None:
+@pytest.mark.parametrize("above", [0, 262_144], ids=["cut", "kept"])
+def test_a_result_is_bounded(ask: Any, call: Any, given: Any, most: int, above: int) -> None:
     async def get() -> Any:
         """Gets it."""
         return given
 
-    settings = "" if most == MOST else f"settings: {{tool_results: {{max_characters: {most}}}}}"
+    settings = f"settings: {{tool_results: {{max_characters: {most}, artifact_above: {above}}}}}"
     outcome = ask([call("get")], tools=[get], settings=settings)
     assert len(json.dumps(outcome.result, ensure_ascii=False)) <= most + len('{"result": }')
     assert "more characters were left out" in str(outcome.result)
+    assert ("artifact" in outcome.result) == (above > 0)
     assert outcome.said == "done"
 
 
