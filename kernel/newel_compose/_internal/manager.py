@@ -32,6 +32,8 @@ from newel_kernel import (
 _PREFIX = "register_"
 #: The attribute by which pluggy marks implementations of a project's hooks.
 _MARK = "newel_impl"
+#: What can have no hooks.
+_NO_PLUGINS = (str, bytes, int, float, list, tuple, dict)
 #: How alike the name of an unknown hook must be to a known one to be taken for a misspelling of it.
 _MISSPELT = 0.8
 
@@ -109,6 +111,9 @@ class Manager:
         """Register a plugin under its name."""
         if inspect.isclass(plugin):
             why = f"is the class {plugin.__name__}; name an object of it (plugin = {plugin.__name__}()), or a module"
+            raise blamed(CompositionError(f"the plugin {name!r} {why}"), name, f"it {why}")
+        if plugin is None or isinstance(plugin, _NO_PLUGINS):
+            why = f"is {plugin!r}, which has no hooks; give a BasePlugin, an object with @hookimpl methods, or a module"
             raise blamed(CompositionError(f"the plugin {name!r} {why}"), name, f"it {why}")
         self._rank.setdefault(name, len(self._rank))
         try:

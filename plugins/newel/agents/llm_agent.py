@@ -13,6 +13,7 @@ import newel.tools
 import newel_compose
 from newel import live, models
 from newel.agents import base_agent
+from newel.agents.instruction_provider import instruction_problem
 from newel.agents.llm import task
 from newel.agents.structured_output import schema_problem
 from newel.agents.structured_output import validated as validated
@@ -105,6 +106,13 @@ class LlmAgent(base_agent.BaseAgent):
             if config is not None and getattr(config, field):
                 raise ValueError(f"generate_content_config.{field} must not be set: use {instead}")
         return config
+
+    @field_validator("instruction", "global_instruction")
+    @classmethod
+    def _is_instruction(cls, value: object) -> object:
+        if (problem := instruction_problem(value)) is not None:
+            raise ValueError(problem)
+        return value
 
     @field_validator("input_schema", "output_schema")
     @classmethod

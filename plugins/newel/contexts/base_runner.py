@@ -10,6 +10,7 @@ from newel.claims.claim import Claim, table_of, take, wait
 from newel.claims.errors import SessionBusyError
 from newel.claims.leasing import is_leasing
 from newel.claims.settings import Settings
+from newel.contexts.arguments import check_config, check_ids, check_root
 from newel.contexts.closing import close_all
 from newel.contexts.invocation_context import InvocationContext, Resumability
 from newel.contexts.run_config import RunConfig, unset
@@ -19,7 +20,6 @@ from newel_kernel import (
     BaseAgent,
     BaseSessionService,
     Chains,
-    ConfigurationError,
     Event,
     Session,
     StaleSessionError,
@@ -79,6 +79,7 @@ class BaseRunner(KernelRunner):
         credential_service: CredentialService | None = None,
         auto_create_session: bool = False,
     ) -> None:
+        check_root(app.root_agent if app is not None else agent)
         super().__init__(
             composition=composition, session_service=session_service, app=app, app_name=app_name, agent=agent,
             auto_create_session=auto_create_session,
@@ -133,14 +134,14 @@ class BaseRunner(KernelRunner):
                     await leases.take(session)
         except BaseException:
             self._free(claim, session)
+            check_config(config)
             raise
         self._claimed[id(session)] = claim
         return session
 
     async def _made(self, user_id: str, session_id: str, config: KernelRunConfig, resumes: bool) -> Session:
         """The session, made where it is not there and the runner makes such."""
-        if not session_id.strip():
-            raise ConfigurationError("the session id is blank: name a session, or create one and use its id")
+        check_ids(user_id, session_id)
         try:
             return await super()._open(user_id, session_id, config, resumes)
         except AlreadyExistsError:  # another process has made it in between

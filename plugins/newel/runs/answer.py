@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from typing import TypedDict, Unpack
 
+from newel.contexts.arguments import check_message
 from newel.events.text import text_of
 from newel.questions.question import Kind, Question, open_questions
 from newel.runners import InMemoryRunner
@@ -63,6 +64,7 @@ def run(agent: BaseAgent, message: object, **options: Unpack[RunnerOptions]) -> 
     `options` go to `InMemoryRunner`. Raises Waiting where the agent asks for an approval, input or a credential. Not
     for use inside a running event loop: there, iterate over ``Runner.run_async``.
     """
+    check_message(message)
     return _run(agent, message, options, {})
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from newel.artifacts.kinds import ArtifactBackend
 from newel.auth.kinds import CredentialBackend
+from newel.contexts.arguments import check_store
 from newel.memory.kinds import MemoryBackend
 from newel.sessions.kinds import SessionBackend
 from newel_kernel import BaseSessionService, ConfigurationError
@@ -40,6 +41,7 @@ def open_services(
     """The caller's stores; one that is None comes from the app, else from the distribution's `services`."""
 
     def store(service: S | None, kind: type[Backend[S]]) -> S | None:
+        check_store(service, f"{kind.service}_service")
         own: S | None = service or getattr(app, f"{kind.service}_service", None)
         return own or composition.open_service(kind)
 

@@ -20,7 +20,7 @@ from newel.tools.agent_call import AgentCall
 from newel.tools.agent_calls import DEPTH, PLUGIN, Settings
 from newel.tools.forwarded_artifacts import ForwardedArtifacts
 from newel.tools.function_schema import without_titles
-from newel_kernel import BaseAgent, BaseTool, Chains, Context, Event, Json, RunConfig, Session
+from newel_kernel import BaseAgent, BaseTool, Chains, ConfigurationError, Context, Event, Json, RunConfig, Session
 from newel_kernel import InvocationContext as KernelInvocationContext
 from newel_types import Content, FunctionDeclaration, Part, deep_copy
 
@@ -45,6 +45,8 @@ class AgentTool(BaseTool):
     timeout = 0
 
     def __init__(self, agent: BaseAgent, skip_summarization: bool = False, *, include_plugins: bool = True) -> None:
+        if not isinstance(agent, BaseAgent):
+            raise ConfigurationError(f"AgentTool needs an agent, not {agent!r}; give the agent itself, not its name")
         super().__init__(name=agent.name, description=agent.description)
         self.agent = agent
         self.skip_summarization = skip_summarization

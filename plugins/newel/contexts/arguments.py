@@ -1,0 +1,59 @@
+"""Arguments of runners and of runs that are of another type: one error that says what to give instead."""
+
+from __future__ import annotations
+
+from newel_kernel import BaseAgent, ConfigurationError, RunConfig
+
+#: What is no object with methods of its own.
+_PLAIN = (str, bytes, int, float, list, tuple, dict, set, type)
+
+
+def check_root(root: object) -> None:
+    """Refuse what is no agent as the root of a runner; None is for the kernel to tell."""
+    if root is None or isinstance(root, BaseAgent):
+        return
+    if isinstance(root, type):
+        remedy = f"give an object of it: {root.__name__}(...)"
+    elif hasattr(root, "root_agent"):
+        remedy = "give an app as Runner(app=...), or its root_agent"
+    else:
+        remedy = "give an agent, such as Agent(name='helper', model='...')"
+    raise ConfigurationError(f"the agent of a runner is {_shown(root)}, which is no agent; {remedy}")
+
+
+def check_store(store: object, name: str) -> None:
+    """Refuse a text or a class as a store: it would fail with the first session."""
+    if isinstance(store, _PLAIN):
+        remedy = f"an object of it: {store.__name__}(...)" if isinstance(store, type) else "an object"
+        where = f"; a URI stands in newel.yaml, under services: {name.removesuffix('_service')}"
+        raise ConfigurationError(
+            f"{name} is {_shown(store)}; give {remedy}{where if isinstance(store, str) else ''}"
+        )
+
+
+def check_ids(user_id: object, session_id: object) -> None:
+    """Refuse ids that are no texts, and an id of a session that is blank."""
+    for name, value in (("user_id", user_id), ("session_id", session_id)):
+        if not isinstance(value, str):
+            raise ConfigurationError(f"{name} is {_shown(value)}; give a text")
+    if not str(session_id).strip():
+        raise ConfigurationError("the session id is blank: name a session, or create one and use its id")
+
+
+def check_message(message: object) -> None:
+    """Refuse what can be no message; a dict and other objects are validated as a Content."""
+    if isinstance(message, (bytes, int, float, set, type)):
+        raise ConfigurationError(f"the message is {_shown(message)}; give a text, a Content, a Part or a list of parts")
+
+
+def check_config(config: object) -> None:
+    """Refuse what is no configuration of a run."""
+    if not isinstance(config, RunConfig):
+        raise ConfigurationError(f"run_config is {_shown(config)}; give a newel.agents.RunConfig(...)")
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "None"
+    text = repr(value)
+    return f"{text[:60]}{'...' if len(text) > 60 else ''} ({type(value).__name__})"
