@@ -27,10 +27,11 @@ class Handover(Event):
 
     def ends(self, last: Event | None) -> None:
         """Take note that the target has run, and of the last event that it yielded."""
-        self.last = last or self.last
-        if self.last is not None:
-            self.partial = self.last.partial
-            self.actions.skip_summarization = self.last.actions.skip_summarization
+        self.last = last = last or self.last
+        if last is not None:
+            self.partial = last.partial
+            if (actions := last.touched_actions) is not None and actions.skip_summarization:
+                self.actions.skip_summarization = True
 
     def is_final_response(self) -> bool:
         """Whether what the target said last ends its turn; False before it has run."""
