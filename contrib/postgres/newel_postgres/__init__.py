@@ -1,4 +1,4 @@
-"""Sessions in PostgreSQL."""
+"""Sessions and memory in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING
 from newel_types import lazy_exports
 
 if TYPE_CHECKING:
+    from newel_postgres.memory.service import PostgresMemoryService as PostgresMemoryService
     from newel_postgres.service import PostgresSessionService as PostgresSessionService
 
-__getattr__, __dir__ = lazy_exports(__name__, {"PostgresSessionService": "newel_postgres.service"})
+_WHERE = {
+    "PostgresMemoryService": "newel_postgres.memory.service",
+    "PostgresSessionService": "newel_postgres.service",
+}
+
+__getattr__, __dir__ = lazy_exports(__name__, _WHERE)

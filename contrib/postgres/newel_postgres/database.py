@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import asyncpg
 
@@ -41,6 +41,8 @@ _WRONG = (
 )
 #: Migrations of all processes take turns by this number; no lock outlives its transaction.
 _MIGRATION_LOCK = 0x6E6577656C
+#: The parameters of a URL that are ours and not libpq's.
+_OURS = ("schema", "pool_size", "proxy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class Access:
     pool_size: int
     proxy: bool
     patience: float
+    #: What the database has, in messages.
+    what: str = "session store"
 
     @property
     def shown(self) -> str:
@@ -59,6 +63,25 @@ class Access:
         parts = urlsplit(self.url)
         host = f"{parts.hostname or 'PGHOST'}{f':{parts.port}' if parts.port else ''}"
         return repr(f"postgresql://{host}{parts.path}{f'?schema={self.schema}' if self.schema else ''}")
+
+
+def access_of(url: str, schema: str, pool_size: int, proxy: bool, patience: float, what: str) -> Access:
+    """The access that a URL names with its own parameters, which win over a `pool_size` and add to the others."""
+    if pool_size < 1:
+        raise ConfigurationError(f"pool_size is {pool_size}: at least one connection is needed")
+    parts = urlsplit(url)
+    if parts.scheme not in ("postgresql", "postgres", "postgresql+asyncpg"):
+        raise ConfigurationError(f"a PostgreSQL {what} is named by postgresql://user@host:port/database")
+    given = parse_qsl(parts.query, keep_blank_values=True)
+    ours = {name: value for name, value in given if name in _OURS}
+    rest = urlencode([(name, value) for name, value in given if name not in _OURS])
+    try:
+        pool_size = int(ours.get("pool_size", pool_size))
+    except ValueError as error:
+        raise ConfigurationError(f"pool_size in the URL of a {what} is no number: {error}") from error
+    url = urlunsplit(parts._replace(scheme="postgresql", query=rest))
+    proxy = proxy or ours.get("proxy", "") in ("1", "true")
+    return Access(url, schema or ours.get("schema", ""), pool_size, proxy, patience, what)
 
 
 class PostgresDatabase(PooledDatabase):
@@ -73,7 +96,7 @@ class PostgresDatabase(PooledDatabase):
 
     def make_pool(self) -> Pool:
         """A pool for the running loop."""
-        return _Pool(self._access)
+        return PostgresPool(self._access)
 
     async def prepare(self, connection: Connection) -> None:
         """Make the tables, or bring them to this version."""
@@ -85,7 +108,7 @@ class PostgresDatabase(PooledDatabase):
             await driven(connection, self._schema.migration())
 
 
-class _Pool(Pool):
+class PostgresPool(Pool):
     def __init__(self, access: Access) -> None:
         self._access = access
         # No statement outlives its transaction behind a proxy, and nothing is left that had to be reset.
@@ -154,9 +177,9 @@ def _sorted(access: Access) -> Iterator[None]:
         yield
     except _WRONG as error:
         raise ConfigurationError(
-            f"the session store {access.shown} cannot be used ({error}): see the URL, and what its user may do"
+            f"the {access.what} {access.shown} cannot be used ({error}): see the URL, and what its user may do"
         ) from error
     except _PASSING as error:
         raise Trouble(f"{type(error).__name__}: {error}") from error
     except (asyncpg.PostgresError, UnicodeEncodeError) as error:
-        raise Rejected(f"the session store {access.shown} refuses: {type(error).__name__}: {error}") from error
+        raise Rejected(f"the {access.what} {access.shown} refuses: {type(error).__name__}: {error}") from error

@@ -8,6 +8,8 @@ from datetime import datetime
 
 from newel.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
 from newel.memory.memory_entry import MemoryEntry
+from newel.memory.memory_filter import MemoryFilter
+from newel.memory.rows import check_limit, seconds
 from newel_kernel import Event, Session, seam
 
 #: Where events and entries go that come without a session.
@@ -46,12 +48,32 @@ class InMemoryMemoryService(BaseMemoryService):
             text = " ".join(part.text for part in memory.content.parts or () if part.text)
             own[memory.id or seam.new_id()] = (_words(text), entry)
 
-    async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
-        """Every entry that shares a word with `query`, in the order in which they were added."""
+    async def search_memory(
+        self, *, app_name: str, user_id: str, query: str, limit: int | None = None, filter: MemoryFilter | None = None
+    ) -> SearchMemoryResponse:
+        """Every entry that shares a word with `query`, in the order in which they were added.
+
+        With a `limit` at most so many: those that share the most words, the newest first where two share as many.
+        """
+        if limit is not None:
+            check_limit(limit)
         query_words = _words(query)
-        sessions = self._memories.get((app_name, user_id), {})
-        matches = [entry for own in sessions.values() for words, entry in own.values() if words & query_words]
-        return SearchMemoryResponse(memories=[entry.model_copy(deep=True) for entry in matches])
+        matches = [
+            (len(words & query_words), entry)
+            for session_id, own in self._memories.get((app_name, user_id), {}).items()
+            for words, entry in own.values()
+            if words & query_words and (filter is None or _admitted(filter, session_id, entry))
+        ]
+        if limit is not None:
+            matches.reverse()
+            matches = sorted(matches, key=lambda one: -one[0])[:limit]
+        return SearchMemoryResponse(memories=[entry.model_copy(deep=True) for _, entry in matches])
+
+
+def _admitted(chosen: MemoryFilter, session_id: str, entry: MemoryEntry) -> bool:
+    return chosen.admits(
+        session_id=session_id, author=entry.author, at=seconds(entry.timestamp), metadata=entry.custom_metadata
+    )
 
 
 def _remembered(

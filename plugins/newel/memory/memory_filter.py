@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -21,3 +22,20 @@ class MemoryFilter(BaseModel, defer_build=True):
     since: datetime | None = None
     until: datetime | None = None
     metadata: dict[str, str | bool | int | float] = Field(default_factory=dict)
+
+    def admits(
+        self, *, session_id: str | None, author: str | None, at: float | None, metadata: Mapping[str, object]
+    ) -> bool:
+        """Whether an entry of that session, author, time (in seconds since the epoch) and metadata has it all."""
+        return (
+            (self.session_id is None or session_id == self.session_id)
+            and (self.author is None or author == self.author)
+            and (self.since is None or (at is not None and at >= self.since.timestamp()))
+            and (self.until is None or (at is not None and at <= self.until.timestamp()))
+            and all(key in metadata and same_value(metadata[key], value) for key, value in self.metadata.items())
+        )
+
+
+def same_value(one: object, other: object) -> bool:
+    """Whether two values are the same in JSON, where True is no number and 1.0 is 1."""
+    return isinstance(one, bool) == isinstance(other, bool) and one == other

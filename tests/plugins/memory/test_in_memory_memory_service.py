@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from newel.memory import InMemoryMemoryService, MemoryEntry, SearchMemoryResponse
+from newel.memory import InMemoryMemoryService, MemoryEntry, MemoryFilter, SearchMemoryResponse
 from newel.memory.base_memory_service import BaseMemoryService
 from newel.memory.kinds import MemoryBackend
 from newel_compose import compose
-from newel_kernel import Event, Session
+from newel_kernel import ConfigurationError, Event, Session
 from newel_types import Content, Part
 
 USER: dict[str, Any] = {"app_name": "desk", "user_id": "ada"}
@@ -100,3 +100,32 @@ def test_the_store_opens_from_an_address() -> None:
 def test_an_entry_needs_a_content() -> None:
     with pytest.raises(ValueError, match="content"):
         MemoryEntry(author="x")  # type: ignore[call-arg]
+
+
+def test_a_filter_narrows_and_a_limit_bounds() -> None:
+    async def main() -> None:
+        memory = InMemoryMemoryService()
+        await memory.add_session_to_memory(session("hello one", "hello two", "hello one more"))
+        await memory.add_session_to_memory(session("hello three", id="s2"))
+        entry = MemoryEntry(content=Content(parts=[Part(text="hello tagged")]), timestamp="2024-05-01T10:00:00+00:00")
+        await memory.add_memory(**USER, memories=[entry], custom_metadata={"kind": "fact", "n": 1, "sure": True})
+
+        async def got(query: str = "hello", limit: int | None = None, **chosen: Any) -> list[str]:
+            response = await memory.search_memory(
+                **USER, query=query, limit=limit, filter=MemoryFilter(**chosen) if chosen else None
+            )
+            return [one.content.parts[0].text for one in response.memories]
+
+        assert await got(session_id="s2") == ["hello three"]
+        assert await got(metadata={"kind": "fact", "n": 1.0, "sure": True}) == ["hello tagged"]
+        for other in ({"sure": False}, {"n": "1"}, {"n": True}, {"kind": "fact", "x": 1}):
+            assert await got(metadata=other) == []
+        assert await got(since="2024-05-01T12:00:00+02:00", until="2024-05-01T10:00:00Z") == ["hello tagged"]
+        assert await got("hello one", limit=2) == ["hello one more", "hello one"]
+        assert await got(limit=1) == ["hello tagged"]
+        assert len(await got(limit=1000)) == len(await got()) == 5
+        for limit in (0, 1001):
+            with pytest.raises(ConfigurationError, match="1 to 1000"):
+                await got(limit=limit)
+
+    asyncio.run(main())

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from newel.memory.sqlite.conditions import Conditions
-from newel.memory.sqlite.terms import queries
+from newel.memory.terms import queries
 
 #: A word that stands in more of the user's entries is common: it says little and costs much to rank by.
 _COMMON = 1000

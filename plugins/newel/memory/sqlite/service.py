@@ -13,19 +13,18 @@ from newel.memory.base_memory_service import BaseMemoryService, SearchMemoryResp
 from newel.memory.embedder import Embedder
 from newel.memory.memory_entry import MemoryEntry
 from newel.memory.memory_filter import MemoryFilter
+from newel.memory.rows import COLUMNS, MOST, Known, check_limit, checked, remembered, row_of_entry, row_of_event
 from newel.memory.sqlite import conversion, vectors
 from newel.memory.sqlite.binding import check_vectors
 from newel.memory.sqlite.conditions import conditions
 from newel.memory.sqlite.file import MemoryFile
 from newel.memory.sqlite.ranking import by_words, fused
-from newel.memory.sqlite.rows import COLUMNS, checked, remembered, row_of_entry, row_of_event
-from newel.memory.sqlite.terms import snippet
-from newel.memory.sqlite.writes import Addition, Known, forget
+from newel.memory.sqlite.writes import Addition, forget
+from newel.memory.terms import snippet
 from newel_kernel import ConfigurationError, Event, Session
 
 #: Where entries go, and events that come without a session.
 _NO_SESSION = ""
-_MOST = 1000
 #: How much of a question counts, in characters.
 _QUESTION = 8000
 
@@ -75,8 +74,7 @@ class SqliteMemoryService(BaseMemoryService):
         By words alone the scores are those of bm25; with an embedder both rankings are fused by rank, and so are the
         scores. Raises EmbedderMismatchError where the file's vectors are another's.
         """
-        if not 0 < limit <= _MOST:
-            raise ConfigurationError(f"limit={limit}: a search gives 1 to {_MOST} entries")
+        check_limit(limit)
         query = query[:_QUESTION].encode(errors="replace").decode()
         checked((app_name, user_id, *((filter.session_id, filter.author, *filter.metadata) if filter else ())))
         vector: bytes | None = None
@@ -100,8 +98,8 @@ class SqliteMemoryService(BaseMemoryService):
         keys = list(ids)
         return sum(
             [
-                await self._forget(app_name, user_id, None, keys[start : start + _MOST])
-                for start in range(0, len(keys), _MOST)
+                await self._forget(app_name, user_id, None, keys[start : start + MOST])
+                for start in range(0, len(keys), MOST)
             ]
         )
 

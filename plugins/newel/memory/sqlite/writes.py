@@ -5,23 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 from newel.memory.embedder import Embedder
+from newel.memory.rows import Known, Row
 from newel.memory.sqlite import vectors
-from newel.memory.sqlite.rows import Row
-from newel.memory.sqlite.terms import indexed
+from newel.memory.terms import indexed
 
 _FIELDS = "owner, session, key, is_event, author, timestamp, at, content, metadata, text"
-
-
-class Known(Enum):
-    """What becomes of an entry that is there already."""
-
-    KEPT = "kept"
-    REPLACED = "replaced"
-    #: As REPLACED, and what else the session has is taken out.
-    WHOLE_SESSION = "whole session"
 
 
 @dataclass(frozen=True, slots=True)

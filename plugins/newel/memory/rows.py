@@ -1,4 +1,4 @@
-"""Rows: an entry of a memory as the file has it, and back."""
+"""Rows: an entry of a memory as a database has it, and back."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from newel.memory.errors import MemoryStoreError
 from newel.memory.memory_entry import MemoryEntry
-from newel_kernel import Event, Json, seam
+from newel_kernel import ConfigurationError, Event, Json, seam
 from newel_types import Content
 
+#: The most entries that a search gives.
+MOST = 1000
 _FAILURES = (PydanticSerializationError, ValueError, TypeError, RecursionError)
 
 
@@ -31,6 +34,15 @@ class Row:
     metadata: str
     #: What it is found by.
     text: str
+
+
+class Known(Enum):
+    """What becomes of an entry that is there already."""
+
+    KEPT = "kept"
+    REPLACED = "replaced"
+    #: As REPLACED, and what else the session has is taken out.
+    WHOLE_SESSION = "whole session"
 
 
 #: The columns that `remembered` reads.
@@ -88,12 +100,18 @@ def seconds(timestamp: str | None) -> float | None:
 
 
 def checked(names: Iterable[str | None]) -> None:
-    """Raise MemoryStoreError where a name is no text that a file can hold."""
+    """Raise MemoryStoreError where a name is no text that can be stored."""
     for name in names:
         try:
             (name or "").encode()
         except UnicodeEncodeError as error:
             raise MemoryStoreError(f"{name!r} is not valid text; nothing was written") from error
+
+
+def check_limit(limit: int) -> None:
+    """Raise ConfigurationError where a search cannot give so many entries."""
+    if not 0 < limit <= MOST:
+        raise ConfigurationError(f"limit={limit}: a search gives 1 to {MOST} entries")
 
 
 def _content(content: Content, subject: str) -> bytes:

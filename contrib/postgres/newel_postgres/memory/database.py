@@ -1,0 +1,86 @@
+"""MemoryDatabase: work on a memory's tables, one transaction each, tried again while the server is out of reach."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import weakref
+from typing import TypeVar
+
+from newel.memory import MemoryStoreError, MemoryUnavailableError
+from newel.sessions.stored.leases import elapsed
+from newel.sessions.stored.pooled import Connection, Rejected, Trouble, driven
+from newel.sessions.stored.steps import Query, Steps
+from newel_postgres.database import Access, PostgresPool
+from newel_postgres.memory.tables import VERSION, Tables
+from newel_postgres.memory.work import Work
+
+T = TypeVar("T")
+#: Whoever makes the tables takes turns by this number.
+_LOCK = 0x6D6D7279
+
+
+class MemoryDatabase:
+    """The tables of a memory behind a bounded pool of connections for each event loop."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._tables = Tables(access.schema, access.shown)
+        self._pools: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, PostgresPool] = weakref.WeakKeyDictionary()
+        self._pid = os.getpid()
+        self._ready = False
+        self._closed = False
+
+    async def run(self, work: Work[T]) -> T:
+        """What `work` returns, which is done as a whole or not at all."""
+        end, pause = elapsed() + self._access.patience, 0.01
+        while True:
+            try:
+                return await self._attempt(work)
+            except Trouble as trouble:
+                if elapsed() + pause > end:
+                    raise MemoryUnavailableError(
+                        f"the memory {self._access.shown} cannot be reached for {self._access.patience:g} seconds "
+                        f"({trouble}): see whether it runs, then try again"
+                    ) from trouble
+            except Rejected as error:
+                raise MemoryStoreError(str(error)) from error
+            await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - so that two do not meet again
+            pause = min(pause * 2, 0.5)
+
+    async def _attempt(self, work: Work[T]) -> T:
+        async with self._pool().connection() as connection:
+            if not self._ready:
+                await self._prepared(connection)
+            async with connection.transaction():
+                return await driven(connection, work.steps(self._tables))
+
+    async def _prepared(self, connection: Connection) -> None:
+        async with connection.transaction():
+            if await driven(connection, self._tables.version()) != VERSION:
+                await driven(connection, self._made())
+        self._ready = True
+
+    def _made(self) -> Steps[None]:
+        yield Query("SELECT pg_advisory_xact_lock(?1)", (_LOCK,))
+        yield from self._tables.make()
+
+    def _pool(self) -> PostgresPool:
+        if self._closed:
+            raise MemoryStoreError(f"the memory {self._access.shown} is closed")
+        if self._pid != os.getpid():  # a forked child must not touch its parent's connections
+            self._pid = os.getpid()
+            self._pools = weakref.WeakKeyDictionary()
+        loop = asyncio.get_running_loop()
+        pool = self._pools.get(loop)
+        if pool is None:
+            pool = self._pools[loop] = PostgresPool(self._access)
+        return pool
+
+    async def close(self) -> None:
+        """Close the connections; it cannot be used any more."""
+        self._closed = True
+        pool = self._pools.pop(asyncio.get_running_loop(), None)
+        if pool is not None:
+            await pool.close()

@@ -1,0 +1,75 @@
+"""Lexemes: the terms of a text or a question as PostgreSQL's full text search has them.
+
+A term begins with the number of its user, so that no list in the index has entries of two. Case and the diacritics
+of Latin, Greek and Cyrillic letters do not count.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from newel.memory.terms import indexed, queries
+
+#: How much of a text is found by its words, in bytes: a tsvector has at most a megabyte.
+_MOST_BYTES = 900_000
+_LAST_POSITION = 16383
+
+
+class Term(NamedTuple):
+    """What a question asks for: a lexeme, or the beginning of one."""
+
+    lexeme: str
+    begins: bool
+
+    @property
+    def query(self) -> str:
+        """The same for `tsquery`. Terms have letters, marks and numbers only, so nothing is to be escaped."""
+        return f"'{self.lexeme}'{':*' if self.begins else ''}"
+
+
+def vector(owner: int, text: str) -> tuple[str, int]:
+    """The text as `tsvector` reads it, and how many terms it has."""
+    places: dict[str, list[int]] = {}
+    size = length = 0
+    for term in indexed(owner, text).split():
+        lexeme = _folded(term)
+        size += 8 if lexeme in places else len(lexeme.encode()) + 16
+        if size > _MOST_BYTES:
+            break
+        length += 1
+        places.setdefault(lexeme, []).append(min(length, _LAST_POSITION))
+    return " ".join(f"'{one}':{','.join(map(str, at))}" for one, at in places.items()), length
+
+
+def terms(owner: int, text: str, most: int) -> list[Term]:
+    """What to ask for, each once; at most so many."""
+    found = (one.removesuffix("*") for one in queries(owner, text, most))
+    begins = (one.endswith("*") for one in queries(owner, text, most))
+    return list(dict.fromkeys(Term(_folded(one.strip('"')), prefix) for one, prefix in zip(found, begins, strict=True)))
+
+
+def facts(metadata: Mapping[str, object]) -> list[str]:
+    """The plain values of metadata, each with its name, as texts that are equal where the values are."""
+    return [fact for key, value in metadata.items() if (fact := fact_of(key, value)) is not None]
+
+
+def fact_of(key: str, value: object) -> str | None:
+    """One of them; None where the value is not plain."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, str | bool | int | float):
+        return None
+    return ascii((key, value))  # one line of plain letters, whatever the names are
+
+
+def _folded(term: str) -> str:
+    if term.isascii():
+        return term.lower()
+    parts = unicodedata.normalize("NFD", term.casefold())
+    return unicodedata.normalize("NFC", "".join(_without_diacritics(parts)))
+
+
+def _without_diacritics(text: str) -> Iterable[str]:
+    return (letter for letter in text if not "\u0300" <= letter <= "\u036f")

@@ -1,0 +1,95 @@
+"""PostgresMemoryService: memory in a PostgreSQL database, found by words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Self
+
+from newel.memory import BaseMemoryService, MemoryEntry, MemoryFilter, SearchMemoryResponse
+from newel.memory.rows import Known, check_limit, checked, row_of_entry, row_of_event
+from newel_kernel import Event, Session
+from newel_postgres.database import access_of
+from newel_postgres.memory.database import MemoryDatabase
+from newel_postgres.memory.search import Search
+from newel_postgres.memory.work import Add, Forget
+
+#: Where entries go, and events that come without a session.
+_NO_SESSION = ""
+#: How much of a question counts, in characters.
+_QUESTION = 8000
+
+
+class PostgresMemoryService(BaseMemoryService):
+    """Memory in the database `url` (``postgresql://user:password@host:port/database?schema=name``).
+
+    The arguments are those of PostgresSessionService. Only what has text is remembered. Adding again adds nothing; a
+    session that is added again is as it is now.
+    """
+
+    def __init__(
+        self, url: str, *, schema: str = "", pool_size: int = 4, proxy: bool = False, patience: float = 15.0
+    ) -> None:
+        self._database = MemoryDatabase(access_of(url, schema, pool_size, proxy, patience, "memory"))
+
+    async def add_session_to_memory(self, session: Session) -> None:
+        """Remember what was said in a session, and nothing of it that is not in it any more."""
+        rows = [row for event in session.events if (row := row_of_event(event, None)) is not None]
+        await self._add(Add(session.app_name, session.user_id, session.id, rows, Known.WHOLE_SESSION))
+
+    async def add_events_to_memory(
+        self, *, app_name: str, user_id: str, events: Sequence[Event], session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:  # fmt: skip
+        """Remember a few events; those already known are left as they are."""
+        rows = [row for event in events if (row := row_of_event(event, custom_metadata)) is not None]
+        await self._add(Add(app_name, user_id, session_id or _NO_SESSION, rows, Known.KEPT))
+
+    async def add_memory(
+        self, *, app_name: str, user_id: str, memories: Sequence[MemoryEntry],
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:  # fmt: skip
+        """Remember given entries; one with a known id replaces it."""
+        rows = [row_of_entry(memory, custom_metadata) for memory in memories]
+        await self._add(Add(app_name, user_id, _NO_SESSION, rows, Known.REPLACED))
+
+    async def _add(self, add: Add) -> None:
+        checked((add.app, add.user, add.session))
+        for row in add.rows:
+            checked((row.key, row.author, row.timestamp))
+        await self._database.run(add)
+
+    async def search_memory(
+        self, *, app_name: str, user_id: str, query: str, limit: int = 10, filter: MemoryFilter | None = None
+    ) -> SearchMemoryResponse:
+        """At most `limit` entries of the user, best first; the scores are those of bm25."""
+        check_limit(limit)
+        query = query[:_QUESTION].encode(errors="replace").decode()
+        checked((app_name, user_id, *((filter.session_id, filter.author, *filter.metadata) if filter else ())))
+        found = await self._database.run(Search(app_name, user_id, query, limit, filter))
+        return SearchMemoryResponse(memories=found)
+
+    async def forget_session(self, *, app_name: str, user_id: str, session_id: str) -> int:
+        """Forget what is remembered of a session; how many entries that were."""
+        return await self._forget(Forget(app_name, user_id, session=session_id))
+
+    async def forget_user(self, *, app_name: str, user_id: str) -> int:
+        """Forget everything of a user; how many entries that were."""
+        return await self._forget(Forget(app_name, user_id))
+
+    async def delete_memories(self, *, app_name: str, user_id: str, ids: Iterable[str]) -> int:
+        """Delete entries by their ids, or by those of their events; how many there were."""
+        return await self._forget(Forget(app_name, user_id, keys=list(ids)))
+
+    async def _forget(self, forget: Forget) -> int:
+        checked((forget.app, forget.user, forget.session, *(forget.keys or ())))
+        return await self._database.run(forget)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._database.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
