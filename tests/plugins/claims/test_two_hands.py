@@ -85,10 +85,16 @@ class TwoHands(RuleBasedStateMachine):
             if run.task.cancelled():
                 continue
             error = run.task.exception()
-            if error is None and run.acknowledged:
+            if error is None and self.went_on(run):
                 self.crashed = False
             if error is not None and not isinstance(error, _REFUSALS):
                 raise error
+
+    def went_on(self, run: Run) -> bool:
+        """Whether a run did more than tell that an answer came too late: that leaves a crash to who resumes."""
+        events = [event for event in self.do(self.house.stored()).events if event.id in run.acknowledged]
+        refused = any(event.error_code == "ANSWERED_BEFORE" for event in events)
+        return any(event.content is not None for event in events) if refused else bool(run.acknowledged)
 
     @rule(hand=_HAND, word=st.sampled_from(sorted(WORDS)))
     def say(self, hand: int, word: str) -> None:
