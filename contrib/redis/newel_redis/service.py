@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from hashlib import blake2b
-from importlib import import_module
-from importlib.util import find_spec
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+from newel.sessions.kinds import SessionBackend
 from newel.sessions.stored.database import Database
 from newel.sessions.stored.service import StoredSessionService
-from newel_compose import without_password
+from newel_compose import compose_once, without_password
 from newel_kernel import ConfigurationError
 from newel_redis.cache import Cache
 from newel_redis.database import CachedDatabase
@@ -42,8 +43,11 @@ def cached(
     return store
 
 
-def opened(uri: str) -> StoredSessionService:
-    """The store of ``redis://host:6379/0?store=URI``; the store's URI comes last and stands as it is."""
+def opened(uri: str, open_store: Callable[[str], object] | None = None) -> StoredSessionService:
+    """The store of ``redis://host:6379/0?store=URI``; the store's URI comes last and stands as it is.
+
+    `open_store` opens that one; by default it is the store of the folder's distribution that has its scheme.
+    """
     address, mark, place = uri.partition(_STORE)
     if not mark or not place or address[-1] not in "?&":
         raise ConfigurationError(
@@ -59,16 +63,7 @@ def opened(uri: str) -> StoredSessionService:
     name = blake2b(without_password(place).encode(), digest_size=6).hexdigest()
     prefix = given.pop("prefix", f"newel:{name}")
     url = urlunsplit(parts._replace(query=urlencode(given)))
-    return cached(_store(place), url, prefix=prefix, ttl=ttl, patience=patience)
-
-
-def _store(uri: str) -> StoredSessionService:
-    scheme = uri.partition(":")[0]
-    sessions = import_module("newel.sessions")
-    if scheme == "sqlite":
-        store: StoredSessionService = sessions.SqliteSessionService(uri)
-    elif scheme in ("postgresql", "postgres") and find_spec("newel_postgres"):
-        store = import_module("newel_postgres").PostgresSessionService(uri)
-    else:
-        store = sessions.DatabaseSessionService(uri)
-    return store
+    open_store = open_store or partial(compose_once().open_service, SessionBackend)
+    store: Any = open_store(place)
+    made: StoredSessionService = cached(store, url, prefix=prefix, ttl=ttl, patience=patience)
+    return made

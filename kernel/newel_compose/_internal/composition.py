@@ -65,7 +65,8 @@ class Composition(Chains):
         owned = self.registry.owned(kind)[scheme]
         who = f"the {words(kind)} {scheme!r} of the plugin {owned.plugin!r} ({owned.source})"
         try:
-            store = self.registry.find(kind, scheme).open(address)
+            backend = self.registry.find(kind, scheme)
+            store = backend.open(address) if backend.open_in is None else backend.open_in(address, self)
         except (NewelError, OSError):
             raise
         except Exception as error:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 from newel_kernel import Descriptor
+
+if TYPE_CHECKING:
+    from newel_compose._internal.composition import Composition
 
 S = TypeVar("S")
 
@@ -36,6 +39,8 @@ class Backend(Descriptor, Generic[S]):
     #: The key under `services`.
     service: ClassVar[str] = ""
     open: Callable[[str], S]
+    #: Called instead with the composition, too: for a store that is made of what other plugins provide.
+    open_in: Callable[[str, Composition], S] | None = None
 
 
 @runtime_checkable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from newel_compose import Backend
+from newel_compose import Backend, Factory
 from newel_kernel import Settings, hookspec
 
 if TYPE_CHECKING:
@@ -16,6 +16,27 @@ class MemoryBackend(Backend["BaseMemoryService"]):
     """Opens a memory service from a URI of the scheme `name`."""
 
     service: ClassVar[str] = "memory"
+
+
+class EmbedderFactory(Factory):
+    """`create` gives an `Embedder`, which the URI of a memory can name."""
+
+
+@hookspec
+def register_embedders(settings: Settings) -> Sequence[EmbedderFactory]:
+    """Embedders that the URI of a memory can name. Makes an embedder when such a memory is opened.
+
+    >>> def make_embedder():
+    ...     raise NotImplementedError
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_embedders(self):
+    ...         return [EmbedderFactory(name="small", create=make_embedder)]
+    >>> composed = compose("adk", plugins=[Plugin()])
+    >>> composed.registry.find(EmbedderFactory, "small").name
+    'small'
+    """
+    return ()
 
 
 @hookspec

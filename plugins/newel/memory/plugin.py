@@ -1,4 +1,4 @@
-"""The plugin of the kind that stores memories."""
+"""The plugin of the kinds that memories are made of."""
 
 from __future__ import annotations
 
@@ -8,5 +8,8 @@ from newel_kernel import Descriptor, Kind, hookimpl
 
 @hookimpl
 def register_kinds() -> list[Kind[Descriptor]]:
-    """The stores of memories."""
-    return [Kind(kinds.MemoryBackend, kinds.register_memory_backends)]
+    """The stores of memories, and the embedders that their URIs name."""
+    return [
+        Kind(kinds.MemoryBackend, kinds.register_memory_backends),
+        Kind(kinds.EmbedderFactory, kinds.register_embedders),
+    ]

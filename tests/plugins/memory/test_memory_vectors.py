@@ -14,10 +14,12 @@ from tests.plugins.memory.minilm import MiniLm
 from tests.plugins.memory.paraphrases import PARAPHRASES, filler
 
 from newel.memory import EmbedderMismatchError, MemoryFilter, MemoryStoreError, SqliteMemoryService
+from newel.memory.kinds import EmbedderFactory, MemoryBackend
 from newel.memory.sqlite import vectors
 from newel.memory.sqlite.binding import check_vectors
 from newel.testing import HashingEmbedder
-from newel_kernel import ConfigurationError, Event, Session
+from newel_compose import compose
+from newel_kernel import ConfigurationError, Event, Session, hookimpl
 
 try:
     check_vectors()
@@ -180,3 +182,46 @@ def test_a_real_model_finds_paraphrases_first() -> None:
             assert sum(right) >= 0.8 * len(PARAPHRASES)
 
     asyncio.run(main())
+
+
+class Embedders:
+    """A plugin with two embedders, one of which is none."""
+
+    @hookimpl
+    def register_embedders(self) -> list[EmbedderFactory]:
+        return [
+            EmbedderFactory(name="hashing", create=lambda: HashingEmbedder(64)),
+            EmbedderFactory(name="none", create=lambda: "no embedder"),
+        ]
+
+
+def test_a_uri_names_an_embedder_of_a_plugin(tmp_path: Path) -> None:
+    uri = f"sqlite:///{tmp_path}/memory.db?embedder="
+    composed = compose("adk", plugins=[Embedders()])
+
+    async def main() -> None:
+        opened = composed.open_service(MemoryBackend, f"{uri}hashing")
+        assert isinstance(opened, SqliteMemoryService)
+        async with opened:
+            await opened.add_session_to_memory(session("planting strawberries", "a letter from Rome"))
+            assert await found(opened, "strawberry", limit=1) == ["planting strawberries"]
+        async with SqliteMemoryService(tmp_path / "memory.db") as plain:
+            with pytest.raises(EmbedderMismatchError):
+                await found(plain, "strawberry")
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("hashin", "no plugin provides the embedder factory 'hashin'; did you mean 'hashing'"),
+        ("none", "str is no Embedder"),
+        ("", "no plugin provides the embedder factory ''"),
+    ],
+)
+def test_an_embedder_that_is_none_leaves_no_file(tmp_path: Path, name: str, message: str) -> None:
+    composed = compose("adk", plugins=[Embedders()])
+    with pytest.raises(ConfigurationError, match=message):
+        composed.open_service(MemoryBackend, f"sqlite:///{tmp_path}/memory.db?embedder={name}")
+    assert list(tmp_path.iterdir()) == []

@@ -1,13 +1,30 @@
-"""The plugin of memory in an SQLite file: ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``sqlite:path``."""
+"""The plugin of memory in an SQLite file: ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``sqlite:path``.
+
+``?embedder=NAME`` behind it names an embedder of a plugin.
+"""
 
 from __future__ import annotations
 
 from newel.memory import sqlite
-from newel.memory.kinds import MemoryBackend
+from newel.memory.kinds import EmbedderFactory, MemoryBackend
+from newel_compose import Composition
 from newel_kernel import hookimpl
+
+_EMBEDDER = "?embedder="
+
+
+def _open(uri: str) -> sqlite.SqliteMemoryService:
+    return sqlite.SqliteMemoryService(uri)
+
+
+def _open_in(uri: str, composition: Composition) -> sqlite.SqliteMemoryService:
+    place, named, embedder = uri.partition(_EMBEDDER)
+    if not named:
+        return _open(uri)
+    return sqlite.SqliteMemoryService(place, embedder=composition.registry.find(EmbedderFactory, embedder).create())
 
 
 @hookimpl
 def register_memory_backends() -> list[MemoryBackend]:
     """The scheme ``sqlite``; the store and sqlite3 are imported when one is opened."""
-    return [MemoryBackend(name="sqlite", open=lambda uri: sqlite.SqliteMemoryService(uri))]
+    return [MemoryBackend(name="sqlite", open=_open, open_in=_open_in)]

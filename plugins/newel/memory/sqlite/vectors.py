@@ -50,6 +50,8 @@ class Vectors:
 
 def check_embedder(embedder: Embedder) -> None:
     """Raise ConfigurationError where an embedder does not say what its vectors are."""
+    if not isinstance(embedder, Embedder):
+        raise ConfigurationError(f"{type(embedder).__name__} is no Embedder: it has to be a subclass of it")
     if not isinstance(embedder.name, str) or not embedder.name:
         raise ConfigurationError(f"the embedder {type(embedder).__name__} has no name, by which its vectors are known")
     if not 0 < embedder.dimension <= _LARGEST or embedder.dimension % 8:
