@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from newel.artifacts.contract import StoredVersion as StoredVersion
     from newel.artifacts.errors import ArtifactStoreUnavailableError as ArtifactStoreUnavailableError
     from newel.artifacts.file_artifact_service import FileArtifactService as FileArtifactService
+    from newel.artifacts.gcs_artifact_service import GcsArtifactService as GcsArtifactService
     from newel.artifacts.in_memory_artifact_service import InMemoryArtifactService as InMemoryArtifactService
     from newel.artifacts.s3_artifact_service import S3ArtifactService as S3ArtifactService
 
@@ -22,6 +23,7 @@ _WHERE = {
     "ArtifactVersion": "newel.artifacts.base_artifact_service",
     "BaseArtifactService": "newel.artifacts.base_artifact_service",
     "FileArtifactService": "newel.artifacts.file_artifact_service",
+    "GcsArtifactService": "newel.artifacts.gcs_artifact_service",
     "InMemoryArtifactService": "newel.artifacts.in_memory_artifact_service",
     "S3ArtifactService": "newel.artifacts.s3_artifact_service",
     "StoredVersion": "newel.artifacts.contract",

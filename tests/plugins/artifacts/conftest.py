@@ -14,13 +14,19 @@ from uuid import uuid4
 
 import pytest
 
-from newel.artifacts import ArtifactStore, FileArtifactService, InMemoryArtifactService, S3ArtifactService
+from newel.artifacts import (
+    ArtifactStore,
+    FileArtifactService,
+    GcsArtifactService,
+    InMemoryArtifactService,
+    S3ArtifactService,
+)
 
 Check = Callable[[ArtifactStore], Awaitable[None]]
 #: A class of stores, and the arguments with which each has the same artifacts.
 Shared = tuple[type[ArtifactStore], dict[str, Any]]
 #: The stores that several services, also of several processes, may share.
-SHARED = ("file", "s3")
+SHARED = ("file", "s3", "gcs")
 CREDENTIALS = {"region_name": "eu-central-1", "aws_access_key_id": "AKIATEST", "aws_secret_access_key": "hush"}
 
 
@@ -28,9 +34,9 @@ CREDENTIALS = {"region_name": "eu-central-1", "aws_access_key_id": "AKIATEST", "
 def server(script: str) -> Iterator[str]:
     """A server of this folder in a process of its own; its URL."""
     command = [sys.executable, str(Path(__file__).with_name(script))]
-    small_parts = {**os.environ, "S3_UPLOAD_PART_MIN_SIZE": "1024"}
+    small = {**os.environ, "S3_UPLOAD_PART_MIN_SIZE": "1024", "MOTO_S3_DEFAULT_MAX_KEYS": "50"}
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=small_parts
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=small
     ) as process:
         assert process.stdout is not None
         try:
@@ -63,11 +69,38 @@ def new_s3_bucket(s3_server: str) -> Iterator[Callable[[], dict[str, Any]]]:
     client.close()
 
 
+@pytest.fixture(scope="session")
+def gcs_server() -> Iterator[str]:
+    """The URL of a server of Cloud Storage's protocol."""
+    with server("gcs_server.py") as url:
+        yield url
+
+
+@pytest.fixture
+def new_gcs_bucket(gcs_server: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[], dict[str, Any]]:
+    """Makes an empty bucket on the server that the environment names; the arguments of a service with it."""
+    from google.cloud.storage import Client
+
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", gcs_server)
+    # For traces, the SDK asks about the bucket in a thread of its own; here messages are counted.
+    monkeypatch.setenv("DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true")
+
+    def new() -> dict[str, Any]:
+        name = f"newel-{uuid4()}"
+        client = Client(project="test")
+        client.create_bucket(name)
+        client.close()
+        return {"bucket_name": name, "project": "test"}
+
+    return new
+
+
 def shared_store(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Shared:
     """A store of a kind, with a place that is empty."""
     if kind == "file":
         return FileArtifactService, {"root_dir": str(tmp_path / "store")}
-    return S3ArtifactService, request.getfixturevalue("new_s3_bucket")()
+    made = {"s3": S3ArtifactService, "gcs": GcsArtifactService}[kind]
+    return made, request.getfixturevalue(f"new_{kind}_bucket")()
 
 
 @pytest.fixture(params=SHARED)

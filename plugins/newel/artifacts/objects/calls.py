@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from newel.artifacts.errors import ArtifactStoreUnavailableError
 
+A = TypeVar("A")
+B = TypeVar("B")
 T = TypeVar("T")
 #: As many as the SDKs keep connections.
 _THREADS = 10
+#: So many calls are on their way at once where there is much to do.
+_AT_ONCE = 8
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 
 
@@ -75,3 +79,11 @@ class Calls:
             self._threads = ThreadPoolExecutor(_THREADS, "newel-artifacts")
             self._pid = os.getpid()
         return self._threads
+
+
+async def each(items: Sequence[A], work: Callable[[A], Awaitable[B]]) -> list[B]:
+    """What `work` makes of each, some at a time, in order."""
+    results: list[B] = []
+    for start in range(0, len(items), _AT_ONCE):
+        results += await asyncio.gather(*(work(item) for item in items[start : start + _AT_ONCE]))
+    return results

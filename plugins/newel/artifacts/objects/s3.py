@@ -142,7 +142,7 @@ class S3Bucket(Bucket):
             return take(getattr(self._connected(), operation)(Bucket=self._name, **arguments))
         except errors.ClientError as error:
             failure = self._refusal(operation, error.response)
-        except (errors.HTTPClientError, errors.IncompleteReadError, unread, OSError) as error:
+        except (errors.HTTPClientError, errors.ConnectionError, errors.IncompleteReadError, unread, OSError) as error:
             failure = Trouble(f"{operation}: {type(error).__name__}")
         except errors.BotoCoreError as error:
             failure = ConfigurationError(

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from newel.artifacts.base_artifact_service import ArtifactVersion
 from newel.artifacts.contract import ArtifactStore, StoredVersion
 from newel.artifacts.objects.bucket import Bucket
-from newel.artifacts.objects.calls import Taken
+from newel.artifacts.objects.calls import Taken, each
 from newel.artifacts.objects.keys import (
     ARTIFACTS,
     DATA,
@@ -29,12 +29,8 @@ from newel.artifacts.stored_part import as_json, as_metadata, as_part, is_blank,
 from newel_kernel import ConfigurationError, Json, seam
 from newel_types import Part
 
-A = TypeVar("A")
-B = TypeVar("B")
 _JSON = "application/json"
 _BINARY = "application/octet-stream"
-#: So many calls are on their way at once where there is much to read.
-_AT_ONCE = 8
 
 
 class _Place(NamedTuple):
@@ -142,7 +138,7 @@ class ObjectArtifactService(ArtifactStore):
         """The metadata of each version, ascending; several are read at once."""
         where: Json = {"app_name": app_name, "user_id": user_id, "filename": filename, "session_id": session_id}
         numbers = await self.list_versions(**where)
-        found = await _each(numbers, lambda number: self.get_artifact_version(**where, version=number))
+        found = await each(numbers, lambda number: self.get_artifact_version(**where, version=number))
         return [version for version in found if version is not None]
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
@@ -164,7 +160,7 @@ class ObjectArtifactService(ArtifactStore):
         keys = [entry.key for entry in entries if _is_record(entry.key)]
         return [
             StoredVersion(one["user_id"], one["session_id"], one["filename"], number, one["create_time"])
-            for key, one in zip(keys, await _each(keys, self._read), strict=True)
+            for key, one in zip(keys, await each(keys, self._read), strict=True)
             if one is not None and (number := version_of(key)) is not None
         ]
 
@@ -179,7 +175,7 @@ class ObjectArtifactService(ArtifactStore):
         old = {entry.key for entry in entries if entry.modified < before and f"/{DATA}" in entry.key}
         if old:
             again = [entry.key for entry in await self._bucket.entries(folder) if _is_record(entry.key)]
-            records = await _each(again, self._read)
+            records = await each(again, self._read)
             old -= {record["data"] for record in records if record is not None}
         if delete:
             await self._bucket.delete(sorted(old))
@@ -234,14 +230,14 @@ class ObjectArtifactService(ArtifactStore):
         segments = await self._bucket.folders(folder)
         names = [name for segment in segments if (name := filename_of(segment)) is not None]
         long = [segment for segment in segments if filename_of(segment) is None]
-        for entries in await _each(long, lambda segment: self._bucket.entries(f"{folder}{segment}/", 1)):
+        for entries in await each(long, lambda segment: self._bucket.entries(f"{folder}{segment}/", 1)):
             record = await self._read(entries[0].key) if entries else None
             names += [record["filename"]] if record is not None else []
         return names
 
     async def _delete(self, keys: Sequence[str]) -> None:
         """Delete records, then their data."""
-        records = await _each(keys, self._read)
+        records = await each(keys, self._read)
         await self._bucket.delete(keys)
         await self._bucket.delete([record["data"] for record in records if record is not None and record["data"]])
 
@@ -278,11 +274,3 @@ def _content_type(part: Part) -> str:
     type_ = mime_type(part) or _BINARY
     plain = type_.isascii() and type_.isprintable() and type_ == type_.strip() and len(type_) <= 200
     return type_ if plain else _BINARY
-
-
-async def _each(items: Sequence[A], work: Callable[[A], Awaitable[B]]) -> list[B]:
-    """What `work` makes of each, some at a time, in order."""
-    results: list[B] = []
-    for start in range(0, len(items), _AT_ONCE):
-        results += await asyncio.gather(*(work(item) for item in items[start : start + _AT_ONCE]))
-    return results
