@@ -7,9 +7,12 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
+
 from newel.evaluation.kinds import Metric
 from newel.evaluation.plugins import GROUP as EVALUATION
 from newel_compose import compose
+from newel_kernel import CompositionError
 
 METRICS = """
     from newel.evaluation.kinds import Metric
@@ -43,3 +46,12 @@ def test_a_distribution_names_plugins_of_evaluations_as_any_others(site: Any, ex
     environment = {**os.environ, "PYTHONPATH": f"{site.path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
     assert (done.stdout.strip(), done.returncode) == ("False", 0), done.stderr  # a run of an agent imports none of it
+
+
+def test_a_group_of_our_prefix_that_nobody_asks_for_makes_no_name_known(site: Any, extending: Any) -> None:
+    site.install("newel-odd", plugins={"odd": "fake_odd"}, group="newel.oddities", fake_odd="")
+    with pytest.raises(CompositionError, match="`disable` names the plugin 'odd', which is not installed"):
+        compose(extending("adk", "disable: [odd]"))
+    site.install("newel-tea", plugins={"tea": "fake_tea"}, group="house.teas", fake_tea="")
+    path = extending("adk", "disable: [tea]")
+    assert "tea" not in [record.name for record in compose(path, groups=("house.teas",)).plugins]

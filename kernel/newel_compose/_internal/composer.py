@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
-from typing import cast
+from typing import TypeAlias, cast
 
 from pydantic import BaseModel
 
@@ -16,7 +16,7 @@ from newel_compose._internal import discovery
 from newel_compose._internal.composition import Composition, PluginRecord
 from newel_compose._internal.descriptors import Backend
 from newel_compose._internal.distribution import Distribution
-from newel_compose._internal.faults import Failure, Fault
+from newel_compose._internal.faults import Fault, describe_error
 from newel_compose._internal.guards import guarded
 from newel_compose._internal.hookspecs import HookPolicy
 from newel_compose._internal.left_out import LeftOut, clashing, guilty_of, refuse_strictly, tell
@@ -62,6 +62,10 @@ class _Loaded:
     record: PluginRecord
 
 
+#: What could be loaded, the records of all that was looked at, and what those that failed raised.
+_Loading: TypeAlias = tuple[list[_Loaded], list[PluginRecord], Mapping[str, BaseException]]
+
+
 def compose(
     distribution: str | Path | Distribution | None = None,
     *,
@@ -88,13 +92,13 @@ def _compose(
     objects = [_object(plugin, index) for index, plugin in enumerate(plugins)]
     _check_mentions(chosen, discovery.installed_anywhere(points), [one.name for one in objects])
     with _uncollected():
-        loaded, records = _load(chosen, installed, points)
+        loaded, records, failures = _load(chosen, installed, points)
         for group in groups:
-            more, of_group = _load_group(group, chosen, points)
-            loaded, records = [*more, *loaded], [*records, *of_group]
+            more, of_group, of_these = _load_group(group, chosen, points)
+            loaded, records, failures = [*more, *loaded], [*records, *of_group], {**failures, **of_these}
     left = clashing(chosen, points)
     failed = [record for record in records if record.state == "failed"]
-    left.update((r.name, LeftOut(r.name, r.source, r.why, getattr(r.why, "error", None))) for r in failed)
+    left.update((r.name, LeftOut(r.name, r.source, r.why, failures[r.name])) for r in failed)
     refuse_strictly(chosen, left.values())
     while True:
         taking_part = [one for one in loaded if one.name not in left]
@@ -228,7 +232,7 @@ def _check_mentions(chosen: Distribution, installed: Sequence[str], objects: Seq
 
 def _load(
     chosen: Distribution, installed: dict[str, discovery.InstalledPoint], points: discovery.Points
-) -> tuple[list[_Loaded], list[PluginRecord]]:
+) -> _Loading:
     """Load what the distribution names, and with `autoload` whatever else is installed."""
     named = [name for name in chosen.plugins if name not in chosen.disable]
     discovery.check_named(named, installed, chosen.source or chosen.name, points)
@@ -242,7 +246,7 @@ def _load(
     for name in (*named, *sorted(others)):
         plugin = installed[name]
         if name in failures:
-            records.append(PluginRecord(name, plugin.distribution, plugin.version, "failed", Failure(failures[name])))
+            records.append(PluginRecord(name, plugin.distribution, plugin.version, "failed", _why(failures[name])))
             continue
         why = "named by the distribution" if name in named else "installed, and the distribution has autoload"
         record = PluginRecord(name, plugin.distribution, plugin.version, "enabled", why)
@@ -252,12 +256,12 @@ def _load(
         state = "disabled" if name in chosen.disable else "available"
         why = "disabled by the distribution" if state == "disabled" else "installed; the distribution does not name it"
         records.append(PluginRecord(name, installed[name].distribution, installed[name].version, state, why))
-    return loaded, records
+    return loaded, records, failures
 
 
 def _load_group(
     group: str, chosen: Distribution, points: discovery.Points
-) -> tuple[list[_Loaded], list[PluginRecord]]:
+) -> _Loading:
     """Load every plugin of a further group; one that fails is left out, and its record says why."""
     plugins = discovery.installed(points, group)
     names = [name for name in plugins if name not in chosen.disable]
@@ -265,12 +269,17 @@ def _load_group(
     records = {
         name: PluginRecord(
             name, plugins[name].distribution, plugins[name].version,
-            *(("failed", Failure(failures[name])) if name in failures
+            *(("failed", _why(failures[name])) if name in failures
               else ("enabled", f"installed in the group {group}")),
         )
         for name in names
     }  # fmt: skip
-    return [_Loaded(name, objects[name], records[name]) for name in names if name in objects], [*records.values()]
+    loaded = [_Loaded(name, objects[name], records[name]) for name in names if name in objects]
+    return loaded, [*records.values()], failures
+
+
+def _why(failure: BaseException) -> str:
+    return f"failed to load: {describe_error(failure)}"
 
 
 def _object(plugin: object, index: int) -> _Loaded:

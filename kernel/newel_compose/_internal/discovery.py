@@ -82,8 +82,14 @@ def installed(points: Points | None = None, group: str = PLUGIN_GROUP) -> dict[s
 
 
 def installed_anywhere(points: Points) -> list[str]:
-    """The names of the installed plugins of all groups."""
-    return [name for group in points if group != DISTRIBUTION_GROUP for name in installed(points, group)]
+    """The names of the installed plugins of all groups but those of our prefix that nothing of ours asks for."""
+    return [
+        name
+        for group, found in points.items()
+        if group == PLUGIN_GROUP or not group.startswith(_OURS) or any(one.distribution == "newel" for one in found)
+        if group != DISTRIBUTION_GROUP
+        for name in installed(points, group)
+    ]
 
 
 def clashes(points: Points, group: str = PLUGIN_GROUP) -> Iterator[tuple[InstalledPoint, InstalledPoint]]:

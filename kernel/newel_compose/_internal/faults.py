@@ -34,21 +34,6 @@ class Fault(str):
         return fault
 
 
-class Failure(str):
-    """Why a plugin did not load, in a sentence, with the error that it raised."""
-
-    error: BaseException
-
-    def __new__(cls, error: BaseException) -> Failure:
-        """The sentence about an error."""
-        failure = super().__new__(cls, f"failed to load: {describe_error(error)}")
-        failure.error = error
-        return failure
-
-    def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        return str, (str(self),)  # a copy, as a record's JSON is made of one, is the sentence alone
-
-
 def blamed(error: E, plugin: str, why: str) -> E:
     """`error`, which leaving out `plugin` would mend."""
     error.__dict__["fault"] = Fault(str(error), plugin, why=why)

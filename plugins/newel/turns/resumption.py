@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from newel import turns
@@ -14,6 +15,12 @@ from newel.turns.delegates import is_delegate
 from newel.turns.routing import choose_agent
 from newel_kernel import BaseAgent, ConfigurationError, Event, Log, Turn, brief
 from newel_kernel import InvocationContext as KernelInvocationContext
+
+_log = logging.getLogger("newel.turns")
+_IGNORED = (
+    "newel: the answer belongs to the invocation %r, which asked for it; the invocation_id %r beside it is ignored: "
+    "leave it out"
+)
 
 
 def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | None) -> None:
@@ -37,6 +44,8 @@ def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | Non
     asker = turn.asker
     if invocation_id is None or (asker is not None and asker.invocation_id != invocation_id):
         # An answer belongs where it was asked for, whatever invocation its caller names: nobody waits for it there.
+        if invocation_id is not None and asker is not None:
+            _log.warning(_IGNORED, asker.invocation_id, brief(invocation_id))
         invocation_id = continued(root, turn, ctx.is_resumable)
     if invocation_id is None:
         return

@@ -105,14 +105,20 @@ def test_an_answer_finds_its_invocation_by_itself_while_that_is_open() -> None:
 
 
 @pytest.mark.parametrize("resumed", ["the other", "none there is"])
-def test_an_answer_goes_where_it_was_asked_for_whatever_invocation_is_named(resumed: str) -> None:
+def test_an_answer_goes_where_it_was_asked_for_whatever_invocation_is_named(
+    resumed: str, caplog: pytest.LogCaptureFixture
+) -> None:
     ran: list[str] = []
     talk = Talk(careful(ran))
     talk.send("go")
     (request,) = talk.waiting
     other = talk.send("something else")[-1].invocation_id
     assert other != talk.invocation_id
-    events = talk.send(answer([request]), other if resumed == "the other" else resumed)
+    named = other if resumed == "the other" else resumed
+    events = talk.send(answer([request]), named)
+    (line,) = caplog.messages
+    assert f"belongs to the invocation {talk.invocation_id!r}" in line
+    assert line.endswith(f"the invocation_id {named!r} beside it is ignored: leave it out")
     assert {event.invocation_id for event in events} == {talk.invocation_id}
     assert texts(events) == ["more"]
     assert ran == ["/a"]

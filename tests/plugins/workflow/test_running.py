@@ -337,6 +337,29 @@ def test_what_nodes_of_ones_own_yield(talk: Any) -> None:
     assert chat.say("go")[-1].output == [2, 4]
 
 
+def test_an_item_of_a_parallel_worker_is_tried_again_by_its_own_config(talk: Any) -> None:
+    tried: list[int] = []
+
+    def flaky(node_input: int) -> int:
+        tried.append(node_input)
+        if tried.count(2) == 1 and node_input == 2:
+            raise ValueError("once")
+        return node_input
+
+    def items(node_input: Any) -> list[int]:
+        return [1, 2, 3]
+
+    again = RetryConfig(initial_delay=0.0)
+    of_items = node(node(flaky, retry_config=again), parallel_worker=True)
+    assert talk(Workflow(name="wf", edges=[("START", items, of_items)])).say("go")[-1].output == [1, 2, 3]
+    assert sorted(tried) == [1, 2, 2, 3]
+    tried.clear()
+    of_the_worker = node(flaky, parallel_worker=True, retry_config=again)
+    with pytest.raises(ValueError, match="once"):
+        talk(Workflow(name="wf", edges=[("START", items, of_the_worker)])).say("go")
+    assert tried.count(2) == 1
+
+
 def test_a_plain_node_is_a_root(talk: Any) -> None:
     def shout(node_input: str) -> str:
         return node_input.upper()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
 from newel.models.anthropic_llm import AnthropicLlm, Claude
-from newel.models.kinds import ModelProvider, model_of
-from newel.models.scripted import ScriptedModel
+from newel.models.kinds import model_of
 from newel.testing.wire.caller import Caller, user
 from newel_compose import Composition, compose
-from newel_kernel import BaseLlm, ConfigurationError, LlmRequest, LlmResponse, ModelError, hookimpl
+from newel_kernel import BaseLlm, ConfigurationError, ModelError
 
 VERTEX = "projects/p/locations/l/publishers/anthropic/models/claude-opus-5"
 
@@ -57,46 +55,3 @@ def test_it_is_removed_by_name(tmp_path: Path) -> None:
     composed = _composed(tmp_path, "disable: [anthropic]\n")
     with pytest.raises(ModelError, match="unknown model 'claude-opus-5'"):
         model_of(composed, "claude-opus-5")
-
-
-class _Mine:
-    """Another provider of the same name; around what it replaces, if it is given that."""
-
-    name = "mine"
-
-    def __init__(self, inner: ModelProvider | None = None) -> None:
-        self._inner = inner
-
-    @hookimpl
-    def register_model_providers(self) -> list[ModelProvider]:
-        return [ModelProvider(name="anthropic", create=self._create, patterns=("claude-.*",))]
-
-    def _create(self, address: str) -> BaseLlm:
-        if self._inner is None:
-            return ScriptedModel(["Mine."])
-        return _Loud(model=address, inner=self._inner.create(address))
-
-
-class _Loud(BaseLlm):
-    """Another model, in capitals."""
-
-    inner: BaseLlm
-
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
-        async for response in self.inner.generate_content_async(llm_request, stream):
-            for part in (response.content.parts if response.content else None) or ():
-                part.text = (part.text or "").upper()
-            yield response
-
-
-def test_it_is_replaced_and_wrapped_by_name(claude: Caller, tmp_path: Path) -> None:
-    plain = _composed(tmp_path).registry.find(ModelProvider, "anthropic")
-    texts = []
-    for mine in (_Mine(), _Mine(plain)):
-        composed = _composed(tmp_path, "replace: {anthropic: mine}\n", mine)
-        (response,) = claude.ask(user("Hi"), llm=model_of(composed, "claude-sonnet-4-5"))
-        assert response.content is not None
-        texts.append(response.content.parts[0].text)  # type: ignore[index]
-    assert texts == ["Mine.", "HELLO THERE."]
