@@ -12,6 +12,7 @@ import newel_compose
 from newel import runs
 from newel.artifacts.contract import ArtifactStore
 from newel.artifacts.in_memory_artifact_service import InMemoryArtifactService
+from newel.contexts.arguments import listed_plugins
 from newel.contexts.base_runner import BaseRunner
 from newel.memory.in_memory_memory_service import InMemoryMemoryService
 from newel.sessions.in_memory_session_service import InMemorySessionService
@@ -69,7 +70,7 @@ class Runner(BaseRunner):
         root = agent if node is None else as_root(node)
         if app is not None and (root is not None or plugins):
             raise ConfigurationError("Runner takes either `app`, or `agent` with `app_name` and `plugins`; not both")
-        objects = list(plugins or (app.plugins if app is not None else ()) or ())
+        objects = list(listed_plugins(plugins) or (app.plugins if app is not None else ()) or ())
         base = composition if composition is not None else newel_compose.compose_once(distribution)
         composed = newel_compose.extend(base, objects)
 

@@ -22,6 +22,8 @@ def listed(name: str, hook: str, result: object, kind: type[T]) -> Sequence[T]:
     for item in result:
         if not isinstance(item, kind):
             raise wrong(name, hook, f"returned {item!r}, not a {kind.__name__}")
+        if isinstance(item, Descriptor) and not isinstance(item.name, str):
+            raise wrong(name, hook, f"returned a {kind.__name__} with name={item.name!r}; a name is a text")
         if isinstance(item, Stage):
             _check_anchors(name, hook, item)
     return result

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from newel_kernel import BaseAgent, ConfigurationError, RunConfig
 
 #: What is no object with methods of its own.
@@ -29,6 +31,13 @@ def check_store(store: object, name: str) -> None:
         raise ConfigurationError(
             f"{name} is {_shown(store)}; give {remedy}{where if isinstance(store, str) else ''}"
         )
+
+
+def listed_plugins(plugins: Sequence[object] | None) -> Sequence[object] | None:
+    """`plugins`, which are a list of them and not one."""
+    if plugins is not None and (isinstance(plugins, str) or not hasattr(plugins, "__iter__")):
+        raise ConfigurationError(f"plugins is {_shown(plugins)}; give a list of plugins: plugins=[...]")
+    return plugins
 
 
 def check_ids(user_id: object, session_id: object) -> None:

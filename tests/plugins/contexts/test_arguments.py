@@ -11,14 +11,18 @@ import pytest
 from newel import Agent, App
 from newel import run as typed_run
 from newel.agents import RunConfig
+from newel.evaluation import evaluate as typed_evaluate
+from newel.plugins import BasePlugin
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
 from newel.tools import AgentTool
-from newel_kernel import NewelError
+from newel_compose import compose
+from newel_kernel import NewelError, Prologue, hookimpl
 
 run: Any = typed_run  # what a type checker refuses is what is tried here
 tool_of: Any = AgentTool
+evaluate: Any = typed_evaluate
 
 
 def agent(**fields: Any) -> Any:
@@ -38,6 +42,20 @@ def events(**arguments: Any) -> Any:
         return [event async for event in runner().run_async(**given)]
 
     return asyncio.run(ask())
+
+
+def judged(sets: Any, config: Any = None, **options: Any) -> Any:
+    return asyncio.run(evaluate(agent(), sets, config, **options))
+
+
+class Numbered:
+    """A plugin whose step has no name."""
+
+    name = "numbered"
+
+    @hookimpl
+    def register_prologues(self) -> list[Prologue]:
+        return [Prologue(name=5, run=lambda ctx: None)]  # type: ignore[arg-type]
 
 
 def no_arguments() -> str:
@@ -62,7 +80,26 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: runner(session_service=InMemorySessionService), "give an object of it: InMemorySessionService(...)"
     ),
     "a number as the artifacts": (lambda: runner(artifact_service=5), "artifact_service is 5 (int); give an object"),
-    "a text as the plugins": (lambda: runner(plugins="x"), "the plugin 'str-0' is 'x', which has no hooks; give a"),
+    "a text as the plugins": (lambda: runner(plugins="x"), "plugins is 'x' (str); give a list of plugins: plugins="),
+    "one plugin": (lambda: runner(plugins=BasePlugin(name="p")), "(BasePlugin); give a list of plugins: plugins=[...]"),
+    "a text as a plugin": (lambda: runner(plugins=["x"]), "the plugin 'str-0' is 'x', which has no hooks; give a"),
+    "a text as a set": (lambda: judged("x.evalset.json"), "evaluate got 'x' as an eval set; give an EvalSet, such as"),
+    "a mapping as a set": (lambda: judged([{}]), "evaluate got {} as an eval set; give an EvalSet"),
+    "a mapping as the evaluation's config": (
+        lambda: judged([], {"criteria": {}}), "evaluate got {'criteria': {}} as the config; give an EvalConfig("
+    ),
+    "an option of runs": (
+        lambda: judged([], repeat=3),
+        "evaluate has no option 'repeat'; did you mean 'repeats'? (what a run may be told stands in options=RunOptions",
+    ),
+    "an option that is misspelt": (lambda: judged([], run_fil="x"), "no option 'run_fil'; did you mean 'run_file'?"),
+    "a name as the agent to judge": (
+        lambda: asyncio.run(evaluate("a", [])), "evaluate got 'a' as the agent; give an agent, or app="
+    ),
+    "a number as a step's name": (
+        lambda: compose("minimal", plugins=[Numbered()]),
+        "register_prologues returned a Prologue with name=5; a name is a text",
+    ),
     "nothing as a plugin": (lambda: runner(plugins=[None]), "is None, which has no hooks; give a BasePlugin, an"),
     "no user": (lambda: events(user_id=None), "user_id is None; give a text"),
     "a number as the user": (lambda: events(user_id=5), "user_id is 5 (int); give a text"),

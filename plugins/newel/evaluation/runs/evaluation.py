@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +21,7 @@ from newel.evaluation.runs.run_file import record_at
 from newel.evaluation.runs.stored import fold, unit_of
 from newel.evaluation.runs.units import FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Key, UnitResult, slim, units_of
 from newel.evaluation.simulation.user_simulator_provider import UserSimulatorProvider
-from newel_kernel import BaseAgent, ConfigurationError
+from newel_kernel import BaseAgent, ConfigurationError, did_you_mean
 
 DEFAULT_APP = "evaluation"
 
@@ -110,6 +110,7 @@ async def evaluate(
     what cannot work before the first case runs; what fails later fails its case.
     """
     sets = [eval_sets] if isinstance(eval_sets, EvalSet) else list(eval_sets)
+    _check(agent, sets, config, more)
     engine = Engine(_plan(agent, sets, config or get_evaluation_criteria_or_default(None), more))
     on_result = more.get("on_result")
     is_slim = more.get("slim", False) and engine.file is not None
@@ -124,6 +125,26 @@ async def evaluate(
     finally:
         if engine.file is not None:
             engine.file.close()
+
+
+def _check(agent: object, sets: Sequence[object], config: object, more: Iterable[str]) -> None:
+    """Refuse arguments of other types, and options that are none: nobody would read them."""
+    strange = next((one for one in sets if not isinstance(one, EvalSet)), None)
+    options = EvaluateOptions.__annotations__
+    unknown = next((name for name in more if name not in options), None)
+    if unknown is not None:
+        hint = did_you_mean(unknown, options) or did_you_mean(unknown, RunOptions.model_fields)
+        raise ConfigurationError(
+            f"evaluate has no option {unknown!r}{hint} (what a run may be told stands in options=RunOptions(...))"
+        )
+    if agent is not None and not isinstance(agent, BaseAgent):
+        raise ConfigurationError(f"evaluate got {agent!r} as the agent; give an agent, or app=")
+    if strange is not None:
+        raise ConfigurationError(
+            f"evaluate got {strange!r} as an eval set; give an EvalSet, such as EvalSet.model_validate_json(text)"
+        )
+    if config is not None and not isinstance(config, EvalConfig):
+        raise ConfigurationError(f"evaluate got {config!r} as the config; give an EvalConfig(criteria=...)")
 
 
 def _plan(agent: BaseAgent | None, sets: list[EvalSet], config: EvalConfig, more: EvaluateOptions) -> Plan:
