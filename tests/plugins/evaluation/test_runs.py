@@ -192,8 +192,9 @@ KILLED = """
         async def generate_content_async(self, llm_request, stream=False):
             yield LlmResponse(content=Content(role="model", parts=[Part(text="echo")]))
 
-    path, deaths = sys.argv[1], [int(death) for death in sys.argv[2:]]
-    appended = die_at = 0
+    # Where each process dies: at an append, at the n-th result that is folded (f60), or before the rename (f-1).
+    path, deaths = sys.argv[1], sys.argv[2:]
+    appended = folded = die_at = fold_at = 0
     whole = RunFile._append
 
     def append(self, record, durable=False):
@@ -206,8 +207,7 @@ KILLED = """
         return whole(self, record, durable)
 
     RunFile._append = append
-    # The results are folded into their file: `record` reads the next one, `replace` puts the file in its place.
-    read, folded, fold_at = RunFile.record, 0, int(sys.argv[3]) if len(sys.argv) > 3 else 0
+    read, rename = RunFile.record, pathlib.Path.replace
 
     def record(self, key):
         global folded
@@ -217,11 +217,11 @@ KILLED = """
         return read(self, key)
 
     def replace(self, target):
-        os.kill(os.getpid(), signal.SIGKILL)
+        if fold_at < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return rename(self, target)
 
-    RunFile.record = record
-    if fold_at < 0:
-        pathlib.Path.replace = replace
+    RunFile.record, pathlib.Path.replace = record, replace
     echo = {"parts": [{"text": "echo"}]}
     turns = [Invocation(user_content={"role": "user", "parts": [{"text": t}]}, final_response=echo)
              for t in ("one", "two")]
@@ -234,7 +234,8 @@ KILLED = """
 
     if deaths:
         run(1)  # so that the processes to kill find everything imported
-    for die_at in deaths:
+    for death in deaths:
+        die_at, fold_at = (0, int(death[1:])) if death.startswith("f") else (int(death), 0)
         if not (pid := os.fork()):
             run(100, run_file=path, resume=os.path.exists(path))
             os._exit(0)
@@ -257,12 +258,12 @@ def test_04_a_run_that_is_killed_twenty_times_ends_as_one_that_is_not(tmp_path: 
 
 def test_04_a_run_that_is_killed_while_it_writes_its_results_ends_as_one_that_is_not(tmp_path: Path) -> None:
     whole, cut = tmp_path / "whole" / "r.run.jsonl", tmp_path / "cut" / "r.run.jsonl"
-    assert child(KILLED, str(whole), "0").returncode == 0
+    assert child(KILLED, str(whole)).returncode == 0
     # In the first run, then while a resumed run, which has read all hundred first, writes them, then before the rename.
-    for fold_at in (1, 60, 101, 160, 200, -1):
-        assert child(KILLED, str(cut), "0", str(fold_at)).returncode == -9
-        assert not list(cut.parent.glob("*.evalset_result.json"))
-    done = child(KILLED, str(cut), "0")
+    killed = child(KILLED, str(cut), "f60", "f101", "f160", "f200", "f-1")
+    assert killed.stdout.split() == ["-9"] * 5, killed.stderr
+    assert not list(cut.parent.glob("*.evalset_result.json"))
+    done = child(KILLED, str(cut))
     assert done.returncode == 0, done.stderr
     (one,), (other,) = (list(path.parent.glob("*.evalset_result.json")) for path in (whole, cut))
     assert one.read_bytes() == other.read_bytes()
