@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 from newel import distributions
+from newel.artifacts.contract import ArtifactStore
 from newel.cli.agent_source import AgentSource, load_source
 from newel.cli.startup import composition_of
 from newel.contexts.tree import check_tree
@@ -99,11 +100,15 @@ class Conversation:
         return self.runner.agent
 
     async def close(self) -> None:
-        """Close the agent's toolsets and the store."""
+        """Close the agent's toolsets and the stores."""
         try:
             await self.runner.close()
         finally:
-            await self.runner.session_service.close()
+            try:
+                await self.runner.session_service.close()
+            finally:
+                if isinstance(self.runner.artifact_service, ArtifactStore):
+                    await self.runner.artifact_service.close()
 
 
 def converse(ctx: click.Context, reference: str, options: Options) -> Conversation:

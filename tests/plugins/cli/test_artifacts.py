@@ -179,3 +179,14 @@ def test_other_places_are_given_or_asked_for(project: Any) -> None:
     (one,) = json.loads(project.newel(*command).stdout)
     assert (one["user_id"], one["session_id"], one["filename"], one["version"]) == ("ann", "s", "x", 0)
     assert json.loads(project.newel(*command, "--user", "bob").stdout) == []
+
+
+def test_a_run_closes_the_artifact_store(office: Office) -> None:
+    closed: list[FileArtifactService] = []
+
+    async def close(self: FileArtifactService) -> None:
+        closed.append(self)
+
+    office.patch.setattr(FileArtifactService, "close", close)
+    assert office.newel("run", "a.yaml", "hi").exit_code == 0
+    assert len(closed) == 1
