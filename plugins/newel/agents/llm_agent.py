@@ -114,6 +114,14 @@ class LlmAgent(base_agent.BaseAgent):
             raise ValueError(problem)
         return value
 
+    @field_validator("tools")
+    @classmethod
+    def _no_classes(cls, tools: list[object]) -> list[object]:
+        for entry in tools:
+            if isinstance(entry, type) and issubclass(entry, (BaseTool, BaseToolset)):
+                raise ValueError(f"{entry.__name__} is a class of tools: give an instance, {entry.__name__}(...)")
+        return tools
+
     @field_validator("input_schema", "output_schema")
     @classmethod
     def _is_schema(cls, value: object) -> object:

@@ -6,10 +6,15 @@ from newel_kernel import BaseAgent, ConfigurationError
 
 
 def check_tree(root: BaseAgent) -> None:
-    """Refuse two agents of one name in a tree: an event's author must name one."""
+    """Refuse two agents of one name in a tree (an event's author must name one), and one in two places."""
     agents: dict[str, BaseAgent] = {}
     for agent in root.walk():
-        if agent.name in agents and agents[agent.name] is not agent:
+        if agents.get(agent.name) is agent:  # it was appended to a list of sub-agents, where nobody looks
+            raise ConfigurationError(
+                f"the agent {agent.name!r} is in two places of the tree {root.name!r}, or below itself; "
+                f"an agent has one place (use clone())"
+            )
+        if agent.name in agents:
             raise ConfigurationError(
                 f"two agents of the tree {root.name!r} are named {agent.name!r} "
                 f"(under {_parent(agents[agent.name])} and under {_parent(agent)}); rename one of them"

@@ -18,7 +18,7 @@ from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
 from newel.tools import AgentTool
 from newel_compose import compose
-from newel_kernel import NewelError, Prologue, hookimpl
+from newel_kernel import BaseTool, NewelError, Prologue, hookimpl
 
 run: Any = typed_run  # what a type checker refuses is what is tried here
 tool_of: Any = AgentTool
@@ -140,3 +140,20 @@ def test_a_claim_on_the_session_ends_with_a_wrong_config() -> None:
     with pytest.raises(NewelError, match=r"give a newel\.agents\.RunConfig"):
         asyncio.run(ask(run_config={}))
     assert asyncio.run(ask()) == 1
+
+
+class Ringing(BaseTool):
+    """A tool whose class is listed in place of an instance."""
+
+
+def test_a_class_of_tools_is_no_tool() -> None:
+    with pytest.raises(ValueError, match=r"Ringing is a class of tools: give an instance, Ringing\(\.\.\.\)"):
+        agent(tools=[Ringing])
+    agent(tools=[dict])  # what a class makes may be a result
+
+
+def test_an_agent_that_was_appended_below_itself_is_told() -> None:
+    root = agent()
+    root.sub_agents.append(root)
+    with pytest.raises(NewelError, match="the agent 'a' is in two places of the tree 'a', or below itself"):
+        runner(agent=root)
