@@ -11,8 +11,8 @@ from newel_kernel import Session
 def referred_versions(session: Session, versions: Mapping[str, Collection[int]]) -> set[tuple[str, int]]:
     """The versions that the session refers to, as names with numbers; `versions` are those there are.
 
-    An event's `artifact_delta` names one version. A name in a text, a result or the state means the latest: it is what
-    loading by name gives.
+    An event's `artifact_delta` names one version, and so does ``name#version`` in an address, as saved audio has it. A
+    name in a text, a result or the state means the latest: it is what loading by name gives.
     """
     named: set[tuple[str, int]] = set()
     for event in session.events:
@@ -20,10 +20,10 @@ def referred_versions(session: Session, versions: Mapping[str, Collection[int]])
             named.update(event.touched_actions.artifact_delta.items())
     texts = [event.model_dump_json(by_alias=True, exclude_none=True) for event in session.events]
     text = "\n".join([*texts, json.dumps(dict(session.state), ensure_ascii=False, default=str)])
-    # Both forms of JSON: as the models write it, and with what is not ASCII escaped.
-    latest = {
-        (name, max(numbers))
-        for name, numbers in versions.items()
-        if numbers and any(json.dumps(name, ensure_ascii=escaped)[1:-1] in text for escaped in (False, True))
-    }
-    return latest | named
+    for name, numbers in versions.items():
+        # Both forms of JSON: as the models write it, and with what is not ASCII escaped.
+        written = {json.dumps(name, ensure_ascii=escaped)[1:-1] for escaped in (False, True)}
+        if numbers and any(one in text for one in written):
+            named.add((name, max(numbers)))
+            named.update((name, number) for number in numbers if any(f"{one}#{number}" in text for one in written))
+    return named

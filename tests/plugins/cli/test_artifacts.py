@@ -13,7 +13,7 @@ import pytest
 from newel.artifacts import FileArtifactService
 from newel.sessions import SqliteSessionService
 from newel_kernel import Event, EventActions, seam
-from newel_types import Part
+from newel_types import Content, FileData, Part
 
 DAY = 86400
 
@@ -91,6 +91,14 @@ def test_what_nothing_refers_to_is_removed(office: Office) -> None:
         ("one", "x.txt", 0), ("one", "x.txt", 2),
     ]  # fmt: skip
     assert office.newel("artifacts", "gc", "a.yaml").stderr == "removed 0 in all\n"
+
+
+def test_an_address_names_a_version(office: Office) -> None:
+    office.save("one", "x.wav", "x.wav", "x.wav")
+    said = FileData(file_uri="artifact://a/user/one/_adk_live/x.wav#1", mime_type="audio/wav")
+    office.session("one", Event(author="user", content=Content(role="user", parts=[Part(file_data=said)])))
+    office.newel("artifacts", "gc", "a.yaml")
+    assert office.left() == [("one", "x.wav", 1), ("one", "x.wav", 2)]
 
 
 def test_what_is_young_is_left_until_it_is_old(office: Office) -> None:
