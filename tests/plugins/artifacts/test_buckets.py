@@ -142,14 +142,17 @@ def test_a_store_that_is_away_is_an_error_in_time_and_works_again(
     proxy, opened = faulty
 
     async def main() -> None:
-        store = opened(patience=4.0, timeout=1.5)
+        store = opened(timeout=1.5)
+        calls = store._bucket._calls  # type: ignore[attr-defined]
         await store.save_artifact(**WHERE, filename="a", artifact=Part(text="kept"))
         proxy.arm(lambda number: fault)
+        calls.patience, patience = 2.0, calls.patience
         async with asyncio.timeout(60):
-            with pytest.raises(ArtifactStoreUnavailableError, match="cannot be reached for 4 seconds") as caught:
+            with pytest.raises(ArtifactStoreUnavailableError, match="cannot be reached for 2 seconds") as caught:
                 await store.save_artifact(**WHERE, filename="a", artifact=Part(text="lost"))
         assert caught.value.retry_after > 0
         proxy.arm(lambda number: None)
+        calls.patience = patience
         assert await store.load_artifact(**WHERE, filename="a") == Part(text="kept")
         assert await store.save_artifact(**WHERE, filename="a", artifact=Part(text="next")) == 1
         await store.close()
@@ -202,7 +205,8 @@ def test_no_error_says_a_secret_or_an_address(
             if "credentials" in options:
                 monkeypatch.delenv("STORAGE_EMULATOR_HOST")
                 monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", "/no/hush.json")
-            store = opened(**{"patience": 3.0, "timeout": 1.0, **options})
+            patience = 30.0 if error is ConfigurationError else 2.0
+            store = opened(**{"patience": patience, "timeout": 1.0, **options})
             with pytest.raises(error) as caught:
                 await store.save_artifact(**WHERE, filename="a", artifact=Part(text="x"))
             text = "".join(traceback.format_exception(caught.value))
