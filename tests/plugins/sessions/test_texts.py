@@ -52,6 +52,9 @@ _CHANGES: list[tuple[str, str]] = [
     ('{"text":"x"}', '{"text":"x"},7'),
     ('{"text":"x"}', '{"text":"x"},{}'),
     ("}", ""),
+    ('"role":"user"', '"parts":{}'),
+    ('"role":"user"', '"parts":""'),
+    ('"role":"user"', '"parts":[{"text":"y"}]'),
 ]
 
 

@@ -91,7 +91,8 @@ def decode_texts(data: str | bytes) -> Event | None:
         return None
     role, branch = inner.get("role", ""), document.get("branch", "")
     if (
-        len(texts) != len(inner["parts"])
+        inner["parts"].__class__ is not list
+        or len(texts) != len(inner["parts"])
         or not document["id"]
         or len(document) != 5 + ("branch" in document)
         or len(inner) != 1 + ("role" in inner)
