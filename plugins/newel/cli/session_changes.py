@@ -9,6 +9,7 @@ from newel.cli.stored import Stored, session_options, with_sessions
 from newel.cli.terminal import say
 from newel.events.text import text_of
 from newel.sessions.contract import SessionStore
+from newel.sessions.forks import around
 from newel_kernel import ConfigurationError, Event, Log, Session
 
 
@@ -30,6 +31,11 @@ def fork(
         session = await stored.named(session_id)
         if not isinstance(stored.store, SessionStore):
             raise ConfigurationError(f"{type(stored.store).__name__} cannot fork sessions: it is no SessionStore")
+        if events is not None and (nearest := around((await stored.events_of(session)).events, events)) is not None:
+            raise ConfigurationError(
+                f"the first {events} events of {session.id} end between a call and its result: "
+                f"give --events {nearest[0]} or {nearest[1]}"
+            )
         return await stored.store.fork(
             app_name=stored.app, user_id=session.user_id, session_id=session.id, new_session_id=new_id, events=events
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from newel_kernel import Event
 
 
@@ -15,6 +17,11 @@ class CallPairs:
         self.unanswered: dict[str, set[str]] = {}
         #: Event id -> the ids of its results that have no call.
         self.stray: dict[str, set[str]] = {}
+
+    @property
+    def waiting(self) -> Set[str]:
+        """The ids of the calls whose results may come still."""
+        return self._open.keys()
 
     def see(self, event: Event) -> None:
         """The next event that may have a call or a result, or is a sub-agent's that took a call up."""

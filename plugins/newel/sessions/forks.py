@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from newel.sessions.call_pairs import CallPairs
 from newel_kernel import Event, Json, Session, SessionError, apply_delta
 from newel_types import deep_copy
 
@@ -15,6 +16,28 @@ def taken_along(source: Session, events: int | None) -> int:
     if events is not None and events < 0:
         raise SessionError(f"a fork has {events} events: give a number from 0 on, or none for all")
     return len(source.events) if events is None else min(events, len(source.events))
+
+
+def around(events: Sequence[Event], count: int) -> tuple[int, int] | None:
+    """The nearest counts below and above, where the first `count` events have a call whose result comes later.
+
+    None: they have no such call. One that waits for the user, or never got a result, is none.
+    """
+    if not count:
+        return None
+    whole = CallPairs()
+    for event in events:
+        whole.see(event)
+    whole.end()
+    never = set().union(*whole.unanswered.values())
+    below, pairs = 0, CallPairs()
+    for number, event in enumerate(events, 1):
+        pairs.see(event)
+        if pairs.waiting <= never:
+            if number >= count:
+                return None if number == count else (below, number)
+            below = number
+    return None
 
 
 def state_at(source: Session, count: int) -> Json:

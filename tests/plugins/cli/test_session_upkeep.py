@@ -21,7 +21,7 @@ from newel.sessions import DatabaseSessionService, SqliteSessionService
 from newel.sessions.contract import SharedSessionStore
 from newel_kernel import Event, EventActions
 from newel_postgres import PostgresSessionService
-from newel_types import Blob, Content, Part
+from newel_types import Blob, Content, FunctionCall, FunctionResponse, Part
 
 WHERE = {"app_name": "a", "user_id": "user"}
 
@@ -100,6 +100,38 @@ def test_a_fork_goes_on_by_itself(place: Place) -> None:
     assert place.exported("two")["events"][:2] == place.exported("one")["events"][:2]
     assert len(place.exported("one")["events"]) == 4
     assert place.refused("sessions", "fork", "a.yaml", "one", "--as", "two") == "Session with id two already exists."
+
+
+def test_a_fork_does_not_cut_calls_from_their_results(file: Place) -> None:
+    def call(*ids: str) -> Content:
+        return Content(role="model", parts=[Part(function_call=FunctionCall(id=id_, name="f")) for id_ in ids])
+
+    def result(id_: str) -> Content:
+        return Content(role="user", parts=[Part(function_response=FunctionResponse(id=id_, name="f", response={}))])
+
+    events = [
+        Event(author="a", content=call("lost")),
+        Event(author="user", message="go on"),
+        Event(author="a", content=call("1", "2")),
+        Event(author="a", content=result("1")),
+        Event(author="a", content=result("2")),
+        Event(author="a", content=call("asked"), long_running_tool_ids={"asked"}),
+        Event(author="user", content=result("asked")),
+    ]
+
+    async def said(store: SharedSessionStore) -> None:
+        session = await store.create_session(**WHERE, session_id="one")
+        for event in events:
+            await store.append_event(session, event)
+
+    file.work(said)
+    for count in (3, 4):
+        refused = file.refused("sessions", "fork", "a.yaml", "one", "--events", str(count))
+        assert f"the first {count} events of one end between a call and its result: give --events 2 or 5" in refused
+    assert file.ids() == ["one"]
+    for count in (0, 1, 2, 5, 6, 7, 8):
+        made = file.newel("sessions", "fork", "a.yaml", "one", "--as", f"fork{count}", "--events", str(count)).stdout
+        assert made == f"forked into fork{count} of user, with {min(count, 7)} events\n"
 
 
 def test_a_rewind_takes_turns_back(place: Place) -> None:
