@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 
 class MemoryFilter(BaseModel, defer_build=True):
@@ -22,6 +22,16 @@ class MemoryFilter(BaseModel, defer_build=True):
     since: datetime | None = None
     until: datetime | None = None
     metadata: dict[str, str | bool | int | float] = Field(default_factory=dict)
+
+    @field_validator("since", "until")
+    @classmethod
+    def _in_seconds(cls, time: datetime | None) -> datetime | None:
+        try:
+            if time is not None:
+                time.timestamp()
+        except (ValueError, OverflowError, OSError) as error:
+            raise ValueError("no clock has this local time: leave it out, or give it with a zone") from error
+        return time
 
     def admits(
         self, *, session_id: str | None, author: str | None, at: float | None, metadata: Mapping[str, object]

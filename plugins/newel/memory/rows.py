@@ -110,8 +110,8 @@ def checked(names: Iterable[str | None]) -> None:
 
 def check_limit(limit: int) -> None:
     """Raise ConfigurationError where a search cannot give so many entries."""
-    if not 0 < limit <= MOST:
-        raise ConfigurationError(f"limit={limit}: a search gives 1 to {MOST} entries")
+    if not isinstance(limit, int) or not 0 < limit <= MOST:
+        raise ConfigurationError(f"limit={limit!r}: a search gives 1 to {MOST} entries")
 
 
 def _content(content: Content, subject: str) -> bytes:

@@ -13,6 +13,7 @@ import asyncpg
 import pytest
 
 from newel.memory import MemoryStoreError, MemoryUnavailableError
+from newel.testing import HashingEmbedder
 from newel_kernel import ConfigurationError, Event, Session
 from newel_postgres import PostgresMemoryService
 from newel_postgres.memory import plugin
@@ -177,6 +178,8 @@ def test_a_server_that_is_cut_off_is_waited_for_and_then_said(postgres: Callable
         ("mysql://127.0.0.1/x", {}, "a PostgreSQL memory is named by postgresql://user@host"),
         ("postgresql://127.0.0.1/x?pool_size=many", {}, "pool_size in the URL of a memory is no number"),
         ("postgresql://127.0.0.1/x", {"pool_size": 0}, "pool_size is 0: at least one connection"),
+        ("postgresql://127.0.0.1/x?schema=y&embedder=small", {}, "takes no embedder: .* keep the memory in SQLite"),
+        ("postgresql://127.0.0.1/x", {"embedder": HashingEmbedder()}, "takes no embedder"),
     ],
 )
 def test_what_is_wrong_is_refused(url: str, options: dict[str, Any], message: str) -> None:

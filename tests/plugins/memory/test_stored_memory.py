@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import count
 from typing import Any, TypeAlias
 
@@ -204,13 +204,37 @@ def test_a_filter_narrows_and_a_limit_bounds(remembering: Remembering) -> None:
             assert await got(metadata={"n": True}) == []
             assert await got(since="2024-05-01T12:00:00+02:00", until="2024-05-01T10:00:00Z") == ["hello tagged"]
             assert len(await got(until=datetime.fromtimestamp(11.0))) == 3
-            for limit in (0, -1, 1001):
+            for limit in (0, -1, 1001, "5", 2.5, None):
                 with pytest.raises(ConfigurationError, match="1 to 1000"):
                     await found(memory, "hello", limit=limit)
 
     asyncio.run(main())
     with pytest.raises(ValueError, match="sesion"):
         MemoryFilter(sesion="x")  # type: ignore[call-arg]
+    for zone in (None, UTC):
+        times = {"since": datetime.min.replace(tzinfo=zone), "until": datetime.max.replace(tzinfo=zone)}
+        try:
+            assert MemoryFilter(**times).admits(session_id=None, author=None, at=0.0, metadata={})
+        except ValueError as error:
+            assert zone is None and "give it with a zone" in str(error)  # noqa: PT017, PT018 - as the time zone has it
+
+
+def test_a_filter_may_name_any_value(remembering: Remembering) -> None:
+    async def main() -> None:
+        async with remembering() as memory:
+            for n in (1, 2**70, -(2**63), 2**63, 1e300, 0.1):
+                content = Content(parts=[Part(text=f"hello {n}")])
+                await memory.add_memory(**USER, memories=[MemoryEntry(content=content, custom_metadata={"n": n})])
+
+            async def got(value: Any) -> list[str]:
+                return await found(memory, "hello", filter=MemoryFilter(metadata={"n": value}))
+
+            for n in (1, 2**70, -(2**63), 2**63, 1e300, 0.1):
+                assert await got(n) == [f"hello {n}"]
+            for n in (10**400, -(2**80), "\ud800", "1", float("nan"), float("inf")):
+                assert await got(n) == []
+
+    asyncio.run(main())
 
 
 def test_common_words_are_found_too(monkeypatch: pytest.MonkeyPatch, remembering: Remembering) -> None:

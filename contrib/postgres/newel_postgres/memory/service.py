@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
+from urllib.parse import parse_qsl, urlsplit
 
-from newel.memory import BaseMemoryService, MemoryEntry, MemoryFilter, SearchMemoryResponse
+from newel.memory import BaseMemoryService, Embedder, MemoryEntry, MemoryFilter, SearchMemoryResponse
 from newel.memory.rows import Known, check_limit, checked, row_of_entry, row_of_event
-from newel_kernel import Event, Session
+from newel_kernel import ConfigurationError, Event, Session
 from newel_postgres.database import access_of
 from newel_postgres.memory.database import MemoryDatabase
 from newel_postgres.memory.search import Search
@@ -22,13 +23,19 @@ _QUESTION = 8000
 class PostgresMemoryService(BaseMemoryService):
     """Memory in the database `url` (``postgresql://user:password@host:port/database?schema=name``).
 
-    The arguments are those of PostgresSessionService. Only what has text is remembered. Adding again adds nothing; a
-    session that is added again is as it is now.
+    The arguments are those of PostgresSessionService; an `embedder` is refused. Only what has text is remembered.
+    Adding again adds nothing; a session that is added again is as it is now.
     """
 
     def __init__(
-        self, url: str, *, schema: str = "", pool_size: int = 4, proxy: bool = False, patience: float = 15.0
-    ) -> None:
+        self, url: str, *, schema: str = "", pool_size: int = 4, proxy: bool = False, patience: float = 15.0,
+        embedder: Embedder | None = None,
+    ) -> None:  # fmt: skip
+        if embedder is not None or "embedder" in dict(parse_qsl(urlsplit(url).query, keep_blank_values=True)):
+            raise ConfigurationError(
+                "memory in PostgreSQL is found by its words alone and takes no embedder: leave it out, or keep the "
+                "memory in SQLite: sqlite:///memory.db?embedder=NAME, SqliteMemoryService(path, embedder=...)"
+            )
         self._database = MemoryDatabase(access_of(url, schema, pool_size, proxy, patience, "memory"))
 
     async def add_session_to_memory(self, session: Session) -> None:

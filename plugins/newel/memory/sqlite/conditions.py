@@ -30,9 +30,21 @@ def conditions(owner: int, chosen: MemoryFilter | None) -> Conditions:
                 clauses.append((sql, (value,)))
         for key, wanted in chosen.metadata.items():
             same = f"j.key = ? AND j.value = ? AND j.type IN {_KINDS[type(wanted)]}"
-            clauses.append((f"EXISTS (SELECT 1 FROM json_each(e.metadata) j WHERE {same})", (key, wanted)))
+            clauses.append((f"EXISTS (SELECT 1 FROM json_each(e.metadata) j WHERE {same})", (key, _bound(wanted))))
     sql = " AND ".join(["e.owner = ?", *(clause for clause, _ in clauses)])
     return Conditions(owner, sql, (owner, *(one for _, own in clauses for one in own)), bool(clauses))
+
+
+def _bound(wanted: str | bool | int | float) -> str | bool | int | float | None:
+    """A value as SQLite has it, to which an integer of more than 64 bits is a float; None: no entry can have it."""
+    try:
+        if isinstance(wanted, str):
+            wanted.encode()
+        elif not -(2**63) <= wanted < 2**63:
+            return float(wanted)
+    except (UnicodeEncodeError, OverflowError):
+        return None
+    return wanted
 
 
 #: What JSON calls them.
