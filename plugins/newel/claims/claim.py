@@ -28,18 +28,13 @@ class Claim:
 
     #: Whether the run is on its way out, so that waiting for its end is no mistake.
     closing = False
-    #: The task in which the run began, where it was noted.
-    task: asyncio.Task[object] | None = None
-    _interrupted: asyncio.Event | None = None
     _over = False
     _waiting: Sequence[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = ()
 
     def __init__(self, claims: dict[Hashable, Claim], where: Hashable) -> None:
         self._claims = claims
         self._where = where
-
-    def note_task(self) -> None:
-        """Note who runs, for those that wait for its end or interrupt it; nobody does where runs are refused."""
+        #: The task in which the run began: another runner of this store may wait, also where this one's refuses runs.
         self.task = asyncio.current_task()
         self._interrupted = INTERRUPTION.get()
 

@@ -118,8 +118,6 @@ class BaseRunner(KernelRunner):
             store = self._store = _Store(self.session_service)
         where = (self.app_name, user_id, session_id)
         claim = take(store.claims, where) or await wait(store.claims, where, session_id, self.claims)
-        if self.claims.busy != "refuse":
-            claim.note_task()
         session: Session | None = None
         try:
             session = await store.service.open(

@@ -15,6 +15,7 @@ import pytest
 from newel import Agent, App, Runner
 from newel.apps import ResumabilityConfig
 from newel.claims import SessionBusyError
+from newel.claims.claim import Claim
 from newel.sessions import BaseSessionService, InMemorySessionService, SqliteSessionService
 from newel.testing import ScriptedModel
 from newel_compose import Composition, compose
@@ -176,17 +177,23 @@ class TestInOneProcess:
 
         asyncio.run(main())
 
+    @pytest.mark.parametrize("outer", ["queue", "refuse"])
     def test_a_run_within_a_run_of_the_same_session_is_refused_also_in_a_queue(
-        self, store: Any, tmp_path: Path
+        self, store: Any, tmp_path: Path, outer: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        async def waited(claim: Claim, seconds: float) -> bool:
+            raise AssertionError("it waits for itself")
+
+        monkeypatch.setattr(Claim, "ended", waited)
+
         async def main() -> None:
             service, queueing = store(), composed(tmp_path, busy="queue")
-            run: Runner
+            runs: list[Runner] = []
 
             async def ask_again() -> str:
                 """Ask again."""
                 try:
-                    await events_of(run.run_async(**AT, new_message="inner"))
+                    await events_of(runs[-1].run_async(**AT, new_message="inner"))
                 except SessionBusyError:
                     return "busy"
                 return "ran"
@@ -194,10 +201,13 @@ class TestInOneProcess:
             agent = Agent(
                 name="a", model=ScriptedModel([FunctionCall(name="ask_again", args={}), "end"]), tools=[ask_again]
             )
-            run = Runner(
-                agent=agent, app_name="house", session_service=service, auto_create_session=True, composition=queueing
-            )
-            events = await events_of(run.run_async(**AT, new_message="outer"))
+            for composition in (queueing if outer == "queue" else composed(tmp_path, busy=outer), queueing):
+                made = Runner(
+                    agent=agent, app_name="house", session_service=service, auto_create_session=True,
+                    composition=composition,
+                )  # fmt: skip
+                runs.append(made)
+            events = await events_of(runs[0].run_async(**AT, new_message="outer"))
             assert [r.response for e in events for r in e.get_function_responses()] == [{"result": "busy"}]
             await service.close()
 
