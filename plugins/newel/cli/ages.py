@@ -1,8 +1,9 @@
-"""Ages: times such as 30d, as options take them."""
+"""Ages: times such as 30d, as options take them, and the times of day that they come to."""
 
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 import click
 
@@ -21,3 +22,11 @@ class Age(click.ParamType):  # type: ignore[type-arg]  # generic in some release
         if found is None or not int(found[1]):
             self.fail(f"{value!r} is no age: write a whole number above 0 and m, h, d or w, such as 30d", param, ctx)
         return int(found[1]) * _UNITS[found[2]]
+
+
+def minute_of(seconds: float) -> str:
+    """A time since the epoch, local and to the minute; the number where no calendar has it: a store keeps any."""
+    try:
+        return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError, OSError):
+        return f"{seconds:g}"

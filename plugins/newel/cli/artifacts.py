@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict
-from datetime import datetime
 from typing import Any
 
 import click
@@ -13,7 +12,7 @@ import click
 from newel.artifacts.contract import ArtifactStore, StoredVersion
 from newel.claims import SessionBusyError
 from newel.cli.agent_source import load_source
-from newel.cli.ages import Age
+from newel.cli.ages import Age, minute_of
 from newel.cli.leaving import run_loop
 from newel.cli.startup import composition_of
 from newel.cli.stored import Stored, with_sessions
@@ -55,7 +54,7 @@ def list_artifacts(ctx: click.Context, agent: str, artifacts: str | None, user: 
         show_json([asdict(one) for one in found])
         return
     rows = [
-        [one.user_id, one.session_id or "", one.filename, str(one.version), _time(one.create_time)] for one in found
+        [one.user_id, one.session_id or "", one.filename, str(one.version), minute_of(one.create_time)] for one in found
     ]
     show_table(f"artifacts of {agent}", ("user", "session", "name", "version", "saved"), rows)
 
@@ -147,7 +146,3 @@ class _Collection:
 
 def _place(one: StoredVersion) -> tuple[str, str, str, int]:
     return one.user_id, one.session_id or "", one.filename, one.version
-
-
-def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 
 import click
 
+from newel.cli.ages import minute_of
 from newel.cli.conversation import Options, converse
 from newel.cli.leaving import run_loop
 from newel.cli.session_changes import compact, fork, rewind
@@ -47,7 +47,8 @@ def list_sessions(ctx: click.Context, agent: str, user: str | None, sessions: st
         return
     ids = [session.id for session in found]
     rows = [
-        [short(one.id, ids), one.user_id, _time(one), str(len(one.events)), first_words(one)] for one in found
+        [short(one.id, ids), one.user_id, minute_of(one.last_update_time), str(len(one.events)), first_words(one)]
+        for one in found
     ]
     show_table(f"sessions of {agent}", ("id", "user", "last used", "events", "begins with"), rows)
 
@@ -136,7 +137,3 @@ def replay(
         run_loop(run())
     except RunFailedError as error:
         raise click.ClickException(f"the run failed: {error}") from error
-
-
-def _time(session: Session) -> str:
-    return datetime.fromtimestamp(session.last_update_time).astimezone().strftime("%Y-%m-%d %H:%M")

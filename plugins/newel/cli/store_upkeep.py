@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator
-from datetime import datetime
 from pathlib import Path
 
 import click
 
 from newel.claims import SessionBusyError
-from newel.cli.ages import Age
+from newel.cli.ages import Age, minute_of
 from newel.cli.stored import Stored, session_options, store_options, with_sessions
 from newel.cli.stored_artifacts import delete_with_artifacts
 from newel.cli.stored_session import first_words
@@ -64,8 +63,7 @@ def _ask(names: str, yes: bool) -> None:
 async def _delete_unused(stored: Stored, before: float, dry_run: bool, yes: bool) -> None:
     """Delete the sessions that were last used before a time, and still are when their turn comes."""
     old = [(one.user_id, one.id) async for one in _every(stored) if one.last_update_time < before]
-    since = datetime.fromtimestamp(before).astimezone().strftime("%Y-%m-%d %H:%M")
-    names = f"{len(old)} session{'' if len(old) == 1 else 's'} that nobody has used since {since}"
+    names = f"{len(old)} session{'' if len(old) == 1 else 's'} that nobody has used since {minute_of(before)}"
     if not old or dry_run:
         for _, id_ in old:
             say(f"would delete {id_}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import resource
 import sqlite3
@@ -199,6 +200,23 @@ def test_sessions_that_nobody_used_are_deleted(place: Place, monkeypatch: pytest
     assert place.ids() == ["busy", "used"]
     assert place.newel("sessions", "vacuum", "a.yaml").stdout == "the room of what was deleted is free\n"
     assert place.ids() == ["busy", "used"]
+
+
+def test_times_that_no_calendar_has_are_shown(file: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = {"a": math.inf, "b": math.nan, "c": 1e300, "d": -1e15}
+
+    async def said(store: SharedSessionStore) -> None:
+        for id_, timestamp in times.items():
+            session = await store.create_session(**WHERE, session_id=id_)
+            await store.append_event(session, Event(author="user", message=f"at {timestamp:g}", timestamp=timestamp))
+
+    file.work(said)
+    done = file.newel("sessions", "delete", "a.yaml", "--older-than", "999999w", "--yes").stdout
+    assert done.startswith("deleted 1 of 2 sessions that nobody has used since -6.0")
+    monkeypatch.setattr("newel.cli.sessions.to_terminal", lambda: True)
+    listed = file.newel("sessions", "list", "a.yaml").stdout
+    for timestamp in (math.inf, math.nan, 1e300):
+        assert listed.count(f"{timestamp:g}") == 2
 
 
 def test_a_session_that_was_used_meanwhile_is_not_deleted(file: Place, monkeypatch: pytest.MonkeyPatch) -> None:
