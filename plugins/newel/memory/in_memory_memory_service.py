@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 
 from newel.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
 from newel.memory.memory_entry import MemoryEntry
 from newel.memory.memory_filter import MemoryFilter
-from newel.memory.rows import check_limit, seconds
+from newel.memory.rows import check_limit, seconds, time_of
 from newel_kernel import Event, Session, seam
 
 #: Where events and entries go that come without a session.
@@ -88,7 +87,7 @@ def _remembered(
         entry = MemoryEntry(
             content=content.model_copy(deep=True),
             author=event.author,
-            timestamp=datetime.fromtimestamp(event.timestamp).isoformat(),
+            timestamp=time_of(event),
             custom_metadata=dict(custom_metadata or {}),
         )
         entries[event.id] = (_words(" ".join(part.text for part in content.parts if part.text)), entry)

@@ -54,9 +54,10 @@ def row_of_event(event: Event, metadata: Mapping[str, object] | None) -> Row | N
     text = said(event.content)
     if event.content is None or not text:
         return None
-    timestamp = datetime.fromtimestamp(event.timestamp).isoformat()
+    timestamp = time_of(event)
+    at = event.timestamp if timestamp is not None else None
     return Row(
-        key=event.id, is_event=True, author=event.author, timestamp=timestamp, at=event.timestamp,
+        key=event.id, is_event=True, author=event.author, timestamp=timestamp, at=at,
         content=_content(event.content, f"event {event.id}"), metadata=_json(dict(metadata or {}), f"event {event.id}"),
         text=text,
     )  # fmt: skip
@@ -89,6 +90,14 @@ def remembered(values: tuple[object, ...], score: float, shown: str) -> MemoryEn
 def said(content: Content | None) -> str:
     """The text of a content."""
     return " ".join(part.text for part in (content.parts if content is not None else None) or () if part.text)
+
+
+def time_of(event: Event) -> str | None:
+    """The local time of an event as ISO 8601; None where no calendar has it: it may be any number."""
+    try:
+        return datetime.fromtimestamp(event.timestamp).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def seconds(timestamp: str | None) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -14,7 +15,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from newel.memory import MemoryEntry, MemoryFilter, MemoryStoreError, SqliteMemoryService
+from newel.memory import (
+    InMemoryMemoryService,
+    MemoryEntry,
+    MemoryFilter,
+    MemoryStoreError,
+    SqliteMemoryService,
+)
 from newel_kernel import ConfigurationError, Event, Session
 from newel_postgres import PostgresMemoryService
 from newel_types import Content, Part
@@ -217,6 +224,22 @@ def test_a_filter_narrows_and_a_limit_bounds(remembering: Remembering) -> None:
             assert MemoryFilter(**times).admits(session_id=None, author=None, at=0.0, metadata={})
         except ValueError as error:
             assert zone is None and "give it with a zone" in str(error)  # noqa: PT017, PT018 - as the time zone has it
+
+
+@pytest.mark.parametrize("timestamp", [math.inf, math.nan, 1e300, -1e15])
+def test_a_time_that_no_calendar_has_is_none(remembering: Remembering, timestamp: float) -> None:
+    said = Session(id="s1", **USER, events=[Event(author="user", message="hello", timestamp=timestamp)])
+
+    async def main() -> None:
+        ephemeral = InMemoryMemoryService()
+        await ephemeral.add_session_to_memory(said)
+        async with remembering(said) as memory:
+            for one in (memory, ephemeral):
+                (entry,) = (await one.search_memory(**USER, query="hello")).memories
+                assert entry.timestamp is None
+            assert await found(memory, "hello", filter=MemoryFilter(since="1970-01-01T00:00:00Z")) == []
+
+    asyncio.run(main())
 
 
 def test_a_filter_may_name_any_value(remembering: Remembering) -> None:
