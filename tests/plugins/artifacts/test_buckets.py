@@ -193,17 +193,19 @@ def test_no_error_says_a_secret_or_an_address(
         in_s3 = isinstance(opened(), S3ArtifactService)
         elsewhere = {"endpoint_url": address} if in_s3 else {"client_options": {"api_endpoint": address}}
         unusable = {"region_name": "not a region"} if in_s3 else {"credentials": None}
+        no_address = {"endpoint_url": "ann:hush@minio"} if in_s3 else unusable
         cases: list[tuple[dict[str, Any], str | None, type[Exception]]] = [
             ({"bucket_name": "no-such-bucket"}, None, ConfigurationError),
             (elsewhere, None, ArtifactStoreUnavailableError),
             ({}, "lost", ArtifactStoreUnavailableError),
             ({}, FORBIDDEN, ConfigurationError),
             (unusable, None, ConfigurationError),
+            (no_address, None, ConfigurationError),
         ]
         for options, fault, error in cases:
             proxy.arm(lambda number, fault=fault: fault)  # type: ignore[misc]
             if "credentials" in options:
-                monkeypatch.delenv("STORAGE_EMULATOR_HOST")
+                monkeypatch.delenv("STORAGE_EMULATOR_HOST", raising=False)
                 monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", "/no/hush.json")
             patience = 30.0 if error is ConfigurationError else 2.0
             store = opened(**{"patience": patience, "timeout": 1.0, **options})

@@ -144,7 +144,7 @@ class S3Bucket(Bucket):
             failure = self._refusal(operation, error.response)
         except (errors.HTTPClientError, errors.ConnectionError, errors.IncompleteReadError, unread, OSError) as error:
             failure = Trouble(f"{operation}: {type(error).__name__}")
-        except errors.BotoCoreError as error:
+        except (errors.BotoCoreError, ValueError) as error:  # the latter where an endpoint is no address
             failure = ConfigurationError(
                 f"the bucket s3://{self._name} cannot be used ({operation}: {type(error).__name__}): check the "
                 f"credentials, the region and the endpoint in the environment or in AWS's own files"
