@@ -44,13 +44,14 @@ class Prompt(Protocol):
 class TerminalPrompt:
     """Messages typed in a terminal, with editing and a history that lasts; Enter sends, Alt-Enter begins a line.
 
-    It reads Ctrl-C as a key. As a signal Ctrl-C comes before or after it, when no turn runs that it could stop.
+    It reads Ctrl-C and Ctrl-Z as keys. As a signal Ctrl-C comes before or after it, when no turn runs that it could
+    stop.
     """
 
     def __init__(self) -> None:
         history = import_module("prompt_toolkit.history").FileHistory(str(data_folder() / "history"))
         self._session = import_module("prompt_toolkit").PromptSession(
-            history=history, multiline=True, key_bindings=_keys(), prompt_continuation="...> "
+            history=history, multiline=True, key_bindings=_keys(), prompt_continuation="...> ", enable_suspend=True
         )
         self.between_turns: Interrupt | None = lambda: None
 

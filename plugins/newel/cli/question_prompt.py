@@ -100,7 +100,7 @@ class QuestionPrompt:
         lines = self._lines
         if lines is None:
             history = import_module("prompt_toolkit.history").DummyHistory()
-            lines = self._lines = import_module("prompt_toolkit").PromptSession(history=history)
+            lines = self._lines = import_module("prompt_toolkit").PromptSession(history=history, enable_suspend=True)
         try:
             return str(await lines.prompt_async(label, is_password=hidden, default=default, handle_sigint=False))
         except (KeyboardInterrupt, EOFError):

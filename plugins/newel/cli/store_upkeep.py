@@ -11,7 +11,7 @@ import click
 from newel.claims import SessionBusyError
 from newel.cli.ages import Age, minute_of
 from newel.cli.stored import Stored, session_options, store_options, with_sessions
-from newel.cli.stored_artifacts import delete_with_artifacts
+from newel.cli.stored_artifacts import deletion
 from newel.cli.stored_session import first_words
 from newel.cli.terminal import say
 from newel.sessions.contract import SessionStore
@@ -44,10 +44,11 @@ def delete(
             say(f"would delete {names}")
             return
         _ask(names, yes)
-        for one in {one.id: one for one in found}.values():
-            async with stored.held(one):
-                await delete_with_artifacts(stored, one.user_id, one.id)
-            say(f"deleted {one.id}")
+        async with deletion(stored) as delete_it:
+            for one in {one.id: one for one in found}.values():
+                async with stored.held(one):
+                    await delete_it(one.user_id, one.id)
+                say(f"deleted {one.id}")
 
     with_sessions(ctx, agent, user, sessions, work)
 
@@ -71,14 +72,15 @@ async def _delete_unused(stored: Stored, before: float, dry_run: bool, yes: bool
         return
     _ask(names, yes)
     deleted = 0
-    for user_id, id_ in old:
-        try:
-            async with stored.held(Session(id=id_, app_name=stored.app, user_id=user_id)) as session:
-                if session is not None and session.last_update_time < before:
-                    await delete_with_artifacts(stored, user_id, id_)
-                    deleted += 1
-        except SessionBusyError:
-            say(f"{id_} has a run, and is left", err=True)
+    async with deletion(stored) as delete_it:
+        for user_id, id_ in old:
+            try:
+                async with stored.held(Session(id=id_, app_name=stored.app, user_id=user_id)) as session:
+                    if session is not None and session.last_update_time < before:
+                        await delete_it(user_id, id_)
+                        deleted += 1
+            except SessionBusyError:
+                say(f"{id_} has a run, and is left", err=True)
     say(f"deleted {deleted} of {names}")
 
 

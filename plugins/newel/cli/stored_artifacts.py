@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -17,9 +17,7 @@ from newel_kernel import ConfigurationError
 @asynccontextmanager
 async def artifacts_of(source: AgentSource, composition: Composition, uri: str | None) -> AsyncIterator[ArtifactStore]:
     """The artifacts of --artifacts, else of the app, else of the distribution; closed afterwards."""
-    store: Any = (getattr(source.app, "artifact_service", None) if uri is None else None) or composition.open_service(
-        ArtifactBackend, uri
-    )
+    store = _opened(source, composition, uri)
     if store is None:
         raise ConfigurationError(
             f"the agent has no artifact store: set services.artifact in the distribution "
@@ -35,11 +33,28 @@ async def artifacts_of(source: AgentSource, composition: Composition, uri: str |
         await store.close()
 
 
-async def delete_with_artifacts(stored: Stored, user_id: str, session_id: str) -> None:
-    """Delete a session, then its artifacts, where the agent has a store of those."""
-    where = {"app_name": stored.app, "user_id": user_id, "session_id": session_id}
-    await stored.store.delete_session(**where)
-    own = getattr(stored.source.app, "artifact_service", None)
-    if own is not None or stored.composition.distribution.services.get(ArtifactBackend.service):
-        async with artifacts_of(stored.source, stored.composition, None) as artifacts:
+@asynccontextmanager
+async def deletion(stored: Stored) -> AsyncIterator[Callable[[str, str], Awaitable[None]]]:
+    """What deletes a session of a user, then its artifacts; those in a foreign kind of store stay.
+
+    The store of artifacts is opened once, before anything is deleted.
+    """
+    artifacts = _opened(stored.source, stored.composition, None)
+
+    async def delete(user_id: str, session_id: str) -> None:
+        where = {"app_name": stored.app, "user_id": user_id, "session_id": session_id}
+        await stored.store.delete_session(**where)
+        if isinstance(artifacts, ArtifactStore):
             await artifacts.delete_session(**where)
+
+    try:
+        yield delete
+    finally:
+        if isinstance(artifacts, ArtifactStore):
+            await artifacts.close()
+
+
+def _opened(source: AgentSource, composition: Composition, uri: str | None) -> Any:
+    """The store, or None where there is none."""
+    own = getattr(source.app, "artifact_service", None) if uri is None else None
+    return own or composition.open_service(ArtifactBackend, uri)

@@ -19,11 +19,16 @@ def referred_versions(session: Session, versions: Mapping[str, Collection[int]])
         if event.touched_actions is not None:
             named.update(event.touched_actions.artifact_delta.items())
     texts = [event.model_dump_json(by_alias=True, exclude_none=True) for event in session.events]
-    text = "\n".join([*texts, json.dumps(dict(session.state), ensure_ascii=False, default=str)])
+    text = _plain("\n".join([*texts, json.dumps(dict(session.state), ensure_ascii=False, default=str)]))
     for name, numbers in versions.items():
         # Both forms of JSON: as the models write it, and with what is not ASCII escaped.
-        written = {json.dumps(name, ensure_ascii=escaped)[1:-1] for escaped in (False, True)}
+        written = {_plain(json.dumps(name, ensure_ascii=escaped)[1:-1]) for escaped in (False, True)}
         if numbers and any(one in text for one in written):
             named.add((name, max(numbers)))
             named.update((name, number) for number in numbers if any(f"{one}#{number}" in text for one in written))
     return named
+
+
+def _plain(written: str) -> str:
+    """JSON without its backslashes: how many there are depends on how deep it is in texts that are JSON again."""
+    return written.replace("\\", "")

@@ -101,6 +101,15 @@ def test_an_address_names_a_version(office: Office) -> None:
     assert office.left() == [("one", "x.wav", 1), ("one", "x.wav", 2)]
 
 
+@pytest.mark.parametrize("name", ['a "draft".txt', "a\\b.txt", "ä.txt"], ids=["quotes", "backslash", "not ASCII"])
+def test_a_name_counts_however_deep_it_is_in_json(office: Office, name: str) -> None:
+    office.save("one", name)
+    text = json.dumps({"content": json.dumps({"file": name})})
+    office.session("one", Event(author="user", message=text))
+    office.newel("artifacts", "gc", "a.yaml")
+    assert office.left() == [("one", name, 0)]
+
+
 def test_what_is_young_is_left_until_it_is_old(office: Office) -> None:
     office.session("one")
     office.days_ago(0.5)
@@ -171,6 +180,30 @@ def test_sessions_are_deleted_with_their_artifacts(office: Office) -> None:
         office.session(session, saved(x=0))
     office.newel("sessions", "delete", "a.yaml", "one", "--yes")
     assert office.left() == [(None, "user:y.txt", 0), (None, "user:y.txt", 1), ("two", "x.txt", 0)]
+
+
+def test_artifacts_in_a_foreign_kind_of_store_do_not_hinder_a_deletion(office: Office) -> None:
+    office.project.write(
+        "own/agent.py",
+        """
+        from newel import Agent, App
+
+        app = App(name="a", root_agent=Agent(name="a", model="echo:"), artifact_service=object())
+        """,
+    )
+    for session in ("one", "two", "three"):
+        office.session(session)
+    assert office.newel("sessions", "delete", "own", "one", "two", "--yes").stdout == "deleted one\ndeleted two\n"
+    done = office.newel("sessions", "delete", "own", "--older-than", "1m", "--yes")
+    assert done.stdout.startswith("deleted 1 of 1 session")
+
+
+def test_a_store_of_artifacts_that_cannot_be_opened_deletes_nothing(office: Office) -> None:
+    office.session("one")
+    office.project.write("newel.yaml", "name: mine\nextends: standard\nservices:\n  artifact: 's3:nowhere'\n")
+    place = ("--sessions", "sqlite:///s.db")
+    office.project.refused("sessions", "delete", "a.yaml", "one", "--yes", *place)
+    assert [one["id"] for one in json.loads(office.newel("sessions", "list", "a.yaml", *place).stdout)] == ["one"]
 
 
 def test_other_places_are_given_or_asked_for(project: Any) -> None:

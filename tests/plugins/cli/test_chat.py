@@ -196,6 +196,8 @@ def test_a_terminal_has_a_header_lines_of_its_own_and_the_last_exchanges(
     terminal.expect("you> one")
     terminal.expect("you> two")
     terminal.prompted("you>")
+    terminal.send("\x1a")  # Ctrl-Z: nothing can stop what has no shell above it, and it is no part of the message
+    terminal.prompted("you>")
     terminal.send("upper\x1b\rlower\r")
     terminal.expect("first answer")
     terminal.prompted("you>")
