@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import click
 
 from newel.cli import key_store
+from newel.cli.leaving import run_loop
 from newel.cli.startup import startup_of
 from newel.cli.terminal import say, show_json, to_terminal
 from newel_kernel import Json
@@ -47,7 +48,7 @@ def doctor(ctx: click.Context, reach: bool) -> None:
         "offline": os.environ.get("NEWEL_OFFLINE", ""),
     }
     if reach:
-        facts["services"] = asyncio.run(_reached())
+        facts["services"] = run_loop(_reached())
     problems = str(startup.error).splitlines() if startup.error is not None else []
     problems += [one["problem"] for one in facts["sdks"] if one["problem"]]
     problems += [f"{name}: {words}" for name, words in facts.get("services", {}).items() if words != "reached"]

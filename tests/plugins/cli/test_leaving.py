@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from newel import cli
 
 #: The signal comes to a thread while the loop waits, which is for the loop what a signal is that comes the moment
 #: before it waits. The thread runs only once the loop has let go of the interpreter, which it does to wait.
@@ -37,3 +40,8 @@ except KeyboardInterrupt:
 def test_an_interrupt_that_comes_as_the_loop_begins_to_wait_ends_it() -> None:
     done = subprocess.run([sys.executable, "-c", WAITING], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (0, "ended\n"), done.stderr
+
+
+def test_every_command_has_such_a_loop() -> None:
+    folder = Path(str(cli.__file__)).parent
+    assert [file.name for file in folder.rglob("*.py") if "asyncio.run(" in file.read_text()] == []

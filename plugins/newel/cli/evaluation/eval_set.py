@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 from pathlib import Path
@@ -12,6 +11,7 @@ import click
 from newel.cli.agent_source import load_source
 from newel.cli.evaluation.from_session import from_session
 from newel.cli.evaluation.sets import storage_of
+from newel.cli.leaving import run_loop
 from newel.cli.startup import composition_of
 from newel.errors.not_found_error import NotFoundError
 from newel.evaluation.conversation_scenarios import (
@@ -92,7 +92,7 @@ def generate_eval_cases(
     config = read_model(ConversationGenerationConfig, text, user_simulation_config_file)
     agent = load_source(agent_dir, composition_of(ctx, None)).agent
     manager, app = manager_of(agent_dir, eval_storage_uri)
-    _add(manager, app, eval_set_id, asyncio.run(generated_scenarios(agent, config)), None)
+    _add(manager, app, eval_set_id, run_loop(generated_scenarios(agent, config)), None)
 
 
 def _add(

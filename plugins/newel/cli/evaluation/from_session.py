@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
@@ -10,6 +9,7 @@ import click
 
 from newel.cli.conversation import open_store
 from newel.cli.evaluation.sets import subject_of
+from newel.cli.leaving import run_loop
 from newel.cli.startup import composition_of
 from newel.evaluation.local_eval_sets_manager import LocalEvalSetsManager
 from newel.evaluation.recorded_cases import PERSONAL, case_of_session, rule_of
@@ -39,7 +39,7 @@ def from_session(
     composition = composition_of(ctx, None)
     subject = subject_of(agent, composition)
     name = app or (subject.source.app.name if subject.source.app is not None else subject.source.agent.name)
-    found = asyncio.run(_sessions(open_store(composition, sessions), name, user, ids))
+    found = run_loop(_sessions(open_store(composition, sessions), name, user, ids))
     if not found:
         raise click.ClickException(f"the app {name!r} has no such session; `--app` and `--user` say whose they are")
     manager = LocalEvalSetsManager(subject.folder.parent)
