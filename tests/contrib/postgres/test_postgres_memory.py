@@ -121,11 +121,11 @@ def test_several_processes_make_the_tables_and_add(postgres: Callable[[], str]) 
 
 def test_a_text_that_no_index_holds_whole_is_kept_whole(postgres: Callable[[], str]) -> None:
     url = postgres()
-    text = " ".join(f"wörd{number}" for number in range(400_000))
+    text = " ".join(f"wörd{number}" for number in range(100_000))
 
     async def main() -> None:
         async with PostgresMemoryService(url) as memory:
-            await memory.add_session_to_memory(session(text, "word " * 400_000))
+            await memory.add_session_to_memory(session(text, "word " * 150_000))
             (entry,) = (await memory.search_memory(**USER, query="WORD7")).memories
             assert entry.content.parts is not None
             assert entry.content.parts[0].text == text

@@ -301,9 +301,9 @@ def test_questions_with_a_rare_word_find_their_turn_first(remembering: Rememberi
         turns = [" ".join([*chance.choices(usual, k=15), f"rare{number}"]) for number in range(2000)]
         async with remembering(session(*turns)) as memory:
             right = 0
-            for number in chance.sample(range(2000), 200):
+            for number in chance.sample(range(2000), 50):
                 question = " ".join([*chance.choices(usual, k=6), f"RARE{number}?"])
                 right += (await found(memory, question, limit=1)) == [turns[number]]
-            assert right >= 190
+            assert right >= 48
 
     asyncio.run(main())
