@@ -223,7 +223,7 @@ _MOST = 8
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One more than cores, for a third of their time is waiting.
+    """Two more than cores, for a third of their time is waiting.
 
     None besides pytest's own for the tests of one file, which would wait for them to start.
     """
@@ -231,7 +231,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     if not others and Path(first.partition("::")[0]).is_file():
         return 0
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores + 1, _MOST) if cores > 1 else 0
+    return min(cores + 2, _MOST) if cores > 1 else 0
 
 
 @pytest.hookimpl(wrapper=True)
