@@ -50,8 +50,11 @@ class Cache:
                 self._url, socket_timeout=self._patience, socket_connect_timeout=self._patience,
                 retry=Retry(NoBackoff(), 0), max_connections=8,
             )  # fmt: skip
-        except ValueError as error:
-            raise ConfigurationError(f"the URL of the cache is no URL of a Redis: {error}") from error
+        except ValueError:  # its text may quote the password
+            raise ConfigurationError(
+                "the URL of the cache is no URL of a Redis: write redis://[USER:PASSWORD@]HOST[:PORT][/NUMBER], with %23 "
+                "for # and %2F for / in a password, and options that redis-py knows"
+            ) from None
 
     async def read(self, keys: Sequence[str]) -> Sequence[bytes | None]:
         """What is under the keys."""

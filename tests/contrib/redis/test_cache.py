@@ -10,6 +10,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -434,3 +435,10 @@ def test_the_plugin_opens_it_and_imports_no_client(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
     assert done.stdout == "False False\n"
+
+
+@pytest.mark.parametrize("url", ["redis://ann:hush#w@127.0.0.1:6379", "redis://ann:hush/w@127.0.0.1"])
+def test_a_password_that_makes_no_url_is_not_told(url: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="no URL of a Redis: write redis://") as caught:
+        cached(SqliteSessionService(str(tmp_path / "s.db")), url)
+    assert "hush" not in "".join(traceback.format_exception(caught.value))
