@@ -52,8 +52,8 @@ class Cache:
             )  # fmt: skip
         except ValueError:  # its text may quote the password
             raise ConfigurationError(
-                "the URL of the cache is no URL of a Redis: write redis://[USER:PASSWORD@]HOST[:PORT][/NUMBER], with %23 "
-                "for # and %2F for / in a password, and options that redis-py knows"
+                "the URL of the cache is no URL of a Redis: write redis://[USER:PASSWORD@]HOST[:PORT][/NUMBER], with "
+                "%23 for # and %2F for / in a password, and options that redis-py knows"
             ) from None
 
     async def read(self, keys: Sequence[str]) -> Sequence[bytes | None]:
