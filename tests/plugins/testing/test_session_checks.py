@@ -48,7 +48,7 @@ class Forgetful(InMemorySessionService):
 
 def test_a_faulty_store_is_told_all_that_is_wrong() -> None:
     with pytest.raises(AssertionError, match="check") as caught:
-        session_conformance(Forgetful, examples=5)
+        session_conformance(Forgetful, examples=50)  # it ends with the first that fails; of five all may be harmless
     failed = {line.partition(":")[0] for line in str(caught.value).splitlines()[1:]}
     assert {"an_event_id_is_stored_once", "order_is_that_of_the_appends", "many_tasks_append", "machine"} <= failed
     assert "sessions_are_made_once" not in failed
