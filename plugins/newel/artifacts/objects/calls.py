@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from newel.artifacts.errors import ArtifactStoreUnavailableError
 
@@ -79,6 +80,33 @@ class Calls:
             self._threads = ThreadPoolExecutor(_THREADS, "newel-artifacts")
             self._pid = os.getpid()
         return self._threads
+
+
+class Client:
+    """The client of an SDK, which `make` makes with the first call, once for each process.
+
+    Finding credentials may ask the network, so it is asked for in the thread of a call.
+    """
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._client: Any = None
+        self._pid = 0
+
+    def get(self) -> Any:
+        """The client of this process."""
+        with self._lock:
+            if self._client is None or self._pid != os.getpid():
+                self._client = self._make()
+                self._pid = os.getpid()
+            return self._client
+
+    def close(self) -> None:
+        """Close its connections; the next call makes another one."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
 
 
 async def each(items: Sequence[A], work: Callable[[A], Awaitable[B]]) -> list[B]:

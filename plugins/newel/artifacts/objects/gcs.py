@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import io
-import os
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any, TypeVar
 
 from newel.artifacts.objects.bucket import PART_BYTES, Bucket, Entry
-from newel.artifacts.objects.calls import Calls, Taken, Trouble, each
+from newel.artifacts.objects.calls import Calls, Client, Taken, Trouble, each
 from newel_kernel import ConfigurationError, FeatureUnavailableError, Json
 
 T = TypeVar("T")
@@ -31,7 +29,7 @@ class GcsBucket(Bucket):
             raise FeatureUnavailableError(
                 "artifacts in Google Cloud Storage need google-cloud-storage: pip install 'newel[gcs]'"
             ) from error
-        self._make_client: Callable[..., Any] = storage.Client
+        self._client = Client(lambda: storage.Client(**options))
         self._refused = api.GoogleAPICallError
         self._unusable = auth.GoogleAuthError
         self._passing = (
@@ -39,7 +37,6 @@ class GcsBucket(Bucket):
             failures.InvalidResponse,
         )  # fmt: skip
         self._name = name
-        self._options = options
         self._calls = Calls(f"gs://{name}", patience)
         #: Tried again is each call by itself, within its patience; of an upload in parts, each part.
         self._once: Json = {"retry": None, "timeout": (timeout, timeout)}
@@ -47,9 +44,6 @@ class GcsBucket(Bucket):
             "retry": retry.DEFAULT_RETRY.with_timeout(patience).with_delay(initial=0.05, maximum=2.0),
             "timeout": (timeout, timeout),
         }
-        self._lock = threading.Lock()
-        self._client: Any = None
-        self._pid = 0
 
     def uri(self, key: str) -> str:
         """The address of an object."""
@@ -113,9 +107,7 @@ class GcsBucket(Bucket):
     async def close(self) -> None:
         """Close the connections."""
         self._calls.close()
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+        self._client.close()
 
     async def _listed(self, choice: Json, most: int | None) -> tuple[list[Entry], list[str]]:
         """The objects and the folders of a listing: all, or the first `most`, which must be few."""
@@ -147,7 +139,7 @@ class GcsBucket(Bucket):
 
     def _ask(self, work: Callable[[Any], T]) -> T | None:
         try:
-            return work(self._connected().bucket(self._name))
+            return work(self._client.get().bucket(self._name))
         except self._refused as error:
             failure = self._refusal(error.code, type(error).__name__)
         except self._passing as error:
@@ -179,11 +171,3 @@ class GcsBucket(Bucket):
             f"the bucket gs://{self._name} refuses a call ({name}, status {status}): check its name, and what the "
             f"credentials allow"
         )
-
-    def _connected(self) -> Any:
-        """The client; finding credentials may ask the network, so it is made in a thread, once for each process."""
-        with self._lock:
-            if self._client is None or self._pid != os.getpid():
-                self._client = self._make_client(**self._options)
-                self._pid = os.getpid()
-            return self._client

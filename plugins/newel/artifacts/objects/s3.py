@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from newel.artifacts.objects.bucket import PART_BYTES, Bucket, Entry
-from newel.artifacts.objects.calls import Calls, Taken, Trouble
+from newel.artifacts.objects.calls import Calls, Client, Taken, Trouble
 from newel_kernel import ConfigurationError, FeatureUnavailableError, Json
 
 _MISSING = {"404", "NoSuchKey", "NoSuchUpload", "NotFound"}
@@ -41,10 +39,8 @@ class S3Bucket(Bucket):
             connect_timeout=timeout, read_timeout=timeout, retries={"total_max_attempts": 1, "mode": "standard"}
         )
         given = options.get("config")
-        self._options = {**options, "config": config if given is None else config.merge(given)}
-        self._lock = threading.Lock()
-        self._client: Any = None
-        self._pid = 0
+        chosen = {**options, "config": config if given is None else config.merge(given)}
+        self._client = Client(lambda: botocore.session.get_session().create_client("s3", **chosen))
 
     def uri(self, key: str) -> str:
         """The address of an object."""
@@ -104,9 +100,7 @@ class S3Bucket(Bucket):
     async def close(self) -> None:
         """Close the connections."""
         self._calls.close()
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+        self._client.close()
 
     async def _listed(self, arguments: Json, most: int | None = None) -> list[Json]:
         """The pages of a listing: all, or those that hold the first `most`, which must be few."""
@@ -139,7 +133,7 @@ class S3Bucket(Bucket):
     def _ask(self, operation: str, arguments: Json, take: Callable[[Json], Any]) -> Any:
         errors, unread = self._botocore.exceptions, self._botocore.parsers.ResponseParserError
         try:
-            return take(getattr(self._connected(), operation)(Bucket=self._name, **arguments))
+            return take(getattr(self._client.get(), operation)(Bucket=self._name, **arguments))
         except errors.ClientError as error:
             failure = self._refusal(operation, error.response)
         except (errors.HTTPClientError, errors.ConnectionError, errors.IncompleteReadError, unread, OSError) as error:
@@ -167,14 +161,6 @@ class S3Bucket(Bucket):
             f"the bucket s3://{self._name} refuses {operation} ({code}, status {status}): check its name and region, "
             f"and what the credentials allow"
         )
-
-    def _connected(self) -> Any:
-        """The client; finding credentials may ask the network, so it is made in a thread, once for each process."""
-        with self._lock:
-            if self._client is None or self._pid != os.getpid():
-                self._client = self._botocore.session.get_session().create_client("s3", **self._options)
-                self._pid = os.getpid()
-            return self._client
 
 
 def _upload_id(answer: Json) -> str:
