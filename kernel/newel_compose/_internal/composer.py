@@ -259,9 +259,7 @@ def _load(
     return loaded, records, failures
 
 
-def _load_group(
-    group: str, chosen: Distribution, points: discovery.Points
-) -> _Loading:
+def _load_group(group: str, chosen: Distribution, points: discovery.Points) -> _Loading:
     """Load every plugin of a further group; one that fails is left out, and its record says why."""
     plugins = discovery.installed(points, group)
     names = [name for name in plugins if name not in chosen.disable]

@@ -247,6 +247,8 @@ def freeze_event(event: Event) -> Event:
 
 def as_message(message: object) -> Content:
     """A Content from a string, a part, a list of them, a Content or a dict."""
+    if isinstance(message, Content):
+        return message
     if isinstance(message, str):
         return Content(role="user", parts=[Part(text=message)])
     if isinstance(message, (Part, list)):

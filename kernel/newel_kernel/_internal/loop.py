@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from newel_kernel._internal import seam
-from newel_kernel._internal.contracts.response import NO_SPARSE, LlmResponse
+from newel_kernel._internal.contracts.response import LlmResponse
 from newel_kernel._internal.dispatch import Tools, dispatch
 from newel_kernel._internal.events import Event
 from newel_kernel._internal.invocation import OPEN_CALLS, InvocationContext
@@ -98,8 +98,7 @@ def answer_event(
     event.finish_reason = response.finish_reason
     event.custom_metadata = response.custom_metadata
     event.usage_metadata = response.usage_metadata
-    if response.sparse_values is not NO_SPARSE:
-        event.sparse_values = response.sparse_values.copy()
+    event.sparse_values = response.sparse_values.copy()
     calls: Sequence[FunctionCall] = event.get_function_calls()
     return event, _identify(ctx, event, calls, request) if calls else calls
 

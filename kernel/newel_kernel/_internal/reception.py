@@ -20,7 +20,7 @@ def received(message: object) -> Content:
 
     Takes a Content (ours or google-genai's), a dict, a string or parts.
     """
-    content = message if message.__class__ is Content else as_message(message)
+    content = as_message(message)
     parts = content.parts
     if not parts:
         raise ConfigurationError("the message has no parts; pass text or at least one part")

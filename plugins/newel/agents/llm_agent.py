@@ -229,11 +229,9 @@ class LlmAgent(base_agent.BaseAgent):
 
     def model_for(self, ctx: InvocationContext) -> BaseLlm:
         """The model, resolved by the invocation's distribution and within its policies."""
-        asked = self._asked
-        if asked is not None and asked.named is self.model and asked.chains is ctx.composition:  # each step looks twice
-            return asked.model
         named, chains = self.model or self._named_model(), ctx.composition
-        if asked is None or asked.chains is not chains or asked.named is not named:
+        asked = self._asked
+        if asked is None or asked.chains is not chains or asked.named is not named:  # each step looks twice
             model = models.model_of(chains, named) if isinstance(named, str) else named
             asked = self.__dict__["_asked"] = _Asked(chains, named, models.policed(chains, model))
         return asked.model
