@@ -10,7 +10,7 @@ import pytest
 from tests.plugins.live.live_runs import Live, audio, result, told
 
 from newel.agents import LiveRequestQueue
-from newel.testing import TURN_COMPLETE, Heard, Pause
+from newel.testing import TURN_COMPLETE, Heard
 from newel.tools import BaseTool, FunctionTool, LongRunningFunctionTool, ToolContext
 from newel_kernel import Event, LlmResponse
 from newel_types import (
@@ -119,8 +119,9 @@ def test_a_long_running_call_is_answered_through_the_queue() -> None:
 def test_a_call_that_the_service_takes_back_is_cancelled_and_nothing_is_sent() -> None:
     ended: list[str] = []
 
-    async def slow() -> str:
+    async def slow(tool_context: ToolContext) -> str:
         """Slow."""
+        tool_context.send_audio(audio())  # by which the service knows that it runs
         try:
             await asyncio.sleep(30)
         finally:
@@ -129,7 +130,7 @@ def test_a_call_that_the_service_takes_back_is_cancelled_and_nothing_is_sent() -
 
     async def whole() -> None:
         back = LlmResponse(tool_call_cancellation=LiveServerToolCallCancellation(ids=["c1"]))
-        live = Live([Heard("content"), call("slow"), Pause(0.01), back, "as you like", TURN_COMPLETE], tools=[slow])
+        live = Live([Heard("content"), call("slow"), Heard("blob"), back, "as you like", TURN_COMPLETE], tools=[slow])
         events = await live.run("go")
         assert [told(event) for event in events] == ["call slow", "result slow", "root: as you like", "turn"]
         assert "cancelled" in str(events[1].get_function_responses()[0].response)

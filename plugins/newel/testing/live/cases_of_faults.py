@@ -20,7 +20,7 @@ from newel.testing.live.bench import (
 from newel.testing.live.connection import ScriptStep
 from newel.testing.live.dialects import Dialect
 from newel.testing.live.shapes import shapes
-from newel.testing.live.steps import Drop, Pause, Raw, Stall
+from newel.testing.live.steps import Drop, Raw, Stall
 from newel_kernel import BaseLlmConnection, LlmResponse
 from newel_types import Content
 
@@ -55,6 +55,7 @@ async def a_cut_at_each_message(bench: Bench) -> None:
         for says in _SAYS:
             await connection.send_content(says)
             whole += shapes(await turn(connection))
+    bench.server.settle()
     assert not bench.server.problems
     for place in places:
         async with bench.connected(script[:place], Drop()) as connection:
@@ -165,12 +166,13 @@ async def sound_that_comes_faster_than_it_is_taken(bench: Bench) -> None:
 async def cancelling(bench: Bench) -> None:
     """A task that receives can be cancelled, and another one goes on from there."""
     d = bench.dialect
-    async with bench.connected(d.asked(), Pause(0.1), d.text("late")) as connection:
+    async with bench.connected(d.asked(), d.listened(1), d.text("late")) as connection:
         await connection.send_content(user("hi"))
         receiving = asyncio.create_task(turn(connection))
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0)
         receiving.cancel()
         await asyncio.gather(receiving, return_exceptions=True)
+        await connection.send_realtime(sound())
         assert shapes(await turn(connection)) == text_turn("late")
 
 

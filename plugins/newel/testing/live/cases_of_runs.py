@@ -38,6 +38,7 @@ async def a_conversation(bench: Bench, distribution: str = "adk") -> None:
     stored = shapes(got.stored)
     assert [shape for shape in stored if shape not in told] == kept
     assert [shape for shape in stored if shape in told] == told
+    bench.server.settle()
     assert not bench.server.problems
 
 

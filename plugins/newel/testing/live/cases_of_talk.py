@@ -16,7 +16,6 @@ from newel.testing.live.bench import (
     user,
 )
 from newel.testing.live.shapes import shapes
-from newel.testing.live.steps import Pause
 from newel_types import ActivityEnd, ActivityStart, Blob, Content, LiveClientRealtimeInput, Part
 
 
@@ -26,6 +25,7 @@ async def text_comes_in_pieces_and_whole(bench: Bench) -> None:
     async with bench.connected(d.asked(), d.text("Hel", "lo")) as connection:
         await connection.send_content(user("hi"))
         assert shapes(await turn(connection)) == text_turn("Hel", "lo")
+    bench.server.settle()
     assert not bench.server.problems
 
 
@@ -91,6 +91,7 @@ async def calls_and_their_results(bench: Bench) -> None:
         assert ids == ["c-1", "c-2"]
         await connection.send_content(results(**{"c-1": 1, "c-2": 2}))
         assert shapes(await turn(connection)) == text_turn("3")
+    bench.server.settle()
     assert not bench.server.problems
 
 
@@ -140,7 +141,7 @@ async def history_that_ends_with_the_user_is_answered(bench: Bench) -> None:
 async def history_that_ends_with_the_model_waits(bench: Bench) -> None:
     """The next thing that the user says is answered."""
     d = bench.dialect
-    async with bench.connected(d.asked(), Pause(0.05), d.text("three")) as connection:
+    async with bench.connected(d.asked(), d.text("three")) as connection:
         await connection.send_history([user("one"), Content(role="model", parts=[Part(text="two")])])
         await connection.send_content(user("and?"))
         assert shapes(await turn(connection)) == text_turn("three")
@@ -149,7 +150,7 @@ async def history_that_ends_with_the_model_waits(bench: Bench) -> None:
 async def parts_of_a_turn(bench: Bench) -> None:
     """Only the last one is answered."""
     d = bench.dialect
-    async with bench.connected(d.asked(), Pause(0.02), d.text("both")) as connection:
+    async with bench.connected(d.asked(), d.text("both")) as connection:
         await connection.send_partial(user("this"))
         await connection.send_content(user("and that"))
         assert shapes(await turn(connection)) == text_turn("both")
@@ -158,7 +159,7 @@ async def parts_of_a_turn(bench: Bench) -> None:
 async def images_and_the_end_of_a_stream(bench: Bench) -> None:
     """The service takes them."""
     d = bench.dialect
-    async with bench.connected(d.listened(1), Pause(0.1), d.text("a cat")) as connection:
+    async with bench.connected(d.listened(1), d.text("a cat")) as connection:
         await connection.send_realtime(Blob(data=b"\xff\xd8\xff", mime_type="image/jpeg"))
         await connection.send_realtime(sound())
         await connection.send_realtime(LiveClientRealtimeInput(audio_stream_end=True))
@@ -169,7 +170,7 @@ async def activity_that_the_client_marks(bench: Bench) -> None:
     """The service takes the marks where it was told that they come."""
     d = bench.dialect
     manual = {"automatic_activity_detection": {"disabled": True}}
-    async with bench.connected(d.listened(5), Pause(0.1), d.text("yes"), realtime_input_config=manual) as connection:
+    async with bench.connected(d.listened(5), d.text("yes"), realtime_input_config=manual) as connection:
         await connection.send_realtime(ActivityStart())
         for _ in range(8):
             await connection.send_realtime(sound())

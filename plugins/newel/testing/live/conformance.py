@@ -31,12 +31,13 @@ class Case:
     def __call__(self) -> None:
         with self.dialect.serving() as server:
             asyncio.run(self._run(Bench(self.dialect, server)))
+            server.settle()
+            refused = [reason for one in server.connections for reason in one.refused]
+            assert not refused, f"the service refused: {refused}"
 
     async def _run(self, bench: Bench) -> None:
         async with asyncio.timeout(_PATIENCE):
             await self.run(bench)
-        refused = [reason for one in bench.server.connections for reason in one.refused]
-        assert not refused, f"the service refused: {refused}"
         if others := asyncio.all_tasks() - {asyncio.current_task()}:
             _, others = await asyncio.wait(others, timeout=2)
         assert not others, f"tasks are left: {others}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -47,6 +48,8 @@ class Connection:
     changed: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
     #: How many messages of a kind the script has waited for.
     waited: Counter[str] = field(default_factory=Counter, repr=False)
+    #: Set once everything that the client sent was read, and `ended` says how it left.
+    over: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def of(self, kind: str) -> list[Json]:
         """The messages of a kind."""

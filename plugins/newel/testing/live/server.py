@@ -43,7 +43,8 @@ class RefusedError(Exception):
 class LiveServer(ABC):
     """A context manager. `connection` gives the next connection its script; one without a script gets answers.
 
-    `connections` holds what each client sent; `problems` what went otherwise than a script says.
+    `connections` holds what each client sent; `problems` what went otherwise than a script says. The server reads on
+    while a client is already gone: `settle` before asking for either.
     """
 
     #: Messages go out in binary frames.
@@ -74,6 +75,15 @@ class LiveServer(ABC):
         """Answer the next handshake with a status of HTTP in place of a connection."""
         self._handshakes.append((status, dict(headers or {}), body))
         return self
+
+    def settle(self, seconds: float = _PATIENCE) -> None:
+        """Wait until all that was sent over connections that the clients have left is read.
+
+        A TimeoutError where a client has not left; one with which the server has stalled is not waited for.
+        """
+        for connection in self.connections:
+            if not connection.stalled and not connection.over.wait(seconds):
+                raise TimeoutError(f"the client of connection {connection.number} has not left it in {seconds:g} s")
 
     def forget_scripts(self) -> None:
         """Forget the scripts that no connection has taken."""
@@ -185,6 +195,13 @@ class LiveServer(ABC):
             socket, self.prepare, script if script is not None else deque(), self.binary,
         )  # fmt: skip
         self.connections.append(connection)
+        try:
+            await self._serve_one(connection, scripted=script is not None)
+        finally:
+            connection.over.set()
+
+    async def _serve_one(self, connection: Connection, *, scripted: bool) -> None:
+        socket = connection.socket
         if not self.authorised(connection):
             connection.ended = (1008, "unauthorised")
             await socket.close(1008, "API key not valid. Please pass a valid API key.")
@@ -193,7 +210,7 @@ class LiveServer(ABC):
         try:
             with suppress(ConnectionClosed):
                 await self.opened(connection)
-                player = asyncio.create_task(self._play(connection) if script is not None else self.freely(connection))
+                player = asyncio.create_task(self._play(connection) if scripted else self.freely(connection))
                 await self._read(connection)
         finally:
             if player is not None:
@@ -216,7 +233,9 @@ class LiveServer(ABC):
                 if refusal.answer is None:
                     await connection.socket.close(refusal.code, str(refusal)[:120])
                     return
-                await connection.send(refusal.answer)
+                with suppress(ConnectionClosed):
+                    await connection.send(refusal.answer)
+                connection.changed.set()
 
     async def _take(self, connection: Connection, frame: str | bytes) -> None:
         try:
@@ -232,7 +251,8 @@ class LiveServer(ABC):
             connection.received.append((kind, message))
         connection.counts[kind] += 1
         connection.changed.set()
-        await self.react(connection, kind, message)
+        with suppress(ConnectionClosed):  # what the client sent before it left is read all the same
+            await self.react(connection, kind, message)
 
     async def _play(self, connection: Connection) -> None:
         await self.ready(connection)

@@ -95,6 +95,8 @@ def hello(connection: BaseLlmConnection) -> Awaitable[None]:
 
 
 def got(server: GeminiLiveServer, kind: str, connection: int = 0) -> list[Any]:
+    """The messages of a kind that the client sent until it left."""
+    server.settle()
     return [message[kind] for message in server.connections[connection].of(kind)]
 
 
@@ -140,6 +142,7 @@ def test_text_comes_in_pieces_and_whole(server: GeminiLiveServer) -> None:
     assert usage is not None
     assert (usage.prompt_token_count, usage.candidates_token_count, usage.total_token_count) == (4, 2, 6)
     assert {one.live_session_id for one in responses} == {"session-1"}
+    server.settle()
     assert not server.problems
 
 
@@ -224,6 +227,7 @@ def test_calls_of_a_turn_are_one_response(server: GeminiLiveServer) -> None:
     [answer] = got(server, "toolResponse")
     results = [(one["id"], one["response"]) for one in answer["functionResponses"]]
     assert results == [("c-1", {"sum": 1}), ("c-2", {"sum": 2})]
+    server.settle()
     assert server.connections[0].refused == []
 
 
@@ -324,6 +328,7 @@ def test_what_has_arrived_is_known_where_a_session_can_be_resumed(server: Gemini
 
     known, sent = asyncio.run(run())
     assert known is not None
+    server.settle()
     taken = server.connections[0].counts["realtimeInput"]
     assert known <= sent <= known + 64
     assert taken <= sent
@@ -591,11 +596,13 @@ def test_closing_ends_receiving(server: GeminiLiveServer) -> None:
     async def run() -> list[LlmResponse]:
         async with connected() as connection:
             await hello(connection)
-            receiving = asyncio.create_task(received(connection))
-            await asyncio.sleep(0.05)
+            receiving = connection.receive()
+            responses = [await anext(receiving)]
+            waiting = asyncio.create_task(anext(receiving, None))
+            await asyncio.sleep(0)
             await connection.close()
             await connection.close()
-            responses = await receiving
+            assert await waiting is None
             assert await received(connection) == []
             with pytest.raises(ConnectionError):
                 await hello(connection)

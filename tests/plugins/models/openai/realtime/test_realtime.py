@@ -18,7 +18,7 @@ from newel.models.openai import OpenAILlm, OpenAIResponsesLlm
 from newel.models.openai.realtime.turns import Playback, Turns
 from newel.models.wire.names import Names
 from newel.models.wire.notices import Notice, listening
-from newel.testing.live import OpenAIRealtimeServer, Pause, Wait
+from newel.testing.live import Connection, OpenAIRealtimeServer, Wait
 from newel.testing.live import openai_messages as says
 from newel.testing.live.bench import Bench, sound, sound_turn, text_turn, turn, user
 from newel.testing.live.dialects import OpenAIDialect
@@ -66,12 +66,21 @@ def hello(connection: BaseLlmConnection) -> Awaitable[None]:
 
 
 def got(server: OpenAIRealtimeServer, *kinds: str) -> list[str]:
-    """What the client sent, after the setup."""
+    """What the client sent, after the setup, until it left."""
+    server.settle()
     return [kind for kind, _ in server.connections[0].received[1:] if not kinds or kind in kinds]
 
 
 def events(server: OpenAIRealtimeServer, kind: str) -> list[Json]:
+    """The events of a kind that the client sent until it left."""
+    server.settle()
     return server.connections[0].of(kind)
+
+
+def refused(server: OpenAIRealtimeServer) -> list[str]:
+    """Why the service refused events that the client sent until it left."""
+    server.settle()
+    return server.connections[0].refused
 
 
 def setup(server: OpenAIRealtimeServer, request: LlmRequest, **options: Any) -> Json:
@@ -286,7 +295,7 @@ def test_speech_over_sound_that_is_still_playing_interrupts(server: OpenAIRealti
 
     async def run() -> list[LlmResponse]:
         spoken = says.speak(CHUNK * 100, transcript="Once")
-        script = [ASKED, spoken, Pause(0.05), says.speech_started(), says.say("Yes?")]
+        script = [ASKED, spoken, says.speech_started(), says.say("Yes?")]
         async with connected(server, *script, modality="AUDIO") as connection:
             await hello(connection)
             await turn(connection)
@@ -335,7 +344,16 @@ def test_what_the_user_types_interrupts(server: OpenAIRealtimeServer) -> None:
         ("piece of text", "I was"), ("piece of text", " saying"), ("usage metadata", True),
         ("interrupted text", "I was saying"), ("turn complete", True), *text_turn("Yes?"),
     ]  # fmt: skip
-    assert server.connections[0].refused == []
+    assert refused(server) == []
+
+
+class _Refusal:
+    """A step that waits until the service has refused something."""
+
+    async def play(self, connection: Connection) -> None:
+        while not connection.refused:
+            connection.changed.clear()
+            await connection.changed.wait()
 
 
 def test_a_response_that_the_service_began_by_itself(server: OpenAIRealtimeServer) -> None:
@@ -343,13 +361,13 @@ def test_a_response_that_the_service_began_by_itself(server: OpenAIRealtimeServe
     begun = says.say("I heard you.")
 
     async def run() -> list[LlmResponse]:
-        script = [begun[:1], Wait("conversation.item.create"), Pause(0.05), begun[1:], ASKED, says.say("And yes.")]
+        script = [begun[:1], _Refusal(), begun[1:], ASKED, says.say("And yes.")]
         async with connected(server, *script) as connection:
             await hello(connection)
             return [*await turn(connection), *await turn(connection)]
 
     assert shapes(asyncio.run(run())) == [*text_turn("I heard you."), *text_turn("And yes.")]
-    assert len(server.connections[0].refused) == 1
+    assert len(refused(server)) == 1
 
 
 def test_a_cancellation_that_comes_too_late_is_no_error(server: OpenAIRealtimeServer) -> None:
