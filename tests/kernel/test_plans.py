@@ -52,8 +52,8 @@ def test_the_steps_are_those_that_apply_to_the_agent() -> None:
         ),
     )  # fmt: skip
     root, leaf = tree()
-    assert list(plan(leaf, composition).request) == [(1, nothing), (2, ("own", "leaf", ""))]
-    assert list(plan(root, composition).request) == [(1, nothing), (2, nothing), (3, ("own", "root", ""))]
+    assert list(plan(leaf, composition).request) == [nothing, ("own", "leaf", "")]
+    assert list(plan(root, composition).request) == [nothing, nothing, ("own", "root", "")]
     assert [len(plan(one, composition).response) for one in (leaf, root)] == [1, 2]
 
 

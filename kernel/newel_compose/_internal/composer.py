@@ -5,10 +5,10 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 from pydantic import BaseModel
 
@@ -53,8 +53,7 @@ Hooks = Mapping[str, tuple[Callbacks, Callbacks]]
 _composed: dict[tuple[str, str], tuple[discovery.Points, Composition]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class _Loaded:
+class _Loaded(NamedTuple):
     """A plugin object with its record."""
 
     name: str
@@ -141,7 +140,7 @@ def _made(
     settings = validated_settings(chosen, manager, sources)
     registry, placed = _provide(chosen, manager, sources, installed, settings)
     records = [
-        replace(record, state="left out", why=left[record.name].why)
+        record._replace(state="left out", why=left[record.name].why)
         if record.state == "enabled" and record.name in left else _with_hooks(record, manager)
         for record in (*(one.record for one in objects), *records)
     ]  # fmt: skip
@@ -396,4 +395,4 @@ def _with_hooks(record: PluginRecord, manager: Manager) -> PluginRecord:
     left_out = tuple(
         f"{hook}: no enabled plugin declares that kind" for hook in manager.left_out.get(record.name, ())
     )
-    return replace(record, hooks=manager.hooks_of(record.name), left_out=left_out)
+    return record._replace(hooks=manager.hooks_of(record.name), left_out=left_out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from newel_compose._internal.descriptors import Backend
 from newel_compose._internal.distribution import Distribution
@@ -16,8 +16,7 @@ from newel_kernel import Chains, FeatureUnavailableError, NewelError, PluginErro
 S = TypeVar("S")
 
 
-@dataclass(frozen=True, slots=True)
-class PluginRecord:
+class PluginRecord(NamedTuple):
     """What became of a plugin: `state` is enabled, disabled, failed or available; `why` says the reason."""
 
     name: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoint, distributions
 from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from stevedore import NamedExtensionManager
 
@@ -20,8 +20,7 @@ DISTRIBUTION_GROUP = "newel.distributions"
 _OURS = "newel."
 
 
-@dataclass(frozen=True, slots=True)
-class InstalledPoint:
+class InstalledPoint(NamedTuple):
     """An entry point that is installed: its name, where it points, and the distribution that brought it."""
 
     name: str

@@ -8,11 +8,11 @@ stages give the same order whatever the order in which plugins were found. An an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from newel_compose._internal.faults import Fault
 from newel_kernel import CompositionError, Stage, did_you_mean
@@ -20,8 +20,7 @@ from newel_kernel import CompositionError, Stage, did_you_mean
 _OPTIONAL = "?"
 
 
-@dataclass(frozen=True, slots=True)
-class Owned:
+class Owned(NamedTuple):
     """A descriptor with its provider: the plugin's name, and its distribution and version as one text."""
 
     item: Any
@@ -36,8 +35,7 @@ class Owned:
         return f"{self.item.name!r} ({self.source})"
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     """A stage in its place, and the constraint that put it there."""
 
     stage: Any
@@ -79,7 +77,7 @@ def _with_anchors(stages: Sequence[Owned]) -> list[Owned]:
         return tuple(anchor for anchor, optional in plain if anchor in names or not optional)
 
     return [
-        replace(owned, item=replace(owned.item, after=present(owned.item.after), before=present(owned.item.before)),
+        owned._replace(item=replace(owned.item, after=present(owned.item.after), before=present(owned.item.before)),
                 anchored=True)
         if any(anchor.endswith(_OPTIONAL) for anchor in (*owned.item.after, *owned.item.before)) else owned
         for owned in stages

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import length_hint
 from typing import TYPE_CHECKING, Any, cast
 
 from newel_kernel._internal.contracts.agent import BaseAgent
@@ -30,8 +31,7 @@ class Plan:
     root: BaseAgent
     #: and for these: the number of edits of the tree, and the two chains.
     made_of: tuple[object, ...]
-    #: The steps of a request: the position after each, and what to run.
-    request: Sequence[tuple[int, Any]]
+    request: Sequence[Any]
     response: Sequence[Any]
 
     @classmethod
@@ -42,9 +42,9 @@ class Plan:
         plan: Plan | None = agent.plan
         if plan is None or not (plan.root is root and plan.made_of == made_of and plan.agent is agent):
             steps = [p for p in composition.request_steps if p.applies_to is None or p.applies_to(agent)]
-            request = [p.run if p.for_agent is None else p.for_agent(agent) for p in steps]
+            request = tuple([p.run if p.for_agent is None else p.for_agent(agent) for p in steps])
             response = [p.run for p in composition.response_chain if p.applies_to is None or p.applies_to(agent)]
-            plan = cls(agent, root, made_of, tuple(enumerate(request, 1)), response)
+            plan = cls(agent, root, made_of, request, response)
             agent.__dict__["plan"] = plan
         return plan
 
@@ -57,10 +57,11 @@ async def prepare(
     Those are to be committed before the rest of the chain runs, for it reads the session: call again with the
     position that is returned. DONE says that the request is prepared, or the invocation over.
     """
-    for after, run in plan.request[position:]:
+    steps = iter(plan.request[position:])
+    for run in steps:
         reported = run(ctx, request)
         if reported is not None and (events := await reported):  # else a plain function has run
-            return DONE if ctx.end_invocation else after, events
+            return DONE if ctx.end_invocation else len(plan.request) - length_hint(steps), events
         if ctx.end_invocation:
             return DONE, ()
     if ctx.agent.tools:  # type: ignore[attr-defined]  # a model agent's, and a cast is a call

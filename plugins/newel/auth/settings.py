@@ -23,7 +23,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     environment: dict[str, str] = {}
 
 
-DEFAULT = Settings()
+DEFAULT = Settings.model_construct()  # without the validation of nothing, which would build a validator
 
 
 class Composed(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -95,7 +95,7 @@ def _show_list(ctx: click.Context, found: Found, states: Sequence[str], package:
         rows = [[r.name, r.distribution, r.version, r.state, r.why, ", ".join(r.hooks)] for r in records]
         show_table(f"distribution {found.name}", ("plugin", "from", "version", "state", "why", "hooks"), rows)
     else:
-        show_json([asdict(record) for record in records])
+        show_json([record._asdict() for record in records])
     _end(ctx, found)
 
 
@@ -121,7 +121,7 @@ def why(ctx: click.Context, name: str, distribution: str | None) -> None:
     provides = _provided(composition, name) if composition is not None else []
     places = _places(composition, name) if composition is not None else []
     if not to_terminal():
-        show_json({**asdict(record), "provides": provides, "places": places})
+        show_json({**record._asdict(), "provides": provides, "places": places})
     else:
         _explain(record, provides, places)
     _end(ctx, found)
@@ -147,7 +147,7 @@ def _with_those_off(records: Sequence[PluginRecord]) -> list[PluginRecord]:
     """The records, with the state `off` for plugins that take part and can do nothing: their `why_off()` says why."""
     loaded, _ = load([record.name for record in records if record.state == "enabled"])
     reasons = {name: _why_off(plugin) for name, plugin in loaded.items()}
-    return [replace(r, state="off", why=reason) if (reason := reasons.get(r.name)) else r for r in records]
+    return [r._replace(state="off", why=reason) if (reason := reasons.get(r.name)) else r for r in records]
 
 
 def _why_off(plugin: Any) -> str | None:

@@ -177,9 +177,11 @@ class BaseRunner(KernelRunner):
                 claim.closing = True
             if error is not None and ctx is not None and isinstance(error, StaleSessionError):
                 await _keep_results(ctx, error)
-            if ctx is not None and ctx.live_request_queue is not None and _end_live(ctx, error):
+            if ctx is None:
+                return
+            if ctx.live_request_queue is not None and _end_live(ctx, error):
                 await epilogues(ctx, error)
-            elif ctx is not None:
+            else:
                 await finish(ctx, error)
         finally:
             if claim is not None:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from newel.flows.visibility import on_branch
 from newel.models.google.request_keys import CACHE_CONFIG, CACHE_METADATA, CACHE_SCOPE, CACHEABLE_TOKENS
 from newel_kernel import InvocationContext, LlmRequest, Log, RequestProcessor, hookimpl
-from newel_types import CacheMetadata
 
 if TYPE_CHECKING:
     from newel.agents.context_cache_config import ContextCacheConfig
+    from newel_types import CacheMetadata
 
 
 def run(ctx: InvocationContext, request: LlmRequest) -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from newel.flows.llm_agents import LlmContext, request_processor
 from newel.models.google.request_keys import PREVIOUS_INTERACTION
-from newel_kernel import BaseAgent, BaseLlm, LlmRequest, Log, RequestProcessor, hookimpl
+from newel_kernel import BaseAgent, LlmRequest, Log, RequestProcessor, hookimpl
+
+if TYPE_CHECKING:
+    from newel_kernel import BaseLlm
 
 
 def run(ctx: LlmContext, request: LlmRequest) -> None:

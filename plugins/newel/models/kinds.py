@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import newel_compose
+import newel_kernel
 from newel.models.overrides import Settings as OverrideSettings
 from newel.models.overrides import with_overrides
 from newel.models.registry import LLMRegistry
 from newel_kernel import (
-    BaseLlm,
     Chains,
     Descriptor,
     Key,
@@ -25,7 +26,10 @@ from newel_kernel import (
     hookspec,
 )
 
-_MODELS = Key[dict[str, BaseLlm]]("models by address")
+if TYPE_CHECKING:
+    from newel_kernel import BaseLlm
+
+_MODELS = Key[dict[str, "BaseLlm"]]("models by address")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +46,7 @@ class ModelProvider(Descriptor):
 
 
 #: Asks a model: (model, request, stream) -> its responses.
-ModelCall = Callable[[BaseLlm, LlmRequest, bool], AsyncGenerator[LlmResponse, None]]
+ModelCall = Callable[["BaseLlm", LlmRequest, bool], AsyncGenerator[LlmResponse, None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +81,7 @@ def _made(chains: Chains, address: str) -> BaseLlm:
     except Exception as error:
         said = newel_compose.describe_error(error)
         raise ModelError(f"{_plugin(chains, provider)} cannot make the model {address!r}: {said}") from error
-    if not isinstance(model, BaseLlm):
+    if not isinstance(model, newel_kernel.BaseLlm):
         raise ModelError(
             f"{_plugin(chains, provider)} made {type(model).__name__} of the address {address!r}; `create` must return "
             f"a BaseLlm"

@@ -15,6 +15,8 @@ def _new_config() -> LiveConnectConfig:
     return newel_types.LiveConnectConfig()  # loads with the first live connection
 
 
+#: What a message of a live connection may have, in bytes. The SDKs have 1 MiB and no limit.
+FRAME_BYTES = 16 * 1024 * 1024
 #: The configuration of the connection.
 LIVE_CONFIG: Key[LiveConnectConfig] = Key("live connect config", _new_config)
 #: The number of the connection within its run, from 1 on: errors name it.

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field, field_validator
 
-from newel_kernel import BaseLlm, ModelCapabilities, did_you_mean
+import newel_kernel
+from newel_kernel import did_you_mean
+
+if TYPE_CHECKING:
+    from newel_kernel import BaseLlm
 
 
 class Settings(BaseModel, extra="forbid", defer_build=True):
@@ -21,7 +25,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     @field_validator("capabilities")
     @classmethod
     def _known(cls, given: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        known = [field.name for field in fields(ModelCapabilities)]
+        known = [field.name for field in fields(newel_kernel.ModelCapabilities)]
         for pattern, changes in given.items():
             try:
                 re.compile(pattern)

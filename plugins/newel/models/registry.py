@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from newel_kernel import BaseLlm, ModelError
+from newel_kernel import ModelError
+
+if TYPE_CHECKING:
+    from newel_kernel import BaseLlm
 
 __all__ = ["LLMRegistry"]
 

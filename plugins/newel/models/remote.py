@@ -9,9 +9,10 @@ from typing import Any, ClassVar, cast
 from pydantic import Field, PrivateAttr
 
 from newel.models.capabilities import capabilities_of
+from newel.models.live import FRAME_BYTES
 from newel.models.policies.model_retries import Settings, repeating
 from newel.models.policies.model_timeouts import bounded
-from newel.models.wire.limits import FRAME_BYTES, LIMITS, POLICED, Limits
+from newel.models.wire.limits import LIMITS, POLICED, Limits
 from newel.models.wire.notices import Notices
 from newel_kernel import BaseLlm, LlmRequest, LlmResponse, ModelCapabilities
 from newel_types import HttpRetryOptions

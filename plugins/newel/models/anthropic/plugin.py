@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
 from newel.models import anthropic
 from newel.models.kinds import ModelProvider
-from newel_kernel import BaseLlm, hookimpl
+from newel_kernel import hookimpl
+
+if TYPE_CHECKING:
+    from newel_kernel import BaseLlm
 
 PATTERNS = (r"claude-.*", r"projects/.+/publishers/anthropic/models/.+")
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from newel.models.kinds import ModelProvider
-from newel_kernel import BaseLlm, hookimpl
+from newel_kernel import hookimpl
+
+if TYPE_CHECKING:
+    from newel_kernel import BaseLlm
 
 
 def create(address: str) -> BaseLlm:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
 from newel.models import google
 from newel.models.google.backend import DEFAULT_MODEL, PATTERNS, is_configured, is_vertex
 from newel.models.kinds import ModelProvider
-from newel.models.wire.limits import FRAME_BYTES
-from newel_kernel import BaseLlm, hookimpl
+from newel.models.live import FRAME_BYTES
+from newel_kernel import hookimpl
+
+if TYPE_CHECKING:
+    from newel_kernel import BaseLlm
 
 
 class Settings(BaseModel, extra="forbid", defer_build=True):

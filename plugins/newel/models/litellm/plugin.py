@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from newel.models import litellm
 from newel.models.kinds import ModelProvider
-from newel_kernel import BaseLlm, ModelError, hookimpl
+from newel_kernel import ModelError, hookimpl
+
+if TYPE_CHECKING:
+    from newel_kernel import BaseLlm
 
 
 @hookimpl

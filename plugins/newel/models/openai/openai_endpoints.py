@@ -11,10 +11,11 @@ from pydantic import BaseModel, field_validator
 
 from newel.models import openai
 from newel.models.kinds import ModelProvider
-from newel_kernel import BaseLlm, hookimpl
+from newel_kernel import hookimpl
 
 if TYPE_CHECKING:
     from newel.models.openai.profiles import Profile
+    from newel_kernel import BaseLlm
 
 _BUILT_IN = {
     "ollama": "Ollama on this machine",

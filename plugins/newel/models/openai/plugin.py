@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
 from newel.models import openai
 from newel.models.kinds import ModelProvider
-from newel.models.wire.limits import FRAME_BYTES
-from newel_kernel import BaseLlm, hookimpl
+from newel.models.live import FRAME_BYTES
+from newel_kernel import hookimpl
+
+if TYPE_CHECKING:
+    from newel_kernel import BaseLlm
 
 _DEFAULT = "gpt-5-mini"
 _PATTERNS = (r"gpt-.*", r"o\d.*", r"chatgpt-.*", r"codex-.*")

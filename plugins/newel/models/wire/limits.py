@@ -12,8 +12,6 @@ from newel_types import GenerateContentConfig
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _TRUE = ("1", "true", "yes", "on")
-#: What a message of a live connection may have, in bytes. The SDKs have 1 MiB and no limit.
-FRAME_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
