@@ -7,6 +7,7 @@ import gc
 import importlib
 import os
 import pty
+import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
@@ -29,6 +30,9 @@ from newel_types import Content, FunctionCall, Part
 #: hundreds of processes would compile everything once more.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode"))
+# A shell that runs the tests in the background lets them ignore Ctrl-C, and with them each program that they interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # How long a machine takes is no property of the code.
 settings.register_profile("newel", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("newel")
