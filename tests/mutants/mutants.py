@@ -166,9 +166,12 @@ def _outcomes(items: Sequence[pytest.Item], begin: Callable[[pytest.Item], None]
 def _loaded(files: set[str]) -> dict[tuple[str, str, int], list[FunctionType]]:
     """The functions that are loaded from `files`, by file, name and line."""
     found: dict[tuple[str, str, int], list[FunctionType]] = defaultdict(list)
+    gc.unfreeze()  # the collector does not name what is frozen, as all that was imported for the tests is
     for one in gc.get_objects():
         if isinstance(one, FunctionType) and one.__code__.co_filename in files:
             found[_key(one.__code__)].append(one)
+    if not found:
+        raise RuntimeError(f"no function of {', '.join(sorted(files))} is loaded: nothing could be changed")
     return found
 
 
