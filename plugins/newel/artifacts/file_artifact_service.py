@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from newel.artifacts.base_artifact_service import ArtifactVersion
@@ -105,12 +106,16 @@ class FileArtifactService(ArtifactStore):
         return [self._inside(path) for path in app.rglob(pattern) if path.is_dir()] if app.is_dir() else []
 
     def _stored(self, app_name: str) -> list[StoredVersion]:
-        folders = self._found(app_name, _ARTIFACT + "*")
+        folders = [path for path in self._found(app_name, _ARTIFACT + "*") if not self._is_left(path)]
         entries = [self._read(folder, number) for folder in folders for number in self._numbers(folder)]
         return [
             StoredVersion(one["user_id"], one["session_id"], one["filename"], number, one["create_time"])
             for number, _, one in (entry for entry in entries if entry is not None)
         ]
+
+    def _is_left(self, path: Path) -> bool:
+        """Whether it lies in what a deletion that stopped has moved away."""
+        return any(part.startswith((_NEW, _GONE)) for part in path.relative_to(self.root_dir).parts)
 
     def _leftovers(self, app_name: str, before: float, delete: bool) -> list[str]:
         paths = [*self._found(app_name, _NEW + "*"), *self._found(app_name, _GONE + "*")]
@@ -144,12 +149,26 @@ class FileArtifactService(ArtifactStore):
             if blob is not None:
                 _write(new / _DATA, blob.data or b"")
             _write(new / _FILE, text.encode())
+            _sync(new)
             number = self._take_number(folder, new)
         except BaseException:
             shutil.rmtree(new, ignore_errors=True)
             raise
-        _sync(folder)
+        try:
+            self._sync_place(folder, first=number == 0)
+        except OSError:
+            with suppress(OSError):  # whoever is told that it failed saves it again
+                self._delete(folder / str(number))
+            raise
         return number
+
+    def _sync_place(self, folder: Path, *, first: bool) -> None:
+        """Make a version's name durable, and with an artifact's first one those of the folders that it lies in."""
+        _sync(folder)
+        for parent in folder.parents if first else ():
+            _sync(parent)
+            if parent == self.root_dir.parent:
+                return
 
     def _take_number(self, folder: Path, new: Path) -> int:
         number = max(self._numbers(folder), default=-1) + 1
@@ -163,9 +182,11 @@ class FileArtifactService(ArtifactStore):
                 number += 1
 
     def _numbers(self, folder: Path) -> list[int]:
-        if not self._inside(folder).is_dir():
+        try:
+            names = os.listdir(self._inside(folder))
+        except (FileNotFoundError, NotADirectoryError):
             return []
-        return sorted(int(one.name) for one in folder.iterdir() if re.fullmatch("[0-9]+", one.name))
+        return sorted(int(name) for name in names if re.fullmatch("[0-9]+", name))
 
     def _read(self, folder: Path, version: int | None) -> tuple[int, Path, Json] | None:
         numbers = self._numbers(folder)
@@ -217,6 +238,7 @@ class FileArtifactService(ArtifactStore):
             self._inside(folder).rename(gone)
         except FileNotFoundError:
             return
+        _sync(folder.parent)
         shutil.rmtree(gone, ignore_errors=True)
 
 
