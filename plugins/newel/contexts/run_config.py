@@ -34,6 +34,8 @@ _LIVE_TYPES = {
 }
 #: In a live session speech is transcribed unless None is said: history keeps the words.
 _TRANSCRIPTIONS = ("output_audio_transcription", "input_audio_transcription")
+#: What a transcription without settings is in a dump.
+_ON: dict[str, object] = {}
 
 #: Released fields that no part of newel reads yet -> what to do instead. To ignore them would be worse than to say so.
 _UNREAD = {
@@ -50,8 +52,8 @@ class RunConfig(KernelRunConfig):
     tool_thread_pool_config: ToolThreadPoolConfig | None = None
     response_modalities: list[str] | None = None
     speech_config: object = None
-    output_audio_transcription: object = None
-    input_audio_transcription: object = None
+    output_audio_transcription: object = _ON
+    input_audio_transcription: object = _ON
     realtime_input_config: object = None
     enable_affective_dialog: bool | None = None
     proactivity: object = None
@@ -68,7 +70,7 @@ class RunConfig(KernelRunConfig):
     @model_validator(mode="before")
     @classmethod
     def _old_name(cls, data: object) -> object:
-        if isinstance(data, dict) and data.get("save_live_audio"):
+        if isinstance(data, dict) and data.get("save_live_audio") and not data.get("save_live_blob"):
             text = "RunConfig.save_live_audio is deprecated: use save_live_blob"
             warnings.warn(text, DeprecationWarning, stacklevel=3)
             return {**data, "save_live_blob": True}
@@ -94,9 +96,8 @@ def _transcription(name: str) -> property:
     """The field `name`, which is on where nobody has said anything; its type loads when it is looked at."""
 
     def get(config: RunConfig) -> object:
-        if name not in config.model_fields_set:
-            return types.AudioTranscriptionConfig()
-        return config.__dict__[name]
+        value: object = config.__dict__[name]
+        return types.AudioTranscriptionConfig() if value == _ON else value
 
     def set_(config: RunConfig, value: object) -> None:
         config.__dict__[name] = value
