@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
 
+from newel.agents.sequential_agent import SequentialAgent
 from newel.contexts.run_config import RunConfig
 from newel.evaluation.eval_case import Invocation
 from newel.evaluation.turn_recording import (
@@ -19,7 +20,7 @@ from newel.evaluation.turn_recording import (
 )
 from newel.live import LiveRequestQueue
 from newel.live.task_completed import NAME as TASK_COMPLETED
-from newel_kernel import Event, ModelError, seam
+from newel_kernel import BaseAgent, Event, ModelError, seam
 from newel_types import AutomaticActivityDetection, Blob, Content, Part, RealtimeInputConfig
 
 if TYPE_CHECKING:
@@ -46,10 +47,13 @@ class LiveConversation:
         self._said: list[Event] = []
         self._pieces: dict[str, str] = {}
         self._open_calls: set[str] = set()
+        #: The agents whose task is the last one of a run.
+        self._last: set[str] = set()
 
     async def run(self, runner: Runner, user: str, session_id: str) -> None:
         """Hold the connection until `close`."""
         recorder.set(self._recorder)
+        self._last = _last_steps(runner.agent)
         config = RunConfig(
             response_modalities=["AUDIO"],
             # The simulated user says when it speaks; no silence has to be waited for.
@@ -133,7 +137,8 @@ class LiveConversation:
         self._open_calls |= {call.id for call in event.get_function_calls() if call.id and call.id not in late}
         self._open_calls -= {response.id or "" for response in responses}
         # The last agent of a sequence ends the run by that tool, and no turn is complete after it.
-        self._complete = self._complete or any(response.name == TASK_COMPLETED for response in responses)
+        if event.author in self._last and any(response.name == TASK_COMPLETED for response in responses):
+            self._complete = True
         if event.turn_complete and not self._open_calls:
             self._complete = True
             self._ended.set()
@@ -163,6 +168,16 @@ class LiveConversation:
             spans.append([Span("model", events[-1].author if events else "", 0.0, seconds), *tools])
         said = Event(author="user", content=message, invocation_id=turn_id)
         return invocation, [said, *events]
+
+
+def _last_steps(agent: BaseAgent, *, ends: bool = True, is_step: bool = False) -> set[str]:
+    """The names of the agents, `agent` and below, with whose task the run ends; with `agent` it may, if `ends`."""
+    is_sequence = isinstance(agent, SequentialAgent)
+    found = {agent.name} if ends and is_step and not is_sequence else set()
+    for sub in agent.sub_agents:
+        last = ends and (not is_sequence or sub is agent.sub_agents[-1])
+        found |= _last_steps(sub, ends=last, is_step=is_sequence)
+    return found
 
 
 @asynccontextmanager

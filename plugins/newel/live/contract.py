@@ -32,6 +32,8 @@ class LiveSession(Protocol):
     draft: Draft
     #: By what the session goes on over another connection; None: it cannot.
     handle: str | None
+    #: Whether it begins anew after this response.
+    restarts: bool
 
     @property
     def due(self) -> bool:
@@ -61,5 +63,8 @@ class LiveSession(Protocol):
     def reconnect(self) -> None:
         """Go on over a new connection, by the handle."""
 
-    def restart(self) -> None:
-        """Forget what the service knows: prepare anew, and begin a session of it with the history as it is then."""
+    def restart(self, answer: Event | None = None) -> None:
+        """Forget what the service knows: prepare anew, and begin a session of it with the history as it is then.
+
+        `answer` stands in place of the response that is on its way in, once the steps have reported on that.
+        """

@@ -18,6 +18,7 @@ from newel.live.reading import as_response, spoken_by_user
 from newel.live.session import RunningSession
 from newel.live.settings import Settings
 from newel.live.task_completed import NAME as TASK_COMPLETED
+from newel.live.task_completed import TaskCompleted
 from newel.live.turn import Turn
 from newel.turns.transfers import Handover
 from newel_kernel import DONE, Event, InvocationContext, LlmResponse, ModelAgent, Plan, answer_event, prepare
@@ -94,8 +95,9 @@ class Conversation:
     def _made(self, item: LlmResponse) -> tuple[Event, Sequence[FunctionCall]] | None:
         """The event of a response and its calls; None where it makes none."""
         session = self.session
-        response = as_response(item) if not session.restarts else None
-        if response is None:
+        if session.restarts:
+            return (session.answer, ()) if session.answer is not None else None
+        if (response := as_response(item)) is None:
             return None
         made = answer_event(session.ctx, session.request, response, session.draft)
         if spoken_by_user(made[0]):
@@ -164,15 +166,27 @@ class Conversation:
                 session.left = True
                 yield event
                 return
+            transfers, completes = self._goes_over(event), self._completes(event)
+            if transfers or completes:
+                session.listen_no_more()
             yield event
-            responses = event.get_function_responses()
-            if not responses or event.content is None:
+            if not event.get_function_responses() or event.content is None:
                 continue
             if (content := session.background.to_send(event)) is not None:
                 await session.send(content)
-            actions = event.touched_actions
-            if actions is not None and actions.transfer_to_agent not in (None, session.agent.name):
+            if transfers:
                 await session.hang_up()
-            if any(one.name == TASK_COMPLETED for one in responses):
+            if completes:
                 session.left = True
                 return
+
+    def _goes_over(self, event: Event) -> bool:
+        """Whether another agent goes on after `event`."""
+        actions = event.touched_actions
+        return actions is not None and actions.transfer_to_agent not in (None, self.session.agent.name)
+
+    def _completes(self, event: Event) -> bool:
+        """Whether the step of a sequence is over; a tool of that name may be the user's own."""
+        return isinstance(self.session.request.tools_dict.get(TASK_COMPLETED), TaskCompleted) and any(
+            one.name == TASK_COMPLETED for one in event.get_function_responses()
+        )

@@ -43,6 +43,7 @@ class Sender:
         self._unconfirmed: deque[tuple[int, Input, int]] = deque()
         self._unconfirmed_bytes = 0
         self._sent = 0
+        self._stopped = False
         self._steps: Sequence[OutStep] = ()
         self._blob_steps: Sequence[OutStep] = ()
         self._lock = asyncio.Lock()
@@ -63,7 +64,7 @@ class Sender:
                 await self._give(connection, self._unsent[0])
                 self._unsent.popleft()
         rounds = 0
-        while True:
+        while not self._stopped:
             item = await self._next()
             if isinstance(item, Blob):
                 await self._send(item)
@@ -80,13 +81,21 @@ class Sender:
     async def _next(self) -> LiveRequest | Blob | None:
         """The next request after the steps; None where nothing of it is left to send."""
         if self._work is None:
-            begun = self._through(await self.session.queue.take())
+            taken = await self.session.queue.take()
+            if self._stopped:
+                self.session.queue.put_back(taken)
+                return None
+            begun = self._through(taken)
             if begun.__class__ is Blob or not isawaitable(begun):
                 return begun
             self._work = seam.spawn(begun, name="live request")
         item: LiveRequest | Blob | None = await asyncio.shield(self._work)  # a loss must not stop it half way
         self._work = None
         return item
+
+    def stop(self) -> None:
+        """Take nothing more from the queue."""
+        self._stopped = True
 
     def end(self) -> None:
         """Nothing is sent any more."""

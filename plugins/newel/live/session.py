@@ -43,6 +43,8 @@ class RunningSession(LiveSession):
         self.handle: str | None = None
         #: Whether a preparation from the beginning is to follow: what the service knows is to be forgotten.
         self.restarts = False
+        #: What is yielded in place of the last response.
+        self.answer: Event | None = None
         #: Whether it is over, or another agent goes on: what the connection still says is of no interest.
         self.left = False
 
@@ -90,10 +92,19 @@ class RunningSession(LiveSession):
         if self.link is not None:
             self.link.turn_over()
 
-    def restart(self) -> None:
-        """Forget what the service knows: prepare anew, and begin a session of it with the history as it is then."""
-        self.restarts = True
+    def restart(self, answer: Event | None = None) -> None:
+        """Forget what the service knows: prepare anew, and begin a session of it with the history as it is then.
+
+        `answer` stands in place of the response that is on its way in, once the steps have reported on that.
+        """
+        self.restarts, self.answer = True, answer
         self.handle = None
+        self.listen_no_more()
+
+    def listen_no_more(self) -> None:
+        """Leave what the user says from now on to the session that follows."""
+        if self.link is not None:
+            self.link.sender.stop()
 
     @property
     def due(self) -> bool:

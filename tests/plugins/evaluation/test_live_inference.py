@@ -122,6 +122,22 @@ def test_the_last_agent_of_a_sequence_ends_the_run_and_its_turn(kit: Any) -> Non
     assert (run.units[0].outcome, run.units[0].result.error_message) == ("passed", None)
 
 
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("said", [[], ["hi "]])
+def test_the_task_of_an_agent_that_others_follow_ends_no_turn(kit: Any, said: list[str], nested: bool) -> None:
+    first = [Heard("content"), FunctionCall(name="task_completed", args={}), Heard("results"), TURN_COMPLETE]
+    steps = [LlmAgent(name=name, model=ScriptedLiveModel(script)) for name, script in
+             (("one", first), ("two", [*said, CLOSED]))]  # fmt: skip
+    head = SequentialAgent(name="head", sub_agents=[steps[0]]) if nested else steps[0]
+    agent = SequentialAgent(name="steps", sub_agents=[head, steps[1]])
+    config = EvalConfig(
+        criteria={"response_match_score": 0.0}, live_model_config=LiveModelConfig(timeout_seconds=5)
+    )  # fmt: skip
+    (unit,) = asyncio.run(evaluate(agent, kit.eval_set(kit.case("a", kit.turn("hello", "hi there"))), config)).units
+    assert unit.outcome == "failed"
+    assert "turn 1: the live connection ended before the agent had ended its turn" in unit.result.error_message
+
+
 def test_a_service_that_goes_away_in_the_middle_of_a_turn_fails_the_case(
     kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -243,6 +243,39 @@ def test_a_transfer_there_and_back_is_one_connection_after_the_other() -> None:
     asyncio.run(whole())
 
 
+def test_what_the_user_says_while_one_agent_hands_over_reaches_the_next() -> None:
+    async def whole() -> None:
+        there = ScriptedLiveModel([Heard("history"), Heard("blob"), "I heard it", TURN_COMPLETE])
+        model = ScriptedLiveModel([Heard("content"), transfer("sub", "c1"), Pause(30)])
+        sub = LlmAgent(name="sub", model=there)
+        live = Live(agent=LlmAgent(name="root", model=model, sub_agents=[sub]))
+
+        async def speak(event: Event, queue: LiveRequestQueue) -> None:
+            if event.get_function_responses():
+                queue.send_realtime(audio())
+                await asyncio.sleep(0.01)  # whoever listens to the queue has time
+
+        events = await live.run("to sub", react=speak)
+        assert [told(event) for event in events][-2:] == ["sub: I heard it", "turn"]
+        assert there.connections[0].of("blob") == [audio()]
+
+    asyncio.run(whole())
+
+
+def test_a_tool_of_the_users_own_named_task_completed_ends_nothing() -> None:
+    def task_completed() -> str:
+        """Tick a task off."""
+        return "ticked"
+
+    async def whole() -> None:
+        done = FunctionCall(name="task_completed", args={}, id="c1")
+        live = Live([Heard("content"), done, Heard("results"), "what next?", TURN_COMPLETE], tools=[task_completed])
+        events = await live.run("tick it off")
+        assert [told(event) for event in events][-2:] == ["root: what next?", "turn"]
+
+    asyncio.run(whole())
+
+
 def test_own_words_are_quoted_only_before_a_transfer() -> None:
     async def whole() -> None:
         def said(words: str) -> LlmResponse:

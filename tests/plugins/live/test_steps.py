@@ -13,6 +13,7 @@ from tests.plugins.live.live_runs import Live, audio, told
 
 from newel.agents import CallbackContext, LiveRequestQueue, LlmAgent, RunConfig
 from newel.live.kinds import LiveIn, LiveOut
+from newel.plugins import BasePlugin
 from newel.testing import CLOSED, TURN_COMPLETE, Heard, Pause
 from newel_compose import compose
 from newel_kernel import Event, HookSignatureError, LlmRequest, LlmResponse, hookimpl
@@ -102,6 +103,53 @@ def test_audio_of_both_sides_is_saved_at_the_end_of_a_turn() -> None:
         uri = events[2].content.parts[0].file_data.file_uri  # type: ignore[union-attr,index]
         assert str(uri).startswith("artifact://app/u/s/_adk_live/adk_live_audio_storage_input_audio_")
         assert [told(event) for event in await live.stored()] == ["file user", "file root", "turn"]
+
+    asyncio.run(whole())
+
+
+async def saved(live: Live) -> dict[str, list[bytes]]:
+    """What was saved of the session's audio, by side."""
+    where: Any = {"app_name": "app", "user_id": "u", "session_id": "s"}
+    found: dict[str, list[bytes]] = {}
+    for name in sorted(await live.artifacts.list_artifact_keys(**where)):
+        for version in await live.artifacts.list_versions(filename=name, **where):
+            part = await live.artifacts.load_artifact(filename=name, version=version, **where)
+            assert part is not None
+            assert part.inline_data is not None
+            found.setdefault(name.split("_")[4], []).append(part.inline_data.data or b"")
+    return found
+
+
+@pytest.mark.parametrize("callback", ["of the agent", "of a plugin"])
+def test_what_a_callback_answers_in_place_of_the_model_ends_the_recording_of_the_turn(callback: str) -> None:
+    """The user's side is saved; what the model had said is not: it was replaced."""
+
+    async def watch(callback_context: CallbackContext, llm_response: LlmResponse) -> LlmResponse | None:
+        said = llm_response.output_transcription
+        return answer("[left out]") if said and "secret" in (said.text or "") else None
+
+    class Watch(BasePlugin):
+        async def after_model_callback(self, **about: Any) -> LlmResponse | None:
+            return await watch(**about)
+
+    async def whole() -> None:
+        own: dict[str, Any] = {"after_model_callback": watch}
+        options = own if callback == "of the agent" else {"plugins": [Watch("watch")]}
+        first = [Heard("blob"), audio(b"\1\0", 24000), spoken("secret"), audio(b"\2\0", 24000), TURN_COMPLETE]
+        live = Live(first, [Heard("blob"), audio(b"\3\0", 24000), spoken("so"), TURN_COMPLETE], **options)
+
+        def say(event: Event, queue: LiveRequestQueue) -> None:
+            if told(event) == "root: [left out]":
+                queue.send_realtime(audio(b"\6\0"))
+
+        events = await live.run(audio(b"\5\0"), turns=2, react=say, config=RunConfig(save_live_blob=True))
+        assert [told(event) for event in events] == [
+            "audio", "file user", "root: [left out]", "audio", "spoken so", "file user", "file root", "turn",
+        ]  # fmt: skip
+        assert events[2].turn_complete
+        assert await saved(live) == {"input": [b"\5\0", b"\6\0"], "output": [b"\3\0"]}
+        stored = [told(event) for event in await live.stored()]
+        assert stored == ["file user", "root: [left out]", "file user", "file root", "turn"]
 
     asyncio.run(whole())
 

@@ -82,6 +82,9 @@ def make_in(session: LiveSession) -> InStep | None:
     recordings, most = session.ctx.stash[_RECORDINGS], session.settings.saved_bytes
 
     def step(response: LlmResponse) -> Coroutine[Any, Any, Sequence[Event]] | None:
+        if session.restarts:  # something else stands in place of what the model has said in this turn
+            recordings.model.take()
+            return _written(session, [recordings.user])
         content = response.content
         for part in (content.parts or ()) if content is not None else ():
             if part.inline_data is not None and _is_audio(part.inline_data):

@@ -66,17 +66,17 @@ async def _spoken(session: LiveSession, response: LlmResponse, said: str) -> Seq
     answer = await model_round(session.ctx, session.draft, "after_model_callback", {"llm_response": shown})
     if answer is None:
         return ()
-    session.restart()
-    return (_in_place(session, answer),)
+    session.restart(_in_place(session, answer))
+    return ()
 
 
 async def _heard(session: LiveSession, response: LlmResponse, text: str) -> Sequence[Event]:
     blocked = await _screened(session, Content(role="user", parts=[Part(text=text)]))
     if blocked is None:
         return ()
-    session.restart()
+    session.restart(blocked)
     heard = session.event(author="user", input_transcription=response.input_transcription, partial=response.partial)
-    return heard, blocked
+    return (heard,)
 
 
 async def _screened(session: LiveSession, content: Content) -> Event | None:
