@@ -50,8 +50,7 @@ async def model_round(
 
 async def tool_round(hook: str, tool: BaseTool, args: Json, context: Context, *last: object) -> Any:
     """A tool hook's answer, or None."""
-    round_ = context.get_invocation_context().round_of(hook)
-    if round_ is None:
+    if (round_ := context.get_invocation_context().round_of(hook)) is None:
         return None
     names = LIFECYCLE[hook].keywords
     return await run_round(hook, round_, dict(zip(names, (tool, args, context, *last), strict=True)))

@@ -57,8 +57,7 @@ async def prepare(
     Those are to be committed before the rest of the chain runs, for it reads the session: call again with the
     position that is returned. DONE says that the request is prepared, or the invocation over.
     """
-    steps = iter(plan.request[position:])
-    for run in steps:
+    for run in (steps := iter(plan.request[position:])):
         reported = run(ctx, request)
         if reported is not None and (events := await reported):  # else a plain function has run
             return DONE if ctx.end_invocation else len(plan.request) - length_hint(steps), events
