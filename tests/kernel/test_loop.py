@@ -118,6 +118,17 @@ class TestOneAgent:
         assert (event.content, event.error_code, event.error_message) == (None, "SAFETY", "no")
         assert len(talk(waiter(LlmResponse(interrupted=True))).say("tea")) == 1
 
+    def test_a_model_may_yield_what_reads_as_a_response(self, talk: Any, shown: Any) -> None:
+        class Own(LlmResponse):
+            """A provider's own response."""
+
+        fields = {"content": {"role": "model", "parts": [{"text": "tea it is"}]}, "modelVersion": "m-1"}
+        own = Own(content=Content(role="model", parts=[Part(text="tea it is")]), model_version="m-1")
+        for response in (fields, own):
+            events = talk(LlmAgent(name="waiter", model=Fixed(answers=[[response]]))).say("tea")
+            assert shown(events) == [("waiter", "tea it is")]
+            assert events[0].model_version == "m-1"
+
     def test_everything_that_a_response_says_is_in_its_event(self, talk: Any) -> None:
         response = said(
             "x", model_version="m-1", avg_logprobs=-0.5, interaction_id="i", custom_metadata={"k": 1},
