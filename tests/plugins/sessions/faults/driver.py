@@ -21,11 +21,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from cases import CASES, REFUSALS, Case, Ledger
+from cases import CASES, REFUSALS, Case, Ledger, Say, tried
 
 #: As in faults.c.
 KINDS = {"fails": 1, "dead": 2, "full": 3, "killed": 4, "torn": 5}
-Say = Callable[..., None]
 
 
 class Faults:
@@ -47,26 +46,7 @@ class Faults:
         return bool(self._library.fault_fired())
 
 
-async def tried(case: Case, names: set[str], say: Say) -> None:
-    """Take the steps of these names, those of one group at once."""
-
-    async def take(name: str, step: Callable[[], Awaitable[object]]) -> bool:
-        say("begun", name)
-        try:
-            result = await step()
-        except REFUSALS as error:
-            say("refused", name, f"{type(error).__name__}: {error}")
-            return False
-        say("done", name, result)
-        return True
-
-    for group in case.steps():
-        taken = await asyncio.gather(*(take(name, step) for name, step in group.items() if name in names))
-        if not all(taken) and not case.goes_on:
-            return
-
-
-async def work(case: Case, faults: Faults, at: int, kind: str, say: Say) -> None:
+async def work(case: Case, folder: Path, faults: Faults, at: int, kind: str, say: Say) -> None:
     """Take all steps with the fault, then those that were refused once more, through the same service."""
     left: dict[str, str] = {name: "" for group in case.steps() for name in group}
 
@@ -75,7 +55,7 @@ async def work(case: Case, faults: Faults, at: int, kind: str, say: Say) -> None
             left.pop(name)
         say(what, name, *more)
 
-    faults.arm(case.folder, at, kind)
+    faults.arm(folder, at, kind)
     try:
         await case.open()
     except REFUSALS as error:
@@ -130,10 +110,10 @@ def in_child(body: Callable[[Say], Awaitable[None]]) -> tuple[list[list[Any]], s
     return said, "".join(one[2] for one in said if one[0] == "wrong")
 
 
-def run(made: type[Case], folder: Path, kind: str, at: int, faults: Faults) -> tuple[bool, list[str]]:
+def run(made: Callable[[Path], Case], folder: Path, kind: str, at: int, faults: Faults) -> tuple[bool, list[str]]:
     """Whether there was an N-th call, and what was wrong."""
     folder.mkdir()
-    said, ended = in_child(lambda say: work(made(folder), faults, at, kind, say))
+    said, ended = in_child(lambda say: work(made(folder), folder, faults, at, kind, say))
     ledger = Ledger(dead=kind == "dead")
     for one in said:
         ledger.hear(*one)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -13,11 +14,14 @@ from typing import Any
 from newel.artifacts import FileArtifactService
 from newel.sessions import SqliteSessionService
 from newel.sessions.adk_import import Choice, import_sessions
+from newel.sessions.stored.service import StoredSessionService
 from newel.sessions.verification import problems_of
-from newel_kernel import AlreadyExistsError, Event, NewelError, Session, SessionNotFoundError
+from newel_kernel import AlreadyExistsError, Event, NewelError, Session, SessionNotFoundError, StaleSessionError
 from newel_types import Blob, Part
 
 Step = Callable[[], Awaitable[object]]
+#: Hears what happens: ``(what, name of the step, result or error)``.
+Say = Callable[..., None]
 #: What a step may say instead of being done.
 REFUSALS = (NewelError, OSError)
 APP = {"app_name": "app", "user_id": "u"}
@@ -35,6 +39,8 @@ class Ledger:
         #: The steps that were acknowledged, in that order, with their results.
         self.done: dict[str, Any] = {}
         self.refused: set[str] = set()
+        #: Why a step was refused last.
+        self.reasons: dict[str, object] = {}
         #: Steps that were taken again although nobody knew whether they were done.
         self.unsure: set[str] = set()
 
@@ -47,19 +53,18 @@ class Ledger:
         elif what == "done":
             self._open.discard(name)
             self.done[name] = more[0]
-        elif what == "refused" and not self._dead:
-            self._open.discard(name)
-            self.refused.add(name)
+        elif what == "refused":
+            self.reasons[name] = more[0]
+            if not self._dead:
+                self._open.discard(name)
+                self.refused.add(name)
 
 
 class Case(ABC):
-    """Something that is done below a folder."""
+    """Something that is done with a store."""
 
     #: Whether steps can be taken behind one that is refused.
     goes_on = False
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
 
     async def open(self) -> None:  # noqa: B027 - some have nothing to open
         """Open what the steps need, where it is not open."""
@@ -76,43 +81,50 @@ class Case(ABC):
         """Raise AssertionError where what is there is not what was acknowledged."""
 
 
+async def tried(case: Case, names: set[str], say: Say) -> None:
+    """Take the steps of these names, those of one group at once."""
+
+    async def take(name: str, step: Callable[[], Awaitable[object]]) -> bool:
+        say("begun", name)
+        try:
+            result = await step()
+        except REFUSALS as error:
+            say("refused", name, f"{type(error).__name__}: {error}")
+            return False
+        say("done", name, result)
+        return True
+
+    for group in case.steps():
+        taken = await asyncio.gather(*(take(name, step) for name, step in group.items() if name in names))
+        if not all(taken) and not case.goes_on:
+            return
+
+
 def event(name: str) -> Event:
     return Event(id=name, author="agent", message=name * 300, state={"latest": name, "user:latest": name, name: 1})
 
 
-class InSqlite(Case):
-    """Sessions in a file."""
+class Sessions(Case):
+    """Sessions are made, forked, claimed and deleted, and events appended."""
 
-    store: SqliteSessionService | None = None
+    goes_on = True
+    #: Whether an append of which nobody heard may be there, so that its view is behind once.
+    may_be_behind = False
+
+    def __init__(self, make: Callable[[], StoredSessionService], app: str = "app") -> None:
+        self.make_store = make
+        self.where = {"app_name": app, "user_id": "u"}
+        self.store: StoredSessionService | None = None
 
     async def open(self) -> None:
         self.views: dict[str, Session] = {}
         if self.store is None:
-            self.store = SqliteSessionService(self.folder / "s.db")
+            self.store = self.make_store()
 
     async def close(self) -> None:
         assert self.store is not None
         store, self.store = self.store, None
         await store.close()
-
-    async def checked(self, sessions: Sequence[str]) -> dict[str, Session]:
-        """The sessions there are of these, by a service of its own; each is whole."""
-        found = {}
-        async with SqliteSessionService(self.folder / "s.db") as store:
-            for name in sessions:
-                session = await store.get_session(**APP, session_id=name)
-                if session is not None:
-                    found[name] = session
-                    assert await problems_of(store, session) == []
-        with closing(sqlite3.connect(self.folder / "s.db")) as connection:
-            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        return found
-
-
-class Sessions(InSqlite):
-    """Sessions are made, forked, claimed and deleted, and events appended."""
-
-    goes_on = True
 
     def steps(self) -> Sequence[Mapping[str, Step]]:
         made = {f"make {name}": partial(self.make, name) for name in ("s", "t")}
@@ -131,27 +143,32 @@ class Sessions(InSqlite):
 
     async def make(self, name: str) -> None:
         assert self.store is not None
-        await once(self.store.create_session(**APP, session_id=name, state={"first": name}))
+        await once(self.store.create_session(**self.where, session_id=name, state={"first": name}))
 
     async def append(self, session: str, name: str) -> None:
         assert self.store is not None
-        view = self.views.get(session) or await self.store.open(**APP, session_id=session)
+        view = self.views.get(session) or await self.store.open(**self.where, session_id=session)
         if view is None:
             raise SessionNotFoundError(f"{session} was not made")
         self.views[session] = view
-        await once(self.store.append_event(view, event(name)))
+        try:
+            await once(self.store.append_event(view, event(name)))
+        except StaleSessionError:
+            if not self.may_be_behind:
+                raise
+            await once(self.store.append_event(view, event(name)))
 
     async def append_beside(self) -> None:
         assert self.store is not None
-        await once(self.store.append_out_of_band(**APP, session_id="s", event=event("beside")))
+        await once(self.store.append_out_of_band(**self.where, session_id="s", event=event("beside")))
 
     async def fork(self) -> None:
         assert self.store is not None
-        await once(self.store.fork(**APP, session_id="s", new_session_id="f", events=1))
+        await once(self.store.fork(**self.where, session_id="s", new_session_id="f", events=1))
 
     async def claim(self) -> None:
         assert self.store is not None
-        view = await self.store.claim(**APP, session_id="t", owner="me", ttl=60)
+        view = await self.store.claim(**self.where, session_id="t", owner="me", ttl=60)
         if view is None:
             raise SessionNotFoundError("t was not made")
         await once(self.store.append_event(view, event("claimed")))
@@ -160,10 +177,21 @@ class Sessions(InSqlite):
     async def make_and_delete(self) -> None:
         assert self.store is not None
         await self.make("gone")
-        await self.store.delete_session(**APP, session_id="gone")
+        await self.store.delete_session(**self.where, session_id="gone")
+
+    async def stored(self) -> dict[str, Session]:
+        """The sessions that a service of its own finds; each is whole."""
+        found = {}
+        async with self.make_store() as store:
+            for name in ("s", "t", "f", "gone"):
+                session = await store.get_session(**self.where, session_id=name)
+                if session is not None:
+                    found[name] = session
+                    assert await problems_of(store, session) == []
+        return found
 
     async def check(self, ledger: Ledger) -> None:
-        found = await self.checked(["s", "t", "f", "gone"])
+        found = await self.stored()
         for name in ("s", "t"):
             assert (name in found) >= (f"make {name}" in ledger.done), f"{name} is lost"
             if name in found:
@@ -188,7 +216,20 @@ class Sessions(InSqlite):
         assert session.state["first"] == name
 
 
-class Upkeep(Sessions):
+class InSqlite(Sessions):
+    """The same in a file."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(lambda: SqliteSessionService(folder / "s.db"))
+        self.folder = folder
+
+    async def check(self, ledger: Ledger) -> None:
+        await super().check(ledger)
+        with closing(sqlite3.connect(self.folder / "s.db")) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+class Upkeep(InSqlite):
     """A file that has something is copied and vacuumed."""
 
     goes_on = False
@@ -226,8 +267,11 @@ class Upkeep(Sessions):
 class Import(Case):
     """A database of google-adk is imported."""
 
+    def __init__(self, make: Callable[[], StoredSessionService]) -> None:
+        self.make_store = make
+
     async def take_in(self) -> int:
-        report = await import_sessions(str(DATA), lambda: SqliteSessionService(self.folder / "s.db"), Choice())
+        report = await import_sessions(str(DATA), self.make_store, Choice())
         assert report.complete
         return report.events_added
 
@@ -238,7 +282,7 @@ class Import(Case):
         if "import" not in ledger.done:
             return
         assert await self.take_in() == 0
-        async with SqliteSessionService(self.folder / "s.db") as store:
+        async with self.make_store() as store:
             listed = (await store.list_sessions(app_name="shop")).sessions
             found = {}
             for one in listed:
@@ -272,7 +316,7 @@ class Artifacts(Case):
     """Artifacts are saved into a folder, and deleted."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
+        self.folder = folder
         self.store = FileArtifactService(folder / "artifacts")
 
     def steps(self) -> Sequence[Mapping[str, Step]]:
@@ -328,4 +372,7 @@ async def once(call: Awaitable[object]) -> None:
         await call
 
 
-CASES: dict[str, type[Case]] = {"sessions": Sessions, "upkeep": Upkeep, "import": Import, "artifacts": Artifacts}
+CASES: dict[str, Callable[[Path], Case]] = {
+    "sessions": InSqlite, "upkeep": Upkeep, "artifacts": Artifacts,
+    "import": lambda folder: Import(lambda: SqliteSessionService(folder / "s.db")),
+}  # fmt: skip
