@@ -95,7 +95,9 @@ class Part(Record):
             self._coerce()
 
     def _coerce(self) -> None:
-        """Turn foreign objects and dicts into ours; a text part, the usual one, has none."""
+        """Turn foreign objects and dicts into ours; a text part, the usual one, has none, and one of sound its blob."""
+        if self.inline_data.__class__ is Blob and self.video_metadata is None and self.media_resolution is None:
+            return
         for name, cls in _PART_FIELDS.items():
             value = getattr(self, name)
             if value is not None and not isinstance(value, cls):

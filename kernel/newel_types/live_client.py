@@ -11,17 +11,16 @@ from newel_types.live import (
     ProactivityConfig,
     SessionResumptionConfig,
 )
+from newel_types.media import Blob
 from newel_types.unions import ContentUnion, ToolListUnion
 from newel_types.wire import WireModel, late
 
 if TYPE_CHECKING:
     from newel_types.generation import GenerationConfig
-    from newel_types.media import Blob
     from newel_types.safety import SafetySetting
     from newel_types.speech import AudioTranscriptionConfig
 else:
     GenerationConfig = late("generation:GenerationConfig")
-    Blob = late("media:Blob")
     SafetySetting = late("safety:SafetySetting")
     AudioTranscriptionConfig = late("speech:AudioTranscriptionConfig")
 

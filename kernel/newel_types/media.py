@@ -1,7 +1,8 @@
 """What parts hold besides text: inline data, files, code, its results and partial arguments."""
 
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
+from newel_types.records import Json, Record, record
 from newel_types.wire import ResponseModel, WireEnum, late
 
 if TYPE_CHECKING:
@@ -66,12 +67,29 @@ class VideoMetadataContentLayer(WireEnum):
     TRANSCRIPT = "TRANSCRIPT"
 
 
-class Blob(ResponseModel):
-    """Inline bytes of one MIME type; base64 in JSON."""
+@record
+class Blob(Record):
+    """Inline bytes of one MIME type; base64 in JSON. A live session makes one for each 20 ms of sound."""
 
     data: bytes | None = None
     display_name: str | None = None
     mime_type: str | None = None
+
+    def __init__(
+        self, data: Any = None, mime_type: str | None = None, display_name: str | None = None, **others: object
+    ) -> None:
+        self.data = data
+        self.mime_type = mime_type
+        self.display_name = display_name
+        if data.__class__ is not bytes or mime_type.__class__ is not str or display_name is not None or others:
+            self._check(others)
+
+    def _check(self, others: Json) -> None:
+        """Read the values as pydantic does; bytes and their MIME type, the usual ones, are what they should be."""
+        own = {name: value for name in self.field_names if (value := getattr(self, name)) is not None}
+        read = Blob.model_validate(own | others)
+        for name in ("_extra", *self.field_names):
+            setattr(self, name, getattr(read, name, None))
 
 
 class FileData(ResponseModel):

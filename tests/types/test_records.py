@@ -24,6 +24,7 @@ from newel_types import (
     ModelContent,
     Part,
     UserContent,
+    VideoMetadata,
     freeze,
     thaw,
 )
@@ -101,6 +102,18 @@ def test_part_factories() -> None:
     answer = Part.from_function_response(name="f", response={}, parts=[media])
     assert wire(answer)["functionResponse"]["parts"] == [{"inlineData": {"mimeType": "a/b", "data": "_w=="}}]
     assert FunctionResponsePart.from_uri(file_uri="gs://b/x.png").file_data.mime_type == "image/png"
+
+
+def test_a_blob_is_checked_where_it_is_made() -> None:
+    assert Blob(data=bytearray(b"ab"), mime_type="a/b") == Blob(data=b"ab", mime_type="a/b")
+    assert Blob(data="YWI=").data == b"ab"
+    assert Blob(data=b"ab", display_name="x").display_name == "x"
+    assert wire(Blob(data=b"ab", mimeType="a/b", later=1)) == {"data": "YWI=", "mimeType": "a/b", "later": 1}
+    for wrong in ({"data": 5}, {"data": b"", "mime_type": 5}, {"data": b"", "mime_type": "a/b", "display_name": 5}):
+        with pytest.raises(ValidationError, match=next(name for name, value in wrong.items() if value == 5)):
+            Blob(**wrong)
+    part = Part(inline_data=Blob(data=b"ab", mime_type="video/mp4"), video_metadata={"fps": 2})
+    assert part.video_metadata == VideoMetadata(fps=2)
 
 
 # --- foreign objects ------------------------------------------------------------------------------
