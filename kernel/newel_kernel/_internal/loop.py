@@ -111,7 +111,7 @@ async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft)
         if request.config.tools:  # a tool's declaration is made once; what a hook does to it is for this request
             request.config.tools = deep_copy(request.config.tools)
         if (early := await model_round(ctx, draft, "before_model_callback", {"llm_request": request})) is not None:
-            return _only(early)
+            return only(early)
     model = agent.model_for(ctx)
     ctx.increment_llm_call_count()
     streaming = ctx.run_config.streaming_mode is StreamingMode.SSE
@@ -128,8 +128,9 @@ _callbacks = attrgetter("before_model_callback", "on_model_error_callback", "aft
 _NO_CALLBACKS = (None, None, None)
 
 
-async def _only(response: LlmResponse) -> Responses:
-    yield response
+async def only(answer: Any) -> AsyncGenerator[Any, None]:
+    """An answer of a hook in place of what would give many."""
+    yield answer
 
 
 def _own(response: Any) -> LlmResponse:

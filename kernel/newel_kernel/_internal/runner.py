@@ -15,6 +15,7 @@ from newel_kernel._internal.events import Event
 from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import ask
 from newel_kernel._internal.log import Log, Turn
+from newel_kernel._internal.loop import only
 from newel_kernel._internal.observation import Operation
 from newel_kernel._internal.reception import receive, received, stamp
 from newel_kernel._internal.run_config import RunConfig
@@ -125,15 +126,15 @@ class Runner:
                 await epilogues(ctx, None)
                 return
             begun, ctx.agent = ctx, agent
-            plain = live is None and not config.custom_metadata and "on_event_callback" not in self.composition.hooks
+            plain = not config.custom_metadata and "on_event_callback" not in self.composition.hooks
             if "before_run_callback" in self.composition.hooks and (answer := await self._before_run(ctx)) is not None:
-                yield answer
-                return
-            events = agent.run_async(ctx)
+                events = only(answer)
+            else:
+                events = agent.run_async(ctx)
             async for event in events:
                 if not plain:
-                    event = await self._commit(ctx, event)
-                elif not event.partial:
+                    event = await self._changed(ctx, event)
+                if not event.partial and (live is None or not _has_media(event)):
                     await ctx.session_service.append_event(session, event)
                 yield event
         except BaseException as error:  # noqa: BLE001 - raised again
@@ -162,22 +163,20 @@ class Runner:
             await finish(ctx, error)
 
     async def _before_run(self, ctx: InvocationContext) -> Event | None:
-        """The event of a plugin's answer instead of the agent's, committed, or None."""
+        """The event of a plugin's answer instead of the agent's, or None."""
         content = await ask(ctx, "before_run_callback", {"invocation_context": ctx})
         if content is None:
             return None
-        return await self._commit(ctx, Event(invocation_id=ctx.invocation_id, author="model", content=content))
+        return Event(invocation_id=ctx.invocation_id, author="model", content=content)
 
-    async def _commit(self, ctx: InvocationContext, event: Event) -> Event:
-        """The event as plugins leave it, in the session unless it is partial."""
+    async def _changed(self, ctx: InvocationContext, event: Event) -> Event:
+        """The event with the run's metadata, as plugins leave it."""
         stamp(event, ctx.run_config)
         if "on_event_callback" in self.composition.hooks:
             changed = await ask(ctx, "on_event_callback", {"invocation_context": ctx, "event": event})
             if changed is not None and changed is not event:
                 event = _merged(event, changed)
                 stamp(event, ctx.run_config)
-        if not event.partial and (ctx.live_request_queue is None or not _has_media(event)):
-            await ctx.session_service.append_event(ctx.session, event)
         return event
 
     async def _open(self, user_id: str, session_id: str, config: RunConfig, resumes: bool) -> Session:
@@ -205,8 +204,10 @@ class Runner:
 
 def _has_media(event: Event) -> bool:
     """Whether it holds audio or images themselves: of a live session these are not stored."""
-    parts = event.content.parts if event.content is not None else None
-    return any(part.inline_data is not None for part in parts or ())
+    for part in (event.content.parts or ()) if event.content is not None else ():
+        if part.inline_data is not None:
+            return True
+    return False
 
 
 def _merged(event: Event, changed: Event) -> Event:

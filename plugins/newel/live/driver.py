@@ -72,12 +72,14 @@ class Conversation:
         self._steps = [*(step for step in steps if step is not None), *chain]
         try:
             while not (session.left or session.restarts):
-                item = await inbox.take()
+                if (item := inbox.pop()) is None:
+                    await inbox.arrival()
+                    continue
                 if not isinstance(item, LlmResponse):
                     async for event in self._special(item):
                         yield event
                     continue
-                if (reported := self._reported(item)) is not None:
+                if self._steps and (reported := self._reported(item)) is not None:
                     for event in await reported:
                         yield event
                 if (made := self._made(item)) is None:

@@ -43,33 +43,40 @@ Item = LlmResponse | Left | Answered | End
 class Inbox:
     """One reader; a connection writes its responses, and waits where there is no room for more."""
 
-    __slots__ = ("_arrived", "_bytes", "_items", "_most", "_most_bytes", "_room")
+    __slots__ = ("_arrived", "_bytes", "_items", "_most", "_most_bytes", "_room", "_sizes")
 
     def __init__(self, most: int, most_bytes: int) -> None:
-        self._items: deque[tuple[Item, int]] = deque()
+        self._items: deque[Item] = deque()
+        self._sizes: deque[int] = deque()  # of the items; pairs would be objects that the collector follows
         self._most = most
         self._most_bytes = most_bytes
         self._bytes = 0
         self._arrived: asyncio.Future[None] | None = None
         self._room: asyncio.Future[None] | None = None
 
-    async def take(self) -> Item:
-        """What is next; waits for it."""
-        while not self._items:
-            self._arrived = asyncio.get_running_loop().create_future()
-            try:
-                await self._arrived
-            finally:
-                self._arrived = None
-        item, size = self._items.popleft()
-        self._bytes -= size
+    def pop(self) -> Item | None:
+        """What is next; None: nothing waits."""
+        if not self._items:
+            return None
+        self._bytes -= self._sizes.popleft()
         if self._room is not None and not self._room.done():
             self._room.set_result(None)
-        return item
+        return self._items.popleft()
 
-    def put(self, response: LlmResponse, size: int) -> bool:
-        """Append a response with `size` bytes of media; whether there is room for a further one."""
-        self._append(response, size)
+    def arrival(self) -> asyncio.Future[None]:
+        """To await where nothing waits: it is done when something may be there."""
+        self._arrived = asyncio.get_running_loop().create_future()
+        return self._arrived
+
+    def put(self, item: Item, size: int = 0) -> bool:
+        """Append an item with `size` bytes of media; whether there is room for a further one."""
+        self._items.append(item)
+        self._sizes.append(size)
+        self._bytes += size
+        if (arrived := self._arrived) is not None:
+            self._arrived = None
+            if not arrived.done():  # else who waited was cancelled
+                arrived.set_result(None)
         return self._bytes < self._most_bytes and len(self._items) < self._most
 
     async def room(self) -> None:
@@ -84,36 +91,31 @@ class Inbox:
     async def leave(self, event: Event) -> None:
         """Leave an event; returns once it is committed and the consumer came back for more."""
         left = Left(event)
-        self._append(left, 0)
+        self.put(left)
         await left.committed
 
     def answered(self, content: Content) -> None:
         """Say that the user has answered a question."""
-        self._append(Answered(content), 0)
+        self.put(Answered(content))
 
     def end(self, error: BaseException | None = None) -> None:
         """Say that nothing more comes."""
-        self._append(End(error), 0)
+        self.put(End(error))
 
     def drop_audio(self) -> None:
         """Forget the responses that wait and hold nothing but media."""
-        kept = [(item, size) for item, size in self._items if not size]
+        self._items = deque(item for item, size in zip(self._items, self._sizes, strict=True) if not size)
+        self._sizes = deque([0] * len(self._items))
         self._bytes = 0
-        self._items.clear()
-        self._items.extend(kept)
 
     def close(self) -> None:
         """The reader is gone: whoever waits for it is cancelled."""
-        for item, _ in self._items:
+        for item in self._items:
             if isinstance(item, Left):
                 item.committed.cancel()
         self._items.clear()
-
-    def _append(self, item: Item, size: int) -> None:
-        self._items.append((item, size))
-        self._bytes += size
-        if self._arrived is not None and not self._arrived.done():
-            self._arrived.set_result(None)
+        self._sizes.clear()
+        self._bytes = 0
 
 
 def media_size(response: LlmResponse) -> int:

@@ -97,23 +97,23 @@ class LiveRequestQueue:
 
     async def take(self) -> LiveRequest | Blob:
         """The same for the runtime: a blob that nothing comes with is given as it is."""
-        while not self._queue:
-            self._reader = asyncio.get_running_loop().create_future()
-            try:
-                await self._reader
-            finally:
-                self._reader = None
+        while (item := self.pop()) is None:
+            await self.arrival()
+        return item
+
+    def pop(self) -> LiveRequest | Blob | None:
+        """What waits longest, as `take` gives it; None: nothing waits."""
+        if not self._queue:
+            return None
         item = self._queue.popleft()
         if self._limit and isinstance(item, Blob):
             self._audio -= len(item.data or b"")
         return item
 
-    def put_back(self, item: LiveRequest | Blob) -> None:
-        """What was taken and not used is the next again."""
-        self._queue.appendleft(item)
-        if self._limit and isinstance(item, Blob):
-            self._audio += len(item.data or b"")
-        self._wake()
+    def arrival(self) -> asyncio.Future[None]:
+        """To await where nothing waits: it is done when something may be there."""
+        self._reader = asyncio.get_running_loop().create_future()
+        return self._reader
 
     def claim(self, run: object, limit: int = 0) -> None:
         """`run` reads it from now on; it keeps at most `limit` bytes of audio, dropping the oldest (0: no limit)."""
@@ -137,12 +137,10 @@ class LiveRequestQueue:
             self._audio += len(item.data or b"")
             if self._audio > self._limit:
                 self._trim()
-        if self._reader is not None:
-            self._wake()
-
-    def _wake(self) -> None:
-        if self._reader is not None and not self._reader.done():
-            self._reader.set_result(None)
+        if (reader := self._reader) is not None:
+            self._reader = None
+            if not reader.done():  # else who waited was cancelled
+                reader.set_result(None)
 
     def _trim(self) -> None:
         if self._audio <= self._limit:

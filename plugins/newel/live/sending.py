@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Coroutine, Sequence
+from collections.abc import Awaitable, Sequence
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from newel.live.kinds import LiveOut
 from newel.live.losses import InvalidContentError, is_loss
 from newel.live.queue import LiveRequest
+from newel.live.waiting import OneAtATime
 from newel_kernel import BaseLlmConnection, seam
 from newel_types import ActivityEnd, ActivityStart, Blob, Content, LiveClientRealtimeInput
 
@@ -46,7 +47,7 @@ class Sender:
         self._stopped = False
         self._steps: Sequence[OutStep] = ()
         self._blob_steps: Sequence[OutStep] = ()
-        self._lock = asyncio.Lock()
+        self._one = OneAtATime()
         #: Why audio was refused.
         self._refused: set[str] = set()
         #: A request on its way through the steps that wait.
@@ -54,18 +55,16 @@ class Sender:
 
     async def run(self, connection: BaseLlmConnection) -> None:
         """Send over `connection` until the queue is closed."""
-        if not self._steps:
-            stages = self.session.ctx.composition.registry.all(LiveOut)
-            made = [(one, step) for one in stages if (step := one.make(self.session)) is not None]
-            self._steps, self._blob_steps = [step for _, step in made], [step for one, step in made if one.blobs]
-        self.connection, self._sent = connection, 0
-        async with self._lock:
-            while self._unsent:
-                await self._give(connection, self._unsent[0])
-                self._unsent.popleft()
-        rounds = 0
+        await self._begin(connection)
+        queue, rounds = self.session.queue, 0
         while not self._stopped:
-            item = await self._next()
+            if self._work is not None:
+                item = await self._worked(self._work)
+            elif (item := queue.pop()) is None:
+                await queue.arrival()
+                continue
+            else:
+                item = self._through(item)
             if isinstance(item, Blob):
                 await self._send(item)
                 if (rounds := rounds + 1) % _BREATH == 0:
@@ -78,18 +77,24 @@ class Sender:
                 for one in _inputs(item):
                     await self._send(one)
 
-    async def _next(self) -> LiveRequest | Blob | None:
-        """The next request after the steps; None where nothing of it is left to send."""
-        if self._work is None:
-            taken = await self.session.queue.take()
-            if self._stopped:
-                self.session.queue.put_back(taken)
-                return None
-            begun = self._through(taken)
-            if begun.__class__ is Blob or not isawaitable(begun):
-                return begun
-            self._work = seam.spawn(begun, name="live request")
-        item: LiveRequest | Blob | None = await asyncio.shield(self._work)  # a loss must not stop it half way
+    async def _begin(self, connection: BaseLlmConnection) -> None:
+        """Make the steps, with the first connection; send what the one before has not got."""
+        if not self._steps:
+            stages = self.session.ctx.composition.registry.all(LiveOut)
+            made = [(one, step) for one in stages if (step := one.make(self.session)) is not None]
+            self._steps, self._blob_steps = [step for _, step in made], [step for one, step in made if one.blobs]
+        self.connection, self._sent = connection, 0
+        await self._one.enter()
+        try:
+            while self._unsent:
+                await self._give(connection, self._unsent[0])
+                self._unsent.popleft()
+        finally:
+            self._one.leave()
+
+    async def _worked(self, work: asyncio.Task[Any]) -> LiveRequest | Blob | None:
+        """What is left of the request whose steps wait; a loss must not stop them half way."""
+        item: LiveRequest | Blob | None = await asyncio.shield(work)
         self._work = None
         return item
 
@@ -117,21 +122,24 @@ class Sender:
         self._unconfirmed.clear()
         self._unconfirmed_bytes, self.unanswered = 0, None
 
-    def _through(self, item: LiveRequest | Blob | None) -> LiveRequest | Blob | Coroutine[Any, Any, Any] | None:
-        """What is left of a request after the steps; a coroutine, where one of them has something to wait for."""
+    def _through(self, item: LiveRequest | Blob) -> LiveRequest | Blob | None:
+        """What is left of a request after the steps; None where one of them waits, too: then there is `_work`."""
         steps = self._blob_steps if item.__class__ is Blob else self._steps
         try:
             for index, step in enumerate(steps):
-                result = step(item)  # type: ignore[arg-type]
+                result = step(item)
                 if result is not item:
                     if isawaitable(result):
-                        return self._waiting(result, steps[index + 1 :])
-                    if (item := result) is None:
+                        self._work = seam.spawn(self._waiting(result, steps[index + 1 :]), name="live request")
                         return None
+                    if result is None:
+                        return None
+                    item = result
         except InvalidContentError:
             raise
         except ValueError as error:
-            return self._refuse(str(error), item)
+            self._refuse(str(error), item)
+            return None
         return item
 
     async def _waiting(self, first: Awaitable[Any], further: Sequence[OutStep]) -> LiveRequest | Blob | None:
@@ -145,11 +153,11 @@ class Sender:
         except InvalidContentError:
             raise
         except ValueError as error:
-            await self._refuse(str(error))
+            self._refuse(str(error))
             return None
         return item  # type: ignore[no-any-return]
 
-    async def _refuse(self, why: str, what: object = None) -> None:
+    def _refuse(self, why: str, what: object = None) -> None:
         """Tell the session that an input is not sent; it goes on. Of audio, which is much, once for each reason."""
         if isinstance(what, Blob):
             if why in self._refused:
@@ -166,10 +174,14 @@ class Sender:
             self._unsent.append(one)
             return
         try:
-            async with self._lock:
+            if not self._one.enter_now():
+                await self._one.enter()
+            try:
                 await self._give(connection, one)
+            finally:
+                self._one.leave()
         except ValueError as error:
-            await self._refuse(str(error), one)
+            self._refuse(str(error), one)
         except BaseException as error:
             self._unsent.append(one)
             if not (quietly and is_loss(error)):

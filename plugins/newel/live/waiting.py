@@ -1,9 +1,10 @@
-"""Waiting for tasks that were told to end."""
+"""Waiting: for tasks that were told to end, and for one's turn."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -24,3 +25,42 @@ async def cancelled(tasks: Iterable[asyncio.Task[Any]], seconds: float) -> list[
     for task in left:
         _log.warning("the task %r did not end within %g s of being cancelled", task.get_name(), seconds)
     return list(left)
+
+
+class OneAtATime:
+    """A lock that costs nothing where nobody else is inside: there asyncio.Lock makes three coroutines, too."""
+
+    __slots__ = ("_taken", "_waiting")
+
+    def __init__(self) -> None:
+        self._taken = False
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    def enter_now(self) -> bool:
+        """Enter, where nobody is inside; whether it is done."""
+        if self._taken:
+            return False
+        self._taken = True
+        return True
+
+    async def enter(self) -> None:
+        """Enter, in order."""
+        if self.enter_now():
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except BaseException:
+            if turn.done() and not turn.cancelled():  # it was this task's turn when it was cancelled
+                self.leave()
+            raise
+
+    def leave(self) -> None:
+        """Let the next one in."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._taken = False

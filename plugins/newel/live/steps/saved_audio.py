@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from newel.live.queue import LiveRequest
@@ -26,25 +27,26 @@ class Recording:
     """The audio of one side, since it was written last."""
 
     side: str
-    data: bytearray = field(default_factory=bytearray)
+    #: Its `getvalue` copies nothing: a turn may be large.
+    data: BytesIO = field(default_factory=BytesIO)
     mime_type: str = ""
     #: What was cut off before a turn was over: it is written with the next event.
     full: list[tuple[bytes, str]] = field(default_factory=list)
 
     def add(self, blob: Blob, most: int) -> None:
         """Append a piece. Where it has another type, or the bound is reached, what there is becomes a file."""
-        mime_type = blob.mime_type or ""
-        if self.data and (mime_type != self.mime_type or len(self.data) + len(blob.data or b"") > most):
+        mime_type, data = blob.mime_type or "", blob.data or b""
+        if (size := self.data.tell()) and (mime_type != self.mime_type or size + len(data) > most):
             self.full = self.take()
         self.mime_type = mime_type
-        self.data += blob.data or b""
+        self.data.write(data)
 
     def take(self) -> list[tuple[bytes, str]]:
         """What there is, each as data and MIME type."""
         files, self.full = self.full, []
-        if self.data:
-            files.append((bytes(self.data), self.mime_type))
-            self.data = bytearray()
+        if self.data.tell():
+            files.append((self.data.getvalue(), self.mime_type))
+            self.data = BytesIO()
         return files
 
 
