@@ -165,9 +165,7 @@ class Runner:
     async def _before_run(self, ctx: InvocationContext) -> Event | None:
         """The event of a plugin's answer instead of the agent's, or None."""
         content = await ask(ctx, "before_run_callback", {"invocation_context": ctx})
-        if content is None:
-            return None
-        return Event(invocation_id=ctx.invocation_id, author="model", content=content)
+        return None if content is None else Event(invocation_id=ctx.invocation_id, author="model", content=content)
 
     async def _changed(self, ctx: InvocationContext, event: Event) -> Event:
         """The event with the run's metadata, as plugins leave it."""
