@@ -16,14 +16,16 @@ class _Versioned(Record):
     """Slots for what a store notes on a session and no JSON shows.
 
     `version` counts the events this view has seen: an append states it, and the store refuses an append
-    whose version is not its own. `lease` is the epoch of the claim under which this view may write.
+    whose version is not its own. `number` tells the session from others that had its id before or after it (0: nobody
+    knows). `lease` is the epoch of the claim under which this view may write.
     `cache` is what `stash` made, where it was used; views of one conversation may share it.
     """
 
-    __slots__ = ("cache", "lease", "version")
+    __slots__ = ("cache", "lease", "number", "version")
     cache: Stash | None
     events: list[Event]
     lease: int
+    number: int
     version: int
 
     @property
@@ -37,11 +39,12 @@ class _Versioned(Record):
         """A copy whose list of events is its own, also where this session is a live view."""
         events = [event.model_copy(deep=True) for event in self.events] if deep else list(self.events)
         new = super().model_copy(update={"events": events, **(update or {})}, deep=deep)
-        new.version, new.lease, new.cache = self.version, self.lease, None
+        new.version, new.number, new.lease, new.cache = self.version, self.number, self.lease, None
         return new
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return *super().__reduce__(), (None, {"version": self.version, "lease": self.lease, "cache": None})
+        slots = {"version": self.version, "number": self.number, "lease": self.lease, "cache": None}
+        return *super().__reduce__(), (None, slots)
 
 
 @record
@@ -56,9 +59,7 @@ class Session(_Versioned):
     last_update_time: float = 0.0
 
     def __post_init__(self) -> None:
-        self.version = len(self.events)
-        self.lease = 0
-        self.cache = None
+        self.version, self.number, self.lease, self.cache = len(self.events), 0, 0, None
 
     @property
     def session_id(self) -> str:

@@ -65,16 +65,19 @@ class InMemorySessionService(SessionStore):
             id=key,
             app_name=app_name,
             user_id=user_id,
-            events=EventLog((), next(self._numbers)),
+            events=(log := EventLog((), next(self._numbers))),
             last_update_time=seam.clock(),
         )
+        stored.number = log.number
         if state:
             self._apply(stored, deep_copy(state))
             # Only a delta removes: an initial None is a value.
             stored.state.update({key: value for key, value in split_by_scope(state)[2].items() if value is None})
         users[key] = stored
         if not state and not self.app_state and not self.user_state:
-            return Session(id=key, app_name=app_name, user_id=user_id, last_update_time=stored.last_update_time)
+            view = Session(id=key, app_name=app_name, user_id=user_id, last_update_time=stored.last_update_time)
+            view.number = stored.number
+            return view
         return self._copy(stored, [])
 
     async def get_session(
@@ -114,9 +117,9 @@ class InMemorySessionService(SessionStore):
         users = self.sessions.get(app_name, {})
         chosen = sorted(users) if user_id is None else [user_id]
         found = [
-            stored for user in chosen for stored in users.get(user, {}).values() if (user, _number(stored)) > place
+            stored for user in chosen for stored in users.get(user, {}).values() if (user, stored.number) > place
         ]
-        rest = place_of(found[size - 1].user_id, _number(found[size - 1])) if found[size:] else None
+        rest = place_of(found[size - 1].user_id, found[size - 1].number) if found[size:] else None
         return SessionPage([self._copy(stored, []) for stored in found[:size]], rest)
 
     async def fork(
@@ -179,7 +182,7 @@ class InMemorySessionService(SessionStore):
 
     def _append_any(self, stored: Session, session: Session, log: EventLog, event: Event) -> Event:
         version = len(log)
-        check_append(session, event, version=version, lease=stored.lease)
+        check_append(session, event, log=log, lease=stored.lease)
         check_delta(event)
         check_new(log, event)
         check_pairing(log, event)
@@ -215,10 +218,5 @@ class InMemorySessionService(SessionStore):
             id=stored.id, app_name=stored.app_name, user_id=stored.user_id, state=state, events=events,
             last_update_time=stored.last_update_time,
         )  # fmt: skip
-        copy.version = len(stored.events)
+        copy.version, copy.number = len(stored.events), stored.number
         return copy
-
-
-def _number(stored: Session) -> int:
-    """The store's number of a session."""
-    return stored.events.number  # type: ignore[attr-defined,no-any-return]  # an EventLog

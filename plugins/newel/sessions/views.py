@@ -11,6 +11,7 @@ from newel_kernel import (
     FencedError,
     Session,
     SessionError,
+    SessionNotFoundError,
     StaleSessionError,
     apply_to_state,
     brief,
@@ -22,8 +23,14 @@ from newel_kernel import (
 LONGEST_NAME = 800
 
 
-def check_append(session: Session, event: Event, *, version: int, lease: int) -> None:
-    """Raise where `session` is no view of the stored one, which has `version` events and the epoch `lease`."""
+def check_append(session: Session, event: Event, *, log: EventLog, lease: int) -> None:
+    """Raise where `session` is no view of the stored one, which has the events of `log` and the epoch `lease`."""
+    version = len(log)
+    if session.number not in (0, log.number):
+        raise SessionNotFoundError(
+            f"the session {brief(session.id)!r} that this view is of was deleted, and there is another one of its id: "
+            f"get that one; event {event.id} is not stored"
+        )
     if session.lease and session.lease != lease:  # 0: it holds nothing, and nobody can take that
         raise FencedError(fenced(session.id, session.lease, lease))
     if session.version > version:

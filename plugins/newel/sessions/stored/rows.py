@@ -124,5 +124,5 @@ def view_of(key: Key, row: Row, state: State, events: list[Event]) -> Session:
         id=key.id, app_name=key.app_name, user_id=key.user_id, state=state, events=events,
         last_update_time=row.update_time,
     )  # fmt: skip
-    view.version = row.version
+    view.version, view.number = row.version, row.number
     return view

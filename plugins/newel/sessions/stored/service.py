@@ -144,10 +144,10 @@ class StoredSessionService(Leasing, SharedSessionStore):
         change = StateChange.of(delta, f"event {event.id} of {event.author!r}") if delta else None
         while True:
             log = self._reader.logs.get(key)
-            if log is None or session.version > len(log):  # read by another service, or listed: it may know more
-                log = await self._reader.loaded(key)
+            if log is None or session.version > len(log) or session.number not in (0, log.number):
+                log = await self._reader.loaded(key)  # read by another service, or listed: it may know more
             lease = self._leases.of(session)
-            check_append(session, event, version=len(log), lease=session.lease)
+            check_append(session, event, log=log, lease=session.lease)
             try:
                 if session.version < log.foreign and not session.lease:
                     raise StaleSessionError(behind(key.id, len(log), session.version, event))

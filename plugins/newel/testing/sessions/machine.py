@@ -35,8 +35,9 @@ _apps = count(1)
 
 @dataclass
 class Model:
-    """What a session has to be."""
+    """What a session has to be; `number` tells it from others that had its id."""
 
+    number: int
     events: list[tuple[str, str]] = field(default_factory=list)
     own: dict[str, Any] = field(default_factory=dict)
 
@@ -79,7 +80,7 @@ class SessionMachine(RuleBasedStateMachine):
             self._runner.run(refused(call, AlreadyExistsError))
             return
         self._runner.run(call)
-        model = self._models[user, name] = Model()
+        model = self._models[user, name] = Model(next(self._ids))
         self._apply(user, model, state)
         model.own |= {key: None for key, value in state.items() if value is None and ":" not in key}
 
@@ -90,34 +91,30 @@ class SessionMachine(RuleBasedStateMachine):
         get = store.open if live else store.get_session
         session = self._runner.run(get(**self._place.at(name, user)))
         same(session is not None, (user, name) in self._models)
-        return multiple() if session is None else (which, session)
+        return multiple() if session is None else (which, session, self._models[user, name].number)
 
     @rule(view=views, delta=_DELTA, again=st.booleans())
-    def append(self, view: tuple[int, Session], delta: dict[str, Any], again: bool) -> None:
+    def append(self, view: tuple[int, Session, int], delta: dict[str, Any], again: bool) -> None:
         """Append through a view of whatever age; where it is stale, a second time."""
-        which, session = view
+        which, session, of = view
         model = self._models.get((session.user_id, session.id))
         store, number = self._store(which), next(self._ids)
         event = said(f"{number}", id=f"e{number}", state=deepcopy(delta))
-        before = len(model.events) if model is not None else 0
+        if model is None or model.number != of:  # it was deleted, whatever there is under its id now
+            self._runner.run(refused(store.append_event(session, event), SessionNotFoundError))
+            return
 
         async def go() -> None:
             try:
                 await store.append_event(session, event)
             except StaleSessionError:
-                if session.version > before:  # of a session that was deleted and created anew
-                    return
                 await store.append_event(session, event)
-            assert model is not None, "a session that is gone has taken an event"
             model.events.append((f"e{number}", f"{number}"))
             self._apply(session.user_id, model, delta)
             if again:
                 await refused(store.append_event(session, said("twice", id=f"e{number}")), AlreadyExistsError)
 
-        if model is None:
-            self._runner.run(refused(store.append_event(session, event), SessionNotFoundError))
-        else:
-            self._runner.run(go())
+        self._runner.run(go())
 
     @rule(user=_WHO, name=_ID, which=st.integers(0, 1))
     def append_out_of_band(self, user: str, name: str, which: int) -> None:
@@ -147,7 +144,8 @@ class SessionMachine(RuleBasedStateMachine):
             self._runner.run(refused(call, AlreadyExistsError))
         else:
             self._runner.run(call)
-            self._models[user, new] = deepcopy(self._models[user, name])
+            source = self._models[user, name]
+            self._models[user, new] = Model(next(self._ids), list(source.events), deepcopy(source.own))
 
     @rule(which=st.integers(0, 1))
     def restart(self, which: int) -> None:
