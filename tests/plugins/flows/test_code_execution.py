@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -200,12 +199,10 @@ class TestFailures:
     def test_an_executor_that_hangs_gives_an_error_result(self) -> None:
         release = threading.Event()
         talk = Talk(Recording(release.wait), BLOCK, "sorry", distribution=self.impatient())
-        begun = time.monotonic()
-        events = talk.say("go")
+        events = talk.say("go")  # it returns before the executor does
         release.set()
         assert "longer than 0.2 seconds" in shape(events)[1][0][1]
         assert shape(events)[-1] == ["sorry"]
-        assert time.monotonic() - begun < 5
 
     @pytest.fixture(autouse=True)
     def _folder(self, tmp_path: Path) -> None:
