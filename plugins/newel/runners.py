@@ -15,9 +15,10 @@ from newel.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from newel.contexts.arguments import listed_plugins
 from newel.contexts.base_runner import BaseRunner
 from newel.memory.in_memory_memory_service import InMemoryMemoryService
+from newel.sessions.forking import fork_session
 from newel.sessions.in_memory_session_service import InMemorySessionService
 from newel.sessions.rewind import rewind_event
-from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Event, RunConfig
+from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Event, RunConfig, Session
 
 if TYPE_CHECKING:
     from newel.apps.app import App
@@ -197,6 +198,18 @@ class Runner(BaseRunner):
         await self.session_service.delete_session(**where)
         if isinstance(self.artifact_service, ArtifactStore):
             await self.artifact_service.delete_session(**where)
+
+    async def fork_session(
+        self, *, user_id: str, session_id: str, new_session_id: str | None = None, events: int | None = None
+    ) -> Session:
+        """A new session with the first `events` events of one (all where None), and copies of their artifacts.
+
+        Raises SessionNotFoundError, and AlreadyExistsError where there is a session of the new id.
+        """
+        return await fork_session(
+            self.session_service, self.artifact_service, app_name=self.app_name, user_id=user_id,
+            session_id=session_id, new_session_id=new_session_id, events=events,
+        )  # fmt: skip
 
     async def rewind_async(self, *, user_id: str, session_id: str, rewind_before_invocation_id: str) -> None:
         """Take the session back to before an invocation: what it and later ones said, wrote and saved is undone."""

@@ -5,6 +5,7 @@ Everything that can be wrong is checked before the session store is opened, so a
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sqlite3
@@ -24,7 +25,7 @@ from newel.contexts.tree import check_tree
 from newel.models.kinds import model_of
 from newel.runners import Runner
 from newel.sessions.kinds import SessionBackend
-from newel_compose import Composition, Distribution, extend, load_yaml, read_text, without_password
+from newel_compose import Composition, Distribution, extend, load_yaml, read_text, sqlite_path, without_password
 from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Json, seam
 
 FOLDER = Path(".newel")
@@ -224,6 +225,21 @@ def open_store(composition: Composition, uri: str | None) -> BaseSessionService:
             f"set one, such as sqlite:///sessions.db, or give --sessions URI"
         )
     return store
+
+
+def is_elsewhere(source: AgentSource, composition: Composition, uri: str | None) -> bool:
+    """Whether --sessions names another place than the agent's own."""
+    if uri is None:
+        return False
+    if store_of(source) is not None:
+        return True
+    own = f"sqlite:///{FOLDER / 'sessions.db'}"
+    if _sets_sessions(composition.distribution):
+        own = composition.distribution.services.get("session", "")
+    if uri.startswith("sqlite:") and own.startswith("sqlite:"):
+        here, there = (sqlite_path(one, "session store", ("sqlite",)) for one in (uri, own))
+        return os.path.realpath(here) != os.path.realpath(there)
+    return uri != own
 
 
 def data_folder() -> Path:

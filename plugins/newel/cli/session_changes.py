@@ -6,9 +6,10 @@ import click
 
 from newel.cli.conversation import override_model
 from newel.cli.stored import Stored, session_options, with_sessions
+from newel.cli.stored_artifacts import own_artifacts
 from newel.cli.terminal import say
 from newel.events.text import text_of
-from newel.sessions.contract import SessionStore
+from newel.sessions.forking import fork_session
 from newel.sessions.forks import around
 from newel_kernel import ConfigurationError, Event, Log, Session
 
@@ -23,22 +24,25 @@ def fork(
     ctx: click.Context, agent: str, session_id: str, user: str | None, sessions: str | None, new_id: str | None,
     events: int | None,
 ) -> None:  # fmt: skip
-    """Copy a session of AGENT into a new one, with the state that it had then. The old one stays as it is."""
+    """Copy a session of AGENT into a new one, with the state that it had then and the artifacts that it refers to.
+
+    The old one stays as it is, and each can be deleted without the other.
+    """
     if new_id is not None and (not new_id or new_id != new_id.strip()):
         raise ConfigurationError(f"--as {new_id!r} is empty or has spaces around it; change it or leave it out")
 
     async def work(stored: Stored) -> Session:
         session = await stored.named(session_id)
-        if not isinstance(stored.store, SessionStore):
-            raise ConfigurationError(f"{type(stored.store).__name__} cannot fork sessions: it is no SessionStore")
         if events is not None and (nearest := around((await stored.events_of(session)).events, events)) is not None:
             raise ConfigurationError(
                 f"the first {events} events of {session.id} end between a call and its result: "
                 f"give --events {nearest[0]} or {nearest[1]}"
             )
-        return await stored.store.fork(
-            app_name=stored.app, user_id=session.user_id, session_id=session.id, new_session_id=new_id, events=events
-        )
+        async with own_artifacts(stored) as artifacts:
+            return await fork_session(
+                stored.store, artifacts, app_name=stored.app, user_id=session.user_id, session_id=session.id,
+                new_session_id=new_id, events=events,
+            )  # fmt: skip
 
     made = with_sessions(ctx, agent, user, sessions, work)
     say(f"forked into {made.id} of {made.user_id}, with {len(made.events)} events")

@@ -23,20 +23,24 @@ from newel_kernel import ConfigurationError, Session, seam
 @session_options
 @click.argument("session_ids", nargs=-1)
 @click.option("--older-than", type=Age(), metavar="AGE", help="Those that nobody has used for so long, such as 30d.")
+@click.option("--artifacts", metavar="URI", help="Where their artifacts are; by default as the agent has it.")
 @click.option("--dry-run", is_flag=True, help="Say what would be deleted, and delete nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_context
 def delete(
     ctx: click.Context, agent: str, session_ids: tuple[str, ...], user: str | None, sessions: str | None,
-    older_than: float | None, dry_run: bool, yes: bool,
+    older_than: float | None, artifacts: str | None, dry_run: bool, yes: bool,
 ) -> None:  # fmt: skip
-    """Delete sessions of AGENT and their artifacts. One that has a run is refused, or left where an age is given."""
+    """Delete sessions of AGENT and their artifacts. One that has a run is refused, or left where an age is given.
+
+    With --sessions of another place, which may be a copy, artifacts go only where --artifacts is given.
+    """
     if bool(session_ids) == (older_than is not None):
         raise ConfigurationError("name the sessions to delete, or say --older-than AGE, and not both")
 
     async def work(stored: Stored) -> None:
         if older_than is not None:
-            await _delete_unused(stored, seam.clock() - older_than, dry_run, yes)
+            await _delete_unused(stored, seam.clock() - older_than, artifacts, dry_run, yes)
             return
         found = [await stored.whole(id_) for id_ in session_ids]
         names = ", ".join(f"{one.id} ({first_words(one) or 'nothing was said'})" for one in found)
@@ -44,7 +48,7 @@ def delete(
             say(f"would delete {names}")
             return
         _ask(names, yes)
-        async with deletion(stored) as delete_it:
+        async with deletion(stored, artifacts) as delete_it:
             for one in {one.id: one for one in found}.values():
                 async with stored.held(one):
                     await delete_it(one.user_id, one.id)
@@ -61,7 +65,7 @@ def _ask(names: str, yes: bool) -> None:
     click.confirm(f"Delete {names}?", abort=True, err=True)
 
 
-async def _delete_unused(stored: Stored, before: float, dry_run: bool, yes: bool) -> None:
+async def _delete_unused(stored: Stored, before: float, artifacts: str | None, dry_run: bool, yes: bool) -> None:
     """Delete the sessions that were last used before a time, and still are when their turn comes."""
     old = [(one.user_id, one.id) async for one in _every(stored) if one.last_update_time < before]
     names = f"{len(old)} session{'' if len(old) == 1 else 's'} that nobody has used since {minute_of(before)}"
@@ -72,7 +76,7 @@ async def _delete_unused(stored: Stored, before: float, dry_run: bool, yes: bool
         return
     _ask(names, yes)
     deleted = 0
-    async with deletion(stored) as delete_it:
+    async with deletion(stored, artifacts) as delete_it:
         for user_id, id_ in old:
             try:
                 async with stored.held(Session(id=id_, app_name=stored.app, user_id=user_id)) as session:

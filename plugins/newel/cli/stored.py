@@ -12,7 +12,7 @@ import click
 from newel.claims import SessionBusyError
 from newel.claims.leasing import is_leasing
 from newel.cli.agent_source import AgentSource, load_source
-from newel.cli.conversation import open_store, runner_of, store_of
+from newel.cli.conversation import is_elsewhere, open_store, runner_of, store_of
 from newel.cli.leaving import run_loop
 from newel.cli.startup import composition_of
 from newel.runners import Runner
@@ -33,6 +33,8 @@ class Stored:
     source: AgentSource
     composition: Composition
     user: str | None
+    #: Whether the store is another one than the agent's own; it may be a copy of that.
+    elsewhere: bool = False
 
     @property
     def app(self) -> str:
@@ -117,7 +119,7 @@ def in_store(
 
     async def run() -> T:
         try:
-            return await work(Stored(store, source, composition, user))
+            return await work(Stored(store, source, composition, user, is_elsewhere(source, composition, uri)))
         finally:
             await store.close()
 

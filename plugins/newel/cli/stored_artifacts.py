@@ -10,6 +10,7 @@ from newel.artifacts.contract import ArtifactStore
 from newel.artifacts.kinds import ArtifactBackend
 from newel.cli.agent_source import AgentSource
 from newel.cli.stored import Stored
+from newel.cli.terminal import say
 from newel_compose import Composition
 from newel_kernel import ConfigurationError
 
@@ -34,24 +35,45 @@ async def artifacts_of(source: AgentSource, composition: Composition, uri: str |
 
 
 @asynccontextmanager
-async def deletion(stored: Stored) -> AsyncIterator[Callable[[str, str], Awaitable[None]]]:
-    """What deletes a session of a user, then its artifacts; those in a foreign kind of store stay.
+async def own_artifacts(stored: Stored, uri: str | None = None) -> AsyncIterator[ArtifactStore | None]:
+    """The artifacts that go with an agent's sessions, closed afterwards; None: there are none, or of a foreign kind."""
+    store = _opened(stored.source, stored.composition, uri)
+    if not isinstance(store, ArtifactStore):
+        yield None
+        return
+    try:
+        yield store
+    finally:
+        await store.close()
 
-    The store of artifacts is opened once, before anything is deleted.
+
+@asynccontextmanager
+async def deletion(stored: Stored, uri: str | None) -> AsyncIterator[Callable[[str, str], Awaitable[None]]]:
+    """What deletes a session of a user, then its artifacts: those of --artifacts, or of the agent.
+
+    Where --sessions names another place than the agent's, it may be a copy, and the artifacts are the original's too:
+    then only those of --artifacts go. The store of artifacts is opened once, before anything is deleted.
     """
-    artifacts = _opened(stored.source, stored.composition, None)
 
-    async def delete(user_id: str, session_id: str) -> None:
+    async def delete(user_id: str, session_id: str, artifacts: ArtifactStore | None) -> None:
         where = {"app_name": stored.app, "user_id": user_id, "session_id": session_id}
         await stored.store.delete_session(**where)
-        if isinstance(artifacts, ArtifactStore):
+        if artifacts is not None:
             await artifacts.delete_session(**where)
 
-    try:
-        yield delete
-    finally:
-        if isinstance(artifacts, ArtifactStore):
-            await artifacts.close()
+    if stored.elsewhere and uri is None:
+        yield lambda user_id, session_id: delete(user_id, session_id, None)
+        if _names_artifacts(stored):
+            say("artifacts are left, for --sessions may name a copy; --artifacts URI deletes them, too", err=True)
+        return
+    async with own_artifacts(stored, uri) as artifacts:
+        yield lambda user_id, session_id: delete(user_id, session_id, artifacts)
+
+
+def _names_artifacts(stored: Stored) -> bool:
+    """Whether the agent has a store of artifacts at all."""
+    own = getattr(stored.source.app, "artifact_service", None)
+    return own is not None or bool(stored.composition.distribution.services.get("artifact"))
 
 
 def _opened(source: AgentSource, composition: Composition, uri: str | None) -> Any:

@@ -47,8 +47,9 @@ class SessionStore(BaseSessionService):
         """A new session of the same user with the first `events` events of this one (all where None).
 
         Its state is that after those events; keys that only later events wrote are gone, others keep their values, for
-        they may be from the creation. ``app:`` and ``user:`` state is shared as always. Raises SessionNotFoundError,
-        and AlreadyExistsError where there is a session of the new id.
+        they may be from the creation. ``app:`` and ``user:`` state is shared as always. A runner's `fork_session`
+        copies the artifacts, too. Raises SessionNotFoundError, and AlreadyExistsError where there is a session of the
+        new id.
         """
 
     @abstractmethod

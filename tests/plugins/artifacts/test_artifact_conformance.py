@@ -13,12 +13,15 @@ import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
+from newel.agents import LlmAgent
 from newel.artifacts import ArtifactStore, InMemoryArtifactService
 from newel.artifacts.base_artifact_service import BaseArtifactService
 from newel.artifacts.kinds import ArtifactBackend
 from newel.artifacts.stored_part import scope_of
+from newel.runners import Runner
+from newel.sessions import InMemorySessionService
 from newel_compose import compose
-from newel_kernel import ConfigurationError
+from newel_kernel import ConfigurationError, Event, EventActions
 from newel_types import Blob, FileData, FunctionCall, Part
 
 WHERE: dict[str, Any] = {"app_name": "desk", "user_id": "ada", "session_id": "s1"}
@@ -294,6 +297,41 @@ def test_one_version_is_deleted(check: Any) -> None:
         await store.delete_version(**WHERE, filename="user:b", version=0)
         assert await store.list_artifact_keys(**WHERE) == ["a"]
         assert await store.leftovers(app_name="desk", before=4e9, delete=False) == []
+
+    check(main)
+
+
+def test_a_fork_takes_its_artifacts_along_or_there_is_none(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main(store: ArtifactStore) -> None:
+        sessions = InMemorySessionService()
+        runner = Runner(
+            app_name="desk", agent=LlmAgent(name="a"), session_service=sessions, artifact_service=store
+        )  # fmt: skip
+        session = await sessions.create_session(**WHERE)
+        for number, part in enumerate((Part(text="one"), png(b"two"), png(b""))):
+            await store.save_artifact(**WHERE, filename="a", artifact=part, custom_metadata={"n": number})
+            if number:
+                noted = EventActions(artifact_delta={"a": number})
+                await sessions.append_event(session, Event(author="a", actions=noted))
+        of = {"user_id": WHERE["user_id"], "session_id": WHERE["session_id"]}
+        fork = {**WHERE, "session_id": (await runner.fork_session(**of)).id}
+        await runner.delete_session(**of)
+        assert await store.list_versions(**fork, filename="a") == [1, 2]
+        assert await store.load_artifact(**fork, filename="a", version=1) == png(b"two")
+        assert await store.load_artifact(**fork, filename="a") is None  # blank, as it was
+        entry = await store.get_artifact_version(**fork, filename="a", version=1)
+        assert entry is not None
+        assert entry.custom_metadata == {"n": 1}
+
+        async def failing(*_: Any, **__: Any) -> None:
+            raise OSError("no room")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(store), "delete_version", failing)
+            with pytest.raises(OSError, match="no room"):
+                await runner.fork_session(user_id="ada", session_id=fork["session_id"], new_session_id="never")
+        assert await sessions.get_session(**{**WHERE, "session_id": "never"}) is None
+        assert {one.session_id for one in await store.stored(app_name="desk")} == {fork["session_id"]}
 
     check(main)
 

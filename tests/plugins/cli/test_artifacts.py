@@ -200,10 +200,62 @@ def test_artifacts_in_a_foreign_kind_of_store_do_not_hinder_a_deletion(office: O
 
 def test_a_store_of_artifacts_that_cannot_be_opened_deletes_nothing(office: Office) -> None:
     office.session("one")
-    office.project.write("newel.yaml", "name: mine\nextends: standard\nservices:\n  artifact: 's3:nowhere'\n")
-    place = ("--sessions", "sqlite:///s.db")
-    office.project.refused("sessions", "delete", "a.yaml", "one", "--yes", *place)
-    assert [one["id"] for one in json.loads(office.newel("sessions", "list", "a.yaml", *place).stdout)] == ["one"]
+    office.project.write(
+        "newel.yaml",
+        "name: mine\nextends: standard\nservices:\n  session: sqlite:///s.db\n  artifact: 's3:nowhere'\n",
+    )
+    office.project.refused("sessions", "delete", "a.yaml", "one", "--yes")
+    assert [one["id"] for one in json.loads(office.newel("sessions", "list", "a.yaml").stdout)] == ["one"]
+
+
+def test_deleting_in_a_copy_leaves_the_artifacts_of_the_original(office: Office) -> None:
+    for session in ("one", "two", "three"):
+        office.save(session, "x.txt")
+        office.session(session, saved(x=0))
+    office.newel("sessions", "backup", "a.yaml", "copy.db")
+    copy = ("--sessions", "sqlite:///copy.db")
+    before = office.left()
+    for what in (("one",), ("--older-than", "1m")):
+        done = office.newel("sessions", "delete", "a.yaml", *what, "--yes", *copy)
+        assert "artifacts are left, for --sessions may name a copy" in done.stderr
+        assert office.left() == before
+    assert json.loads(office.newel("sessions", "list", "a.yaml", *copy).stdout) == []
+    assert len(json.loads(office.newel("sessions", "list", "a.yaml").stdout)) == 3
+    done = office.newel("sessions", "delete", "a.yaml", "one", "--yes", "--sessions", "sqlite:///./s.db")
+    assert done.stderr == ""  # the same place in other words
+    office.newel("sessions", "backup", "a.yaml", "copy2.db")
+    copy = ("--sessions", "sqlite:///copy2.db", "--artifacts", "file:files")
+    office.newel("sessions", "delete", "a.yaml", "two", "--yes", *copy)
+    assert office.left() == [("three", "x.txt", 0)]
+
+
+def test_a_fork_has_artifacts_of_its_own(office: Office) -> None:
+    office.save("one", "x.txt", "x.txt", "x.txt", "later.txt", "said.txt", "unused.txt", "user:y.txt")
+    office.session("one", saved(x=1), Event(author="user", message="see said.txt and x.txt"), saved(x=2, later=0))
+    office.newel("sessions", "fork", "a.yaml", "one", "--as", "two", "--events", "2")
+    office.newel("sessions", "fork", "a.yaml", "one", "--as", "three")
+    forks = [one for one in office.left() if one[0] in ("two", "three")]
+    assert forks == [
+        ("three", "later.txt", 0), ("three", "said.txt", 0), ("three", "x.txt", 1), ("three", "x.txt", 2),
+        ("two", "said.txt", 0), ("two", "x.txt", 1),
+    ]  # fmt: skip
+    office.newel("sessions", "delete", "a.yaml", "one", "--yes")
+    office.newel("artifacts", "gc", "a.yaml", "--older-than", "0m")
+    assert [one for one in office.left() if one[0] is not None] == forks
+
+    async def read() -> Part | None:
+        return await office.files.load_artifact(
+            app_name="a", user_id="user", session_id="two", filename="x.txt", version=1
+        )
+
+    assert asyncio.run(read()) == Part(text="x.txt")
+    assert office.project.refused("sessions", "fork", "a.yaml", "two", "--as", "three").startswith("Session with id")
+    office.save("four", "x.txt")
+    refused = office.project.refused("sessions", "fork", "a.yaml", "two", "--as", "four")
+    assert refused.startswith("there are artifacts of an earlier session 'four' (x.txt): give the fork another id")
+    assert [one for one in office.left() if one[0] == "four"] == [("four", "x.txt", 0)]
+    listed = json.loads(office.newel("sessions", "list", "a.yaml").stdout)
+    assert sorted(one["id"] for one in listed) == ["three", "two"]
 
 
 def test_other_places_are_given_or_asked_for(project: Any) -> None:
