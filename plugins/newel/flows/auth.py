@@ -111,8 +111,9 @@ def register_request_processors() -> list[RequestProcessor]:
 
 
 @hookimpl
-def register_result_processors() -> list[ResultProcessor]:
-    """The result processor `auth`, before the results."""
-    return [ResultProcessor(name="auth", run=after, applies_to=attrgetter("touched_actions"))]
+def register_result_processors(settings: Mapping[str, Settings]) -> list[ResultProcessor]:
+    """The result processor `auth`, before the results. Any result may hold a secret, unless secrets are shown."""
+    applies_to = attrgetter("touched_actions") if settings["auth"].recorded else None
+    return [ResultProcessor(name="auth", run=after, applies_to=applies_to)]
 
 

@@ -15,14 +15,15 @@ from newel.live.kinds import LiveIn
 from newel.live.link import Link
 from newel.live.queue import LiveRequestQueue
 from newel.live.reading import as_response, spoken_by_user
+from newel.live.sending import refusal
 from newel.live.session import RunningSession
 from newel.live.settings import Settings
 from newel.live.task_completed import NAME as TASK_COMPLETED
 from newel.live.task_completed import TaskCompleted
 from newel.live.turn import Turn
 from newel.turns.transfers import Handover
-from newel_kernel import DONE, Event, InvocationContext, LlmResponse, ModelAgent, Plan, answer_event, prepare
-from newel_types import FunctionCall
+from newel_kernel import DONE, Event, InvocationContext, LlmResponse, Log, ModelAgent, Plan, answer_event, prepare
+from newel_types import Content, FunctionCall
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
@@ -146,10 +147,25 @@ class Conversation:
                 yield one
 
     async def _acted(self, answered: Answered) -> Events:
-        """Let the request chain act on the user's answer to a question; what that gives is told to the model."""
+        """Store the user's answer to a question, after the question and what belongs to it, and act on it."""
+        ctx = self.session.ctx
+        try:
+            messages = ctx.composition.turns.messages(ctx, Log(ctx.session.events).turn(answered.content))
+        except ValueError as error:
+            yield refusal(self.session, str(error))
+            return
+        for event in messages:
+            await ctx.session_service.append_event(ctx.session, event)
+        if messages:
+            async with aclosing(self._done(answered.content)) as events:
+                async for event in events:
+                    yield event
+
+    async def _done(self, answer: Content) -> Events:
+        """Let the request chain act on an answer that is stored; what that gives is told to the model."""
         session = self.session
         ctx, request, position = session.ctx, session.agent.new_request(), 0
-        ctx.user_content, before = answered.content, ctx.user_content
+        ctx.user_content, before = answer, ctx.user_content
         try:
             while position != DONE:
                 position, reported = await prepare(ctx, session.plan, request, position)

@@ -19,6 +19,7 @@ from newel_types import ActivityEnd, ActivityStart, Blob, Content, LiveClientRea
 if TYPE_CHECKING:
     from newel.live.contract import LiveSession
     from newel.live.kinds import OutStep
+    from newel_kernel import Event
 
     #: What is sent: a blob or a mark; or a content, and whether it is a part of a turn.
     Input: TypeAlias = Blob | ActivityStart | ActivityEnd | LiveClientRealtimeInput | tuple[Content, bool]
@@ -163,9 +164,7 @@ class Sender:
             if why in self._refused:
                 return
             self._refused.add(why)
-        _log.warning("an input of the live session is refused: %s", why)
-        event = self.session.event(error_code="INVALID_INPUT", error_message=why)
-        self.session.spawn(self.session.emit(event), "refusal")
+        self.session.spawn(self.session.emit(refusal(self.session, why)), "refusal")
 
     async def _send(self, one: Input, *, quietly: bool = False) -> None:
         """Send it; `quietly` leaves a loss to those who see it as well."""
@@ -207,6 +206,12 @@ class Sender:
         self._unconfirmed_bytes += size
         while kept and (kept[0][0] <= taken or self._unconfirmed_bytes > self.session.settings.unconfirmed_bytes):
             self._unconfirmed_bytes -= kept.popleft()[2]
+
+
+def refusal(session: LiveSession, why: str) -> Event:
+    """The event that tells that an input has no effect; the session goes on."""
+    _log.warning("an input of the live session is refused: %s", why)
+    return session.event(error_code="INVALID_INPUT", error_message=why)
 
 
 def _inputs(request: LiveRequest) -> list[Input]:

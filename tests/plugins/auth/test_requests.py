@@ -69,6 +69,22 @@ def test_the_stored_answer_tells_only_what_kind_it_was(converse: Any, kit: Any) 
     assert KEY not in repr(talk.session)
 
 
+def test_a_tool_that_tells_its_secret_and_does_nothing_else_tells_it_to_nobody(converse: Any, kit: Any) -> None:
+    def tell(tool_context: ToolContext) -> dict[str, Any]:
+        """Tell."""
+        credential = tool_context.get_auth_response(CONFIG)
+        if credential is None:
+            tool_context.request_credential(CONFIG)
+        return {"key": credential.api_key if credential else None}
+
+    tool = FunctionTool(tell)
+    tool.name = "act"
+    talk = converse("standard", [tool])
+    events = talk.answer(kit.asked(talk.say())[0], ANSWER)
+    assert kit.results(events) == [{"key": "<secret>"}]
+    assert KEY not in "".join(event.model_dump_json() for event in [*events, *talk.session.events])
+
+
 def test_adk_stores_the_answer_as_the_recorded_releases_do(converse: Any, kit: Any) -> None:
     talk = converse("adk", [act])
     talk.answer(kit.asked(talk.say())[0], ANSWER)

@@ -1,8 +1,11 @@
-"""tool_streams: the calls of streaming tools that listen get what the user sends, too."""
+"""tool_streams: the calls of streaming tools that listen get what the user sends, too, but for answers to questions."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from newel.live.steps.answers import answers
+from newel_types import Blob
 
 if TYPE_CHECKING:
     from newel.live.contract import LiveSession
@@ -13,7 +16,8 @@ def make(session: LiveSession) -> OutStep:
     """The step."""
 
     def step(request: Outgoing) -> Outgoing:
-        session.share(request)
+        if isinstance(request, Blob) or request.content is None or not answers(request.content):
+            session.share(request)
         return request
 
     return step
