@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
@@ -17,6 +18,7 @@ PATTERNS = (
     r"projects/.+/endpoints/.+",
     r"projects/.+/models/gemini.+",
 )
+_RESOURCE = re.compile(r"projects/([^/]+)/locations/([^/]+)/.+")
 _KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 _VERTEX = ("GOOGLE_GENAI_USE_ENTERPRISE", "GOOGLE_GENAI_USE_VERTEXAI")
 
@@ -48,12 +50,27 @@ def host(base_url: str | None, *, vertex: bool) -> str:
     return urlsplit(url).hostname or ("aiplatform.googleapis.com" if vertex else "generativelanguage.googleapis.com")
 
 
+def account(
+    model: str, project: str | None = None, location: str | None = None, base_url: str | None = None
+) -> dict[str, str]:
+    """Project and location on Vertex AI, where `project` or the resource name of the model says so.
+
+    Else they are left to the SDK, which reads the environment: a key or a base URL may stand in place of a project.
+    """
+    if project:
+        return {"project": project, "location": location or os.environ.get("GOOGLE_CLOUD_LOCATION") or "global"}
+    if _variable() is not None or base_url or os.environ.get("GOOGLE_VERTEX_BASE_URL"):
+        return {}
+    named = _RESOURCE.fullmatch(model)
+    return {"project": named[1], "location": named[2]} if named is not None else {}
+
+
 def is_configured(vertex: bool) -> bool:
     """Whether the environment says who pays: a key, or on Vertex AI a project."""
     return _variable() is not None or (vertex and bool(os.environ.get("GOOGLE_CLOUD_PROJECT")))
 
 
-def check(model: str, vertex: bool, base_url: str | None = None) -> None:
+def check(model: str, vertex: bool, base_url: str | None = None, project: str | None = None) -> None:
     """Raise a ModelError that names the remedy where the SDK or the key is missing."""
     if not _sdk_is_installed():
         raise ModelError(
@@ -67,7 +84,7 @@ def check(model: str, vertex: bool, base_url: str | None = None) -> None:
             f"the model {model!r} needs an API key: set GOOGLE_API_KEY (or GEMINI_API_KEY); "
             "https://aistudio.google.com/apikey gives one"
         )
-    if not (base_url or os.environ.get("GOOGLE_VERTEX_BASE_URL")):
+    if not (base_url or os.environ.get("GOOGLE_VERTEX_BASE_URL") or account(model, project)):
         raise ModelError(
             f"the model {model!r} runs on Vertex AI and needs a project: set GOOGLE_CLOUD_PROJECT and "
             "GOOGLE_CLOUD_LOCATION, or GOOGLE_API_KEY for the express mode"

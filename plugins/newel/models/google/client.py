@@ -48,9 +48,12 @@ class Connection:
 
 
 def connect(
-    service: Service, limits: Limits, *, vertex: bool, key: str | None, options: Json, sockets: Json | None = None
+    service: Service, limits: Limits, pays: Json, options: Json, sockets: Json | None = None
 ) -> tuple[Sdk, object, Service]:
-    """A client of the SDK with `options` of its HTTP and of its WebSockets, and the HTTP client beneath it."""
+    """A client of the SDK, and the HTTP client beneath it.
+
+    `pays` are its arguments that say who does; `options` are those of its HTTP, `sockets` of its WebSockets.
+    """
     genai = import_module("google.genai")
     library = _http_library()
     http = http_client(library, service, limits, event_hooks={"response": [_note]})
@@ -62,7 +65,7 @@ def connect(
         "client_args": {"verify": context},
         "async_client_args": {"verify": context, "ssl": context, **(sockets or {})},
     }
-    sdk: Sdk = genai.Client(vertexai=vertex, api_key=None if vertex else key, http_options=options)
+    sdk: Sdk = genai.Client(**pays, http_options=options)
     return sdk, http, service
 
 

@@ -44,6 +44,10 @@ class Gemini(RemoteLlm):
     api_version: str | None = None
     #: True: Vertex AI, False: the Gemini API; None: as the model's name or GOOGLE_GENAI_USE_VERTEXAI says.
     vertexai: bool | None = None
+    #: On Vertex AI: whose models, and where; None: as the model's resource name or GOOGLE_CLOUD_PROJECT and
+    #: GOOGLE_CLOUD_LOCATION say. Where there is a base URL, the SDK signs in only with a project that is said here.
+    project: str | None = None
+    location: str | None = None
     #: The voice of live connections.
     speech_config: SpeechConfig | None = None
     #: Where a live session can be resumed, follow each input with a ping: its answer says what need not be sent again.
@@ -86,7 +90,7 @@ class Gemini(RemoteLlm):
 
     def check(self) -> None:
         """Raise a ModelError where the SDK or the key is missing."""
-        backend.check(self.model, self.on_vertex, self.base_url)
+        backend.check(self.model, self.on_vertex, self.base_url, self.project)
         if self.use_interactions_api:
             import_module("newel.models.google.interactions.api").check(self.model)
 
@@ -152,7 +156,10 @@ class Gemini(RemoteLlm):
         key = backend.api_key(self.model)
         service = Service(self.provider, self.model, (key,) if key else ())
         sockets = socket_options(limits, self.frame_bytes) if live else None
-        return connect(service, limits, vertex=self.on_vertex, key=key, options=options, sockets=sockets)
+        pays: Json = {"vertexai": False, "api_key": key}
+        if self.on_vertex:
+            pays = {"vertexai": True, **backend.account(self.model, self.project, self.location, self.base_url)}
+        return connect(service, limits, pays, options, sockets)
 
 
 async def _unary(connection: Connection, arguments: Json) -> Responses:

@@ -26,6 +26,9 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     base_url: str | None = None
     #: True: Vertex AI, False: the Gemini API; unset: as the environment says.
     vertexai: bool | None = None
+    #: On Vertex AI: whose models, and where; unset: as the model's name or the environment says.
+    project: str | None = None
+    location: str | None = None
     #: How many bytes a message of a live connection may have.
     frame_bytes: int = Field(default=FRAME_BYTES, gt=0)
     #: Where a live session can be resumed, find out by pings which input has arrived.
@@ -47,14 +50,14 @@ def register_model_providers(settings: Mapping[str, Settings]) -> list[ModelProv
         name = address.removeprefix("gemini:") or chosen.default_model
         model = google.Gemini(
             model=name, base_url=chosen.base_url, vertexai=chosen.vertexai, frame_bytes=chosen.frame_bytes,
-            confirm_input=chosen.confirm_input,
+            confirm_input=chosen.confirm_input, project=chosen.project, location=chosen.location,
         )  # fmt: skip
         model.check()
         return model
 
     def default() -> str | None:
         vertex = is_vertex(chosen.default_model, chosen.vertexai)
-        return chosen.default_model if is_configured(vertex) else None
+        return chosen.default_model if is_configured(vertex) or (vertex and chosen.project) else None
 
     return [
         ModelProvider(

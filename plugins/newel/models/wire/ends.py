@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from newel.models.live import ConnectionLostError
-from newel.models.wire.secrets import mask
-from newel.models.wire.service import Service, chain_of, message_of
+from newel.models.wire.secrets import header_secrets, mask
+from newel.models.wire.service import Service, chain_of, is_sign_in, message_of
 from newel_kernel import LlmResponse, ModelError, NewelError
 
 #: Where no close frame came.
@@ -44,18 +45,26 @@ def lost(service: Service, number: int, code: int, reason: str) -> ConnectionLos
     return ConnectionLostError(f"{text}; {remedy}", code)
 
 
+def signed(service: Service, sockets: Iterable[Any]) -> Service:
+    """`service` with the credentials that an SDK has got by itself and shown in the handshakes of `sockets`."""
+    requests = [request for one in sockets if (request := one.request) is not None]
+    shown = [value for request in requests for value in request.headers.get_all("Authorization")]
+    found = [secret for value in shown for secret in header_secrets({"authorization": value})]
+    return replace(service, secrets=(*service.secrets, *found))
+
+
 @contextmanager
-def connecting(service: Service, number: int) -> Iterator[None]:
+def connecting(service: Service, number: int, sockets: Iterable[Any] = ()) -> Iterator[None]:
     """Raise whatever an SDK raises while it connects as a ModelError, or a ConnectionLostError where it may be retried.
 
-    What the libraries raise can hold the key in its request, and is left behind.
+    What the libraries raise can hold the key in its request, and is left behind. `sockets` are those opened meanwhile.
     """
     try:
         yield
     except (NewelError, ConnectionLostError):
         raise
     except Exception as error:  # noqa: BLE001 - whatever an SDK raises
-        raise _connect_error(service, number, error) from None
+        raise _connect_error(signed(service, sockets), number, error) from None
 
 
 def _connect_error(service: Service, number: int, error: Exception) -> Exception:
@@ -73,7 +82,7 @@ def _connect_error(service: Service, number: int, error: Exception) -> Exception
     if isinstance(error, OSError):  # a TimeoutError is one
         return ConnectionLostError(str(service.unreachable(str(error) or "no connection in time")))
     unreadable = isinstance(error, json.JSONDecodeError) or str(error).startswith(_UNREADABLE)
-    if isinstance(error, ValueError) and not unreadable:
+    if isinstance(error, ValueError) and not unreadable and not is_sign_in(error):
         return service.failed("UNSUPPORTED", str(error))
     return service.error_of(error)
 

@@ -26,6 +26,7 @@ _REMEDIES = {
     429: "try again later, or raise the limit of the account",
 }
 _LATER = "try again later"
+_SIGN_IN = "run 'gcloud auth application-default login', or set GOOGLE_APPLICATION_CREDENTIALS to a key file"
 #: Headers that name a request, as services spell them.
 _REQUEST_IDS = ("request-id", "x-request-id", "x-goog-request-id", "x-amzn-requestid", "cf-ray")
 _MOST = 1_000
@@ -67,6 +68,13 @@ class Service:
         return self._error(
             f"{self.who} could not be reached: {mask(reason, self.secrets)[:_MOST]}", UNREACHABLE,
             remedy="check the network, the proxy and the base URL", retryable=True,
+        )  # fmt: skip
+
+    def unsigned(self, reason: str) -> ModelError:
+        """No token of Google Cloud: nothing was asked of the service."""
+        return self._error(
+            f"{self.who} needs a sign-in to Google Cloud: {mask(reason, self.secrets)[:_MOST]}", "UNAUTHENTICATED",
+            remedy=_SIGN_IN,
         )  # fmt: skip
 
     def too_slow(self, what: str) -> ModelError:
@@ -133,6 +141,8 @@ class Service:
             return self.too_slow(_words(chain))
         if any(_is_connection(one) for one in chain):
             return self.unreachable(_words(chain))
+        if any(is_sign_in(one) for one in chain):
+            return self.unsigned(_words(chain))
         return self.malformed(_words(chain))
 
     @property
@@ -209,6 +219,11 @@ def _is_connection(error: BaseException) -> bool:
     """Whether an exception means that the connection failed; those of litellm have made-up statuses."""
     names = {kind.__name__ for kind in type(error).__mro__}
     return isinstance(error, OSError) or bool(names & {"TransportError", "APIConnectionError", "ClientConnectionError"})
+
+
+def is_sign_in(error: BaseException) -> bool:
+    """Whether an exception is google-auth's, which an SDK signs in with."""
+    return any(kind.__name__ == "GoogleAuthError" for kind in type(error).__mro__)
 
 
 def _words(chain: list[BaseException]) -> str:

@@ -28,13 +28,18 @@ _RESPONSE = {"id", "name", "response", "scheduling", "willContinue", "parts"}
 _DATA = ("text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult")
 _PART = {*_DATA, "thought", "thoughtSignature", "videoMetadata", "mediaResolution"}
 _AUDIO = re.compile(r"audio/(pcm|l16|x-raw)(;\s*rate=\d{4,6})?(;.*)?", re.IGNORECASE)
-_MODEL = re.compile(r"(models|publishers|projects|tunedModels)/[^/].*")
+_MODEL = re.compile(r"(models|tunedModels)/[^/].*")
+#: On Vertex AI: a model of a publisher, of a project unless an API key pays, or an endpoint.
+_VERTEX_MODEL = re.compile(
+    r"(projects/[^/]+/locations/[^/]+/)?publishers/[^/]+/models/[^/]+|projects/[^/]+/locations/[^/]+/endpoints/[^/]+"
+)
 _FUNCTION = re.compile(r"[A-Za-z_][\w.-]{0,63}")
 
 
 def check(connection: Connection, message: Json, handles: Collection[str]) -> None:
-    """Raise a RefusedError for what is wrong; `handles` can be resumed."""
+    """Raise a RefusedError for what is wrong; `handles` can be resumed. The path says whether it is Vertex AI."""
     state = connection.state
+    state["vertex"] = ".aiplatform." in connection.path
     _keys("", message, set(KINDS))
     if len(message) != 1:
         raise RefusedError(f"a client message holds exactly one of {', '.join(KINDS)}; got {sorted(message)}")
@@ -127,8 +132,9 @@ def _check_responses(state: Json, value: Json) -> None:
 
 
 def _check_setup(state: Json, setup: Json, handles: Collection[str]) -> None:
-    _keys("setup", setup, _SETUP)
-    if not _MODEL.fullmatch(setup.get("model") or ""):
+    vertex = state["vertex"]
+    _keys("setup", setup, _SETUP | {"labels"} if vertex else _SETUP)
+    if not (_VERTEX_MODEL if vertex else _MODEL).fullmatch(setup.get("model") or ""):
         raise RefusedError(f"setup.model {setup.get('model')!r} is not the name of a model")
     generation = setup.get("generationConfig") or {}
     _keys("setup.generation_config", generation, _GENERATION)
@@ -139,19 +145,19 @@ def _check_setup(state: Json, setup: Json, handles: Collection[str]) -> None:
         raise RefusedError("at most one response modality is allowed in a session")
     if "systemInstruction" in setup:
         _turn("setup.system_instruction", setup["systemInstruction"])
-    _check_tools(setup)
+    _check_tools(setup, vertex=vertex)
     detection = (setup.get("realtimeInputConfig") or {}).get("automaticActivityDetection") or {}
     state.update(
         setup=setup, manual=bool(detection.get("disabled")), calls=[], answered=[], repeated=[],
-        modality=(modalities or ["AUDIO"])[0], resumed=_check_resumption(setup, handles),
+        modality=(modalities or ["AUDIO"])[0], resumed=_check_resumption(setup, handles, vertex=vertex),
     )  # fmt: skip
 
 
-def _check_resumption(setup: Json, handles: Collection[str]) -> str | None:
+def _check_resumption(setup: Json, handles: Collection[str], *, vertex: bool) -> str | None:
     """The handle that is resumed."""
     resumed = setup.get("sessionResumption") or {}
     _keys("setup.session_resumption", resumed, {"handle", "transparent"})
-    if resumed.get("transparent"):
+    if resumed.get("transparent") and not vertex:
         raise RefusedError("transparent session resumption is not supported by the Gemini API")
     handle: str | None = resumed.get("handle")
     if handle and handle not in handles:
@@ -159,8 +165,10 @@ def _check_resumption(setup: Json, handles: Collection[str]) -> str | None:
     return handle
 
 
-def _check_tools(setup: Json) -> None:
+def _check_tools(setup: Json, *, vertex: bool) -> None:
     for tool in setup.get("tools") or []:
         for declaration in tool.get("functionDeclarations") or []:
             if not _FUNCTION.fullmatch(declaration.get("name", "")):
                 raise RefusedError(f"setup.tools: the function name {declaration.get('name')!r} is not valid")
+            if vertex and "behavior" in declaration:
+                raise RefusedError("Invalid JSON payload received. Unknown name \"behavior\" at 'setup.tools'")

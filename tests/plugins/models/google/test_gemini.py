@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from pydantic import BaseModel
 from newel import types
 from newel.agents import LlmAgent, RunConfig, StreamingMode
 from newel.models import Gemini, LlmRequest, LlmResponse
+from newel.models.google.backend import account
 from newel.models.kinds import ModelProvider, model_of
 from newel.runners import Runner
 from newel.testing import GeminiServer
@@ -418,6 +420,45 @@ def test_vertex_without_a_project(monkeypatch: pytest.MonkeyPatch, gemini_server
     monkeypatch.delenv("GOOGLE_API_KEY")
     with pytest.raises(ModelError, match="GOOGLE_CLOUD_PROJECT"):
         ask(Gemini(vertexai=True), request(user("hi")))
+
+
+RESOURCE = "projects/p/locations/l/publishers/google/models/gemini-2.5-pro"
+
+
+@pytest.mark.parametrize(
+    ("model", "chosen", "environment", "expected"),
+    [
+        (RESOURCE, {}, {}, {"project": "p", "location": "l"}),
+        ("projects/p/locations/l/endpoints/1", {}, {"GOOGLE_CLOUD_PROJECT": "q"}, {"project": "p", "location": "l"}),
+        (RESOURCE, {"project": "q"}, {}, {"project": "q", "location": "global"}),
+        ("gemini-2.5-pro", {"project": "q"}, {"GOOGLE_CLOUD_LOCATION": "m"}, {"project": "q", "location": "m"}),
+        (RESOURCE, {"project": "q", "location": "n"}, {"GOOGLE_API_KEY": KEY}, {"project": "q", "location": "n"}),
+        ("gemini-2.5-pro", {}, {"GOOGLE_CLOUD_PROJECT": "q"}, {}),  # the SDK reads it
+        (RESOURCE, {}, {"GOOGLE_API_KEY": KEY}, {}),  # the key may pay
+        (RESOURCE, {}, {"GOOGLE_VERTEX_BASE_URL": "https://gateway"}, {}),  # the gateway may sign in
+        (RESOURCE, {"base_url": "https://gateway"}, {}, {}),
+    ],
+)
+def test_who_pays_on_vertex(
+    model: str, chosen: dict[str, str], environment: dict[str, str], expected: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION",
+                 "GOOGLE_VERTEX_BASE_URL"):  # fmt: skip
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert account(model, **chosen) == expected
+    Gemini(model=model, vertexai=True, **chosen).check()  # whoever it is, somebody does
+
+
+def test_vertex_without_a_sign_in_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, value in (("NO_GCE_CHECK", "true"), ("CLOUDSDK_CONFIG", str(tmp_path)), ("HOME", str(tmp_path))):
+        monkeypatch.setenv(name, value)
+    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_VERTEX_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ModelError, match=r"needs a sign-in to Google Cloud: .*gcloud auth application-default login"):
+        ask(Gemini(model=RESOURCE), request(user("hi")))
 
 
 # --- connections --------------------------------------------------------------------------------------

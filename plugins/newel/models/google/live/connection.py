@@ -16,7 +16,7 @@ from newel.models.google.sdk import Json, Live
 from newel.models.live import CONNECTION_NUMBER
 from newel.models.wire.arrivals import Arrivals
 from newel.models.wire.connections import SETUP_PATIENCE, SHOWN, UNREADABLE, SocketConnection
-from newel.models.wire.ends import connecting
+from newel.models.wire.ends import connecting, signed
 from newel.models.wire.service import Service
 from newel.models.wire.sockets import LiveSocket, noting
 from newel_kernel import LlmRequest, LlmResponse
@@ -143,10 +143,10 @@ async def opened(live: Live, target: Target, request: LlmRequest) -> AsyncIterat
     service, number = target.service, request.stash[CONNECTION_NUMBER]
     config = setup(request, target.speech, target.say, vertex=target.dialect.vertex)
     session = live.connect(model=service.model, config=config)
-    with connecting(service, number), noting() as sockets:
+    with noting() as sockets, connecting(service, number, sockets):
         async with asyncio.timeout(SETUP_PATIENCE):
             entered = await session.__aenter__()
-    socket = LiveSocket(sockets[-1], service, number, target.frame_bytes)
+    socket = LiveSocket(sockets[-1], signed(service, sockets), number, target.frame_bytes)
     frames = Frames(service.model, target.dialect)
     reader = Reader(service.model, entered.session_id, newer=frames.newer)
     history = bool((config.get("history_config") or {}).get("initial_history_in_client_content"))
