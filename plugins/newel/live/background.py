@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class Background:
     """Runs the calls of a model's responses; every task of it ends with the run."""
 
+    __slots__ = ("_revoked", "_tasks", "running", "session")
+
     def __init__(self, session: LiveSession) -> None:
         self.session = session
         self.running = Running()

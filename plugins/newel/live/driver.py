@@ -59,6 +59,8 @@ async def converse(context: InvocationContext) -> Events:
 class Conversation:
     """What comes over the connections of one session, as events."""
 
+    __slots__ = ("_steps", "session", "turn")
+
     def __init__(self, session: RunningSession) -> None:
         self.session = session
         self.turn = Turn(session)

@@ -31,6 +31,8 @@ _LAST_WORDS = 1.0
 class Link:
     """Gives what the model sends to the session's inbox, and what the user says to the connection that there is."""
 
+    __slots__ = ("_arrivals", "_over", "_task", "attempts", "heard", "number", "sender", "session", "speaking")
+
     def __init__(self, session: LiveSession) -> None:
         self.session = session
         self.sender = Sender(session)

@@ -32,6 +32,11 @@ _log = logging.getLogger(__name__)
 class Sender:
     """Sends; what a lost connection has not taken goes to the next one, in order."""
 
+    __slots__ = (
+        "_blob_steps", "_one", "_refused", "_sent", "_steps", "_stopped", "_unconfirmed", "_unconfirmed_bytes",
+        "_unsent", "_work", "asked", "connection", "due", "session", "unanswered",
+    )  # fmt: skip
+
     def __init__(self, session: LiveSession) -> None:
         self.session = session
         self.connection: BaseLlmConnection | None = None

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from newel.contexts.invocation_context import InvocationContext
 from newel.live.background import Background
-from newel.live.contract import LiveSession
 from newel.live.inbox import Inbox
 from newel.live.settings import Settings
 from newel.models.live import LIVE_CONFIG
@@ -21,8 +20,13 @@ if TYPE_CHECKING:
     from newel_types import Blob
 
 
-class RunningSession(LiveSession):
-    """The session as the driver has it."""
+class RunningSession:
+    """The session as the driver has it, a `LiveSession`."""
+
+    __slots__ = (
+        "agent", "answer", "background", "ctx", "draft", "handle", "inbox", "left", "link", "model", "plan", "queue",
+        "request", "restarts", "settings",
+    )  # fmt: skip
 
     def __init__(self, ctx: InvocationContext, plan: Plan, request: LlmRequest) -> None:
         self.ctx = ctx
