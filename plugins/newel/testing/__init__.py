@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from newel.models.scripted import ScriptExhaustedError as ScriptExhaustedError
     from newel.models.scripted import ScriptLeftoverError as ScriptLeftoverError
     from newel.models.scripted import ScriptMismatchError as ScriptMismatchError
+    from newel.testing.artifacts.conformance import artifact_checks as artifact_checks
+    from newel.testing.artifacts.conformance import artifact_conformance as artifact_conformance
     from newel.testing.conversation import Conversation as Conversation
     from newel.testing.conversation import Turn as Turn
     from newel.testing.gemini_server import GeminiServer as GeminiServer
@@ -45,6 +47,8 @@ _WHERE = dict.fromkeys(
     "Turn": "newel.testing.conversation",
     "WIRE_KEY": "newel.testing.wire.bench",
     "WireServer": "newel.testing.wire.server",
+    "artifact_checks": "newel.testing.artifacts.conformance",
+    "artifact_conformance": "newel.testing.artifacts.conformance",
     "live_conformance": "newel.testing.live.conformance",
     "model_checks": "newel.testing.wire.conformance",
     "model_conformance": "newel.testing.wire.conformance",

@@ -110,14 +110,20 @@ def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Shared:
 
 
 @pytest.fixture(params=["memory", *SHARED])
-def check(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Check], None]:
+def made(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Callable[[], ArtifactStore], bool]:
+    """What makes services of each kind, and whether they share a place, which is empty."""
+    if request.param == "memory":
+        return InMemoryArtifactService, False
+    service, options = shared_store(request.param, request, tmp_path)
+    return lambda: service(**options), True
+
+
+@pytest.fixture
+def check(made: tuple[Callable[[], ArtifactStore], bool]) -> Callable[[Check], None]:
     """Runs a check on an empty store of each kind."""
-    made, options = (InMemoryArtifactService, {}) if request.param == "memory" else shared_store(
-        request.param, request, tmp_path
-    )  # fmt: skip
 
     async def run(main: Check) -> None:
-        store = made(**options)
+        store = made[0]()
         try:
             await main(store)
         finally:
