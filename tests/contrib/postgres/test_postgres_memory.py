@@ -6,13 +6,13 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import asyncpg
 import pytest
 
-from newel.memory import MemoryStoreError, MemoryUnavailableError
+from newel.memory import EmbedderMismatchError, MemoryStoreError, MemoryUnavailableError
 from newel.testing import HashingEmbedder
 from newel_kernel import ConfigurationError, Event, Session
 from newel_postgres import PostgresMemoryService
@@ -172,14 +172,170 @@ def test_a_server_that_is_cut_off_is_waited_for_and_then_said(postgres: Callable
     asyncio.run(main())
 
 
+@pytest.fixture
+def pgvector(postgres: Callable[[], str]) -> str:
+    """The URL of an empty database of a server that has pgvector."""
+    url = postgres()
+    if not asyncio.run(rows(url, "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'")):
+        pytest.skip("this PostgreSQL server has no pgvector")
+    return url
+
+
+def test_without_an_embedder_nothing_of_pgvector_is_touched(pgvector: str) -> None:
+    async def main() -> None:
+        async with PostgresMemoryService(pgvector) as memory:
+            await memory.add_session_to_memory(session("hello"))
+            assert await found(memory, "hello") == ["hello"]
+        assert await rows(pgvector, "SELECT 1 FROM pg_extension WHERE extname = 'vector'") == []
+        assert await rows(pgvector, "SELECT to_regclass('newel_memory_vectors')") == [(None,)]
+
+    asyncio.run(main())
+
+
+def test_an_embedder_without_pgvector_is_refused_before_anything_is_written(pgvector: str) -> None:
+    """Here the extension may not be made; a server that has not got it at all says so in the same place."""
+    role = f"newel_{pgvector.rpartition('/')[2]}"
+    plain = pgvector.replace("postgres@", f"{role}@")
+
+    async def main() -> None:
+        await rows(pgvector, f"CREATE ROLE {role} LOGIN")
+        try:
+            await rows(pgvector, f"GRANT ALL ON SCHEMA public TO {role}")
+            async with PostgresMemoryService(plain, embedder=HashingEmbedder()) as memory:
+                for call in (found(memory, "hello"), memory.add_session_to_memory(session("hello")), memory.reindex()):
+                    with pytest.raises(ConfigurationError, match=r"permission denied.*an administrator run CREATE"):
+                        await call
+            assert await rows(pgvector, "SELECT relname FROM pg_class WHERE relname LIKE 'newel%'") == []
+            async with PostgresMemoryService(plain) as memory:
+                await memory.add_session_to_memory(session("hello"))
+            await rows(pgvector, "CREATE SCHEMA extensions")
+            await rows(pgvector, "CREATE EXTENSION vector SCHEMA extensions")
+            await rows(pgvector, f"GRANT USAGE ON SCHEMA extensions TO {role}")
+            async with PostgresMemoryService(plain, embedder=HashingEmbedder()) as memory:
+                with pytest.raises(EmbedderMismatchError, match="call reindex"):
+                    await found(memory, "hello")
+                assert await memory.reindex() == 1
+                assert await found(memory, "hellos") == ["hello"]
+        finally:
+            await rows(pgvector, "DROP SCHEMA IF EXISTS extensions CASCADE")
+            await rows(pgvector, f"DROP OWNED BY {role}")
+            await rows(pgvector, f"DROP ROLE {role}")
+
+    asyncio.run(main())
+
+
+def test_a_memory_of_the_first_schema_is_brought_to_this_one(pgvector: str) -> None:
+    async def main() -> None:
+        async with PostgresMemoryService(pgvector) as memory:
+            await memory.add_session_to_memory(session("hello"))
+        await rows(pgvector, "DROP TABLE newel_memory_embedder")
+        await rows(pgvector, "UPDATE newel_memory_schema SET version = 1")
+        async with PostgresMemoryService(pgvector) as one, PostgresMemoryService(pgvector) as two:
+            assert await asyncio.gather(found(one, "hello"), found(two, "hello")) == [["hello"], ["hello"]]
+        async with PostgresMemoryService(pgvector, embedder=HashingEmbedder()) as memory:
+            assert await memory.reindex() == 1
+            assert await found(memory, "hellos") == ["hello"]
+        await rows(pgvector, "DROP EXTENSION vector CASCADE")
+        async with PostgresMemoryService(pgvector, embedder=HashingEmbedder()) as memory:
+            with pytest.raises(EmbedderMismatchError, match="call reindex"):
+                await found(memory, "hello")
+            assert await memory.reindex() == 1
+            assert await found(memory, "hellos") == ["hello"]
+
+    asyncio.run(main())
+
+
+def test_vectors_work_behind_a_pooler_and_in_a_schema_of_their_own(pgvector: str) -> None:
+    async def main() -> None:
+        url = f"{pgvector}?schema=My memory&proxy=1"
+        async with PostgresMemoryService(url, embedder=HashingEmbedder()) as memory:
+            await memory.add_session_to_memory(session("planting strawberries", "the gearbox is broken"))
+            for _ in range(8):  # so often that a server would plan a statement for good
+                assert (await found(memory, "gearboxes"))[0] == "the gearbox is broken"
+            assert await memory.forget_session(**USER, session_id="s1") == 2
+        for table in ("vectors", "bits"):
+            assert await rows(pgvector, f'SELECT count(*) FROM "My memory".newel_memory_{table}') == [(0,)]
+        await rows(pgvector, 'DROP SCHEMA "My memory" CASCADE')
+
+    asyncio.run(main())
+
+
+class Interrupted(HashingEmbedder):
+    """Does something else once, while it embeds."""
+
+    def __init__(self, dimension: int, meanwhile: Callable[[], Awaitable[object]]) -> None:
+        super().__init__(dimension, batch=2)
+        self._meanwhile: Callable[[], Awaitable[object]] | None = meanwhile
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        meanwhile, self._meanwhile = self._meanwhile, None
+        if meanwhile is not None:
+            await meanwhile()
+        return await super().embed(texts)
+
+
+def test_a_conversion_has_what_came_and_went_meanwhile(pgvector: str) -> None:
+    async def main() -> None:
+        async with PostgresMemoryService(pgvector, embedder=HashingEmbedder(64)) as old:
+            await old.add_session_to_memory(session(*(f"strawberry {number}" for number in range(5))))
+
+            async def other() -> None:
+                async with PostgresMemoryService(pgvector, embedder=HashingEmbedder(32)) as third:
+                    assert await third.reindex() == 5
+
+            async def change() -> None:
+                await old.delete_memories(**USER, ids=["s1-0", "s1-4"])
+                await old.add_session_to_memory(session("a late gearbox", id="s2"))
+                assert (await found(old, "gearboxes"))[0] == "a late gearbox"
+
+            async with PostgresMemoryService(pgvector, embedder=Interrupted(64, other)) as new:
+                with pytest.raises(EmbedderMismatchError, match=r"another reindex.. has converted .* 'hashing-32'"):
+                    await new.reindex()
+                assert await new.reindex() == 5
+            async with PostgresMemoryService(pgvector, embedder=Interrupted(128, change)) as new:
+                await new.reindex()
+                assert (await found(new, "gearboxes"))[0] == "a late gearbox"
+                assert len(await found(new, "strawberries")) == 4
+            vectors = "SELECT number, vector_dims(vector) FROM newel_memory_vectors ORDER BY number"
+            assert await rows(pgvector, vectors) == [(number, 128) for number in (2, 3, 4, 6)]
+            with pytest.raises(EmbedderMismatchError, match="'hashing-128'"):
+                await old.add_session_to_memory(session("more", id="s3"))
+
+    asyncio.run(main())
+
+
+def test_two_that_add_the_first_entries_agree(pgvector: str) -> None:
+    async def main() -> None:
+        async def adds(embedder: HashingEmbedder | None, number: int) -> str:
+            async with PostgresMemoryService(pgvector, embedder=embedder) as memory:
+                try:
+                    await memory.add_session_to_memory(session("hello", id=str(number), user_id=str(number)))
+                except EmbedderMismatchError:
+                    return "refused"
+                return "added"
+
+        embedders = [HashingEmbedder(64), HashingEmbedder(128), None] * 3
+        done = await asyncio.gather(*(adds(embedder, number) for number, embedder in enumerate(embedders)))
+        assert 1 <= done.count("added") <= 3
+        ((name, entries, vectors),) = await rows(
+            pgvector,
+            "SELECT (SELECT name FROM newel_memory_embedder), (SELECT count(*) FROM newel_memory_entries), "
+            "(SELECT count(*) FROM newel_memory_vectors)",
+        )
+        assert entries == done.count("added")
+        assert vectors == (entries if name else 0)
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize(
     ("url", "options", "message"),
     [
         ("mysql://127.0.0.1/x", {}, "a PostgreSQL memory is named by postgresql://user@host"),
         ("postgresql://127.0.0.1/x?pool_size=many", {}, "pool_size in the URL of a memory is no number"),
         ("postgresql://127.0.0.1/x", {"pool_size": 0}, "pool_size is 0: at least one connection"),
-        ("postgresql://127.0.0.1/x?schema=y&embedder=small", {}, "takes no embedder: .* keep the memory in SQLite"),
-        ("postgresql://127.0.0.1/x", {"embedder": HashingEmbedder()}, "takes no embedder"),
+        ("postgresql://127.0.0.1/x?schema=y&embedder=small", {}, "a plugin's, which only a composition knows: name"),
+        ("postgresql://127.0.0.1/x", {"embedder": "small"}, "str is no Embedder"),
     ],
 )
 def test_what_is_wrong_is_refused(url: str, options: dict[str, Any], message: str) -> None:

@@ -262,7 +262,7 @@ def test_a_filter_may_name_any_value(remembering: Remembering) -> None:
 
 def test_common_words_are_found_too(monkeypatch: pytest.MonkeyPatch, remembering: Remembering) -> None:
     monkeypatch.setattr("newel.memory.sqlite.ranking._COMMON", 3)
-    monkeypatch.setattr("newel_postgres.memory.search._COMMON", 3)
+    monkeypatch.setattr("newel_postgres.memory.ranking._COMMON", 3)
 
     async def main() -> None:
         texts = [f"hello common {number}" for number in range(6)]

@@ -12,6 +12,7 @@ from newel.memory import MemoryStoreError, MemoryUnavailableError
 from newel.sessions.stored.leases import elapsed
 from newel.sessions.stored.pooled import Connection, Rejected, Trouble, driven
 from newel.sessions.stored.steps import Query, Steps
+from newel_kernel import ConfigurationError
 from newel_postgres.database import Access, PostgresPool
 from newel_postgres.memory.tables import VERSION, Tables
 from newel_postgres.memory.work import Work
@@ -24,8 +25,9 @@ _LOCK = 0x6D6D7279
 class MemoryDatabase:
     """The tables of a memory behind a bounded pool of connections for each event loop."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access, *, vectors: bool) -> None:
         self._access = access
+        self._vectors = vectors
         self._tables = Tables(access.schema, access.shown)
         self._pools: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, PostgresPool] = weakref.WeakKeyDictionary()
         self._pid = os.getpid()
@@ -58,13 +60,38 @@ class MemoryDatabase:
 
     async def _prepared(self, connection: Connection) -> None:
         async with connection.transaction():
-            if await driven(connection, self._tables.version()) != VERSION:
+            if not await driven(connection, self._found()):
+                await connection.run(Query("SELECT pg_advisory_xact_lock(?1)", (_LOCK,)))
+                if self._vectors:
+                    await self._extended(connection)
                 await driven(connection, self._made())
         self._ready = True
 
+    def _found(self) -> Steps[bool]:
+        """Whether all is there that this memory needs."""
+        if (yield from self._tables.version()) != VERSION:
+            return False
+        return not self._vectors or ((yield from self._tables.extended()) and (yield from self._tables.with_vectors()))
+
     def _made(self) -> Steps[None]:
-        yield Query("SELECT pg_advisory_xact_lock(?1)", (_LOCK,))
         yield from self._tables.make()
+        if self._vectors:
+            yield from self._tables.make_vectors()
+
+    async def _extended(self, connection: Connection) -> None:
+        """Find pgvector, or have the database take it up."""
+        if await driven(connection, self._tables.extended()):
+            return
+        try:
+            await connection.run(Query("CREATE EXTENSION vector"))
+        except (ConfigurationError, Rejected) as error:
+            reason = str(error.__cause__).partition("\n")[0]
+            raise ConfigurationError(
+                f"the memory {self._access.shown} needs the extension pgvector for an embedder, which the database "
+                f"does not have ({reason}): install pgvector on the server and have an administrator run "
+                f"CREATE EXTENSION vector in the database, or leave the embedder out; nothing was written"
+            ) from error
+        await driven(connection, self._tables.extended())
 
     def _pool(self) -> PostgresPool:
         if self._closed:

@@ -1,17 +1,34 @@
-"""The plugin of memory in PostgreSQL: ``postgresql://user@host/database``, with ``?schema=name`` to choose one."""
+"""The plugin of memory in PostgreSQL: ``postgresql://user@host/database``, with ``?schema=name`` to choose one.
+
+``embedder=NAME`` beside it names an embedder of a plugin.
+"""
 
 from __future__ import annotations
 
-from newel.memory.kinds import MemoryBackend
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from newel.memory.kinds import EmbedderFactory, MemoryBackend
+from newel_compose import Composition
 from newel_kernel import hookimpl
 from newel_postgres import memory
+
+
+def _open(uri: str) -> memory.PostgresMemoryService:
+    return memory.PostgresMemoryService(uri)
+
+
+def _open_in(uri: str, composition: Composition) -> memory.PostgresMemoryService:
+    parts = urlsplit(uri)
+    options = parse_qsl(parts.query, keep_blank_values=True)
+    embedder = dict(options).get("embedder")
+    if embedder is None:
+        return _open(uri)
+    rest = urlencode([(name, value) for name, value in options if name != "embedder"])
+    made = composition.registry.find(EmbedderFactory, embedder).create()
+    return memory.PostgresMemoryService(urlunsplit(parts._replace(query=rest)), embedder=made)
 
 
 @hookimpl
 def register_memory_backends() -> list[MemoryBackend]:
     """The schemes ``postgresql`` and ``postgres``; the driver is imported when a memory is opened."""
-
-    def opened(uri: str) -> memory.PostgresMemoryService:
-        return memory.PostgresMemoryService(uri)
-
-    return [MemoryBackend(name=name, open=opened) for name in ("postgresql", "postgres")]
+    return [MemoryBackend(name=name, open=_open, open_in=_open_in) for name in ("postgresql", "postgres")]

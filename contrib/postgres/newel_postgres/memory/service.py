@@ -1,17 +1,21 @@
-"""PostgresMemoryService: memory in a PostgreSQL database, found by words."""
+"""PostgresMemoryService: memory in a PostgreSQL database, found by words, and by meaning where an embedder is given."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Self
 from urllib.parse import parse_qsl, urlsplit
 
 from newel.memory import BaseMemoryService, Embedder, MemoryEntry, MemoryFilter, SearchMemoryResponse
+from newel.memory.embedding import check_embedder, needed, question_vector, vectors_of
 from newel.memory.rows import Known, check_limit, checked, row_of_entry, row_of_event
 from newel_kernel import ConfigurationError, Event, Session
 from newel_postgres.database import access_of
+from newel_postgres.memory.conversion import Begin, Clear, Finish, Following, Step
 from newel_postgres.memory.database import MemoryDatabase
 from newel_postgres.memory.search import Search
+from newel_postgres.memory.vectors import text_of
 from newel_postgres.memory.work import Add, Forget
 
 #: Where entries go, and events that come without a session.
@@ -23,20 +27,25 @@ _QUESTION = 8000
 class PostgresMemoryService(BaseMemoryService):
     """Memory in the database `url` (``postgresql://user:password@host:port/database?schema=name``).
 
-    The arguments are those of PostgresSessionService; an `embedder` is refused. Only what has text is remembered.
-    Adding again adds nothing; a session that is added again is as it is now.
+    The arguments are those of PostgresSessionService. With an `embedder` a search also finds what means the same in
+    other words, where the server has pgvector. Only what has text is remembered. Adding again adds nothing; a session
+    that is added again is as it is now.
     """
 
     def __init__(
         self, url: str, *, schema: str = "", pool_size: int = 4, proxy: bool = False, patience: float = 15.0,
         embedder: Embedder | None = None,
     ) -> None:  # fmt: skip
-        if embedder is not None or "embedder" in dict(parse_qsl(urlsplit(url).query, keep_blank_values=True)):
+        if "embedder" in dict(parse_qsl(urlsplit(url).query, keep_blank_values=True)):
             raise ConfigurationError(
-                "memory in PostgreSQL is found by its words alone and takes no embedder: leave it out, or keep the "
-                "memory in SQLite: sqlite:///memory.db?embedder=NAME, SqliteMemoryService(path, embedder=...)"
+                "an embedder that a URL names is a plugin's, which only a composition knows: name the URL under "
+                "`services`, or give the embedder itself: PostgresMemoryService(url, embedder=...)"
             )
-        self._database = MemoryDatabase(access_of(url, schema, pool_size, proxy, patience, "memory"))
+        if embedder is not None:
+            check_embedder(embedder)
+        self._embedder = embedder
+        access = access_of(url, schema, pool_size, proxy, patience, "memory")
+        self._database = MemoryDatabase(access, vectors=embedder is not None)
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Remember what was said in a session, and nothing of it that is not in it any more."""
@@ -63,16 +72,28 @@ class PostgresMemoryService(BaseMemoryService):
         checked((add.app, add.user, add.session))
         for row in add.rows:
             checked((row.key, row.author, row.timestamp))
-        await self._database.run(add)
+        embedded: dict[str, str] = {}
+        while texts := await self._database.run(replace(add, embedder=self._embedder, embedded=embedded)):
+            embedded.update(zip(texts, await self._embed(texts), strict=True))
+
+    async def _embed(self, texts: Sequence[str]) -> list[str]:
+        assert self._embedder is not None
+        return [text_of(vector) for vector in await vectors_of(self._embedder, texts)]
 
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str, limit: int = 10, filter: MemoryFilter | None = None
     ) -> SearchMemoryResponse:
-        """At most `limit` entries of the user, best first; the scores are those of bm25."""
+        """At most `limit` entries of the user, best first.
+
+        By words alone the scores are those of bm25; with an embedder both rankings are fused by rank, and so are the
+        scores. Raises EmbedderMismatchError where the memory's vectors are another's.
+        """
         check_limit(limit)
         query = query[:_QUESTION].encode(errors="replace").decode()
         checked((app_name, user_id, *((filter.session_id, filter.author, *filter.metadata) if filter else ())))
-        found = await self._database.run(Search(app_name, user_id, query, limit, filter))
+        vector = await question_vector(self._embedder, query)
+        text = text_of(vector) if vector is not None else None
+        found = await self._database.run(Search(app_name, user_id, query, limit, filter, self._embedder, text))
         return SearchMemoryResponse(memories=found)
 
     async def forget_session(self, *, app_name: str, user_id: str, session_id: str) -> int:
@@ -90,6 +111,23 @@ class PostgresMemoryService(BaseMemoryService):
     async def _forget(self, forget: Forget) -> int:
         checked((forget.app, forget.user, forget.session, *(forget.keys or ())))
         return await self._database.run(forget)
+
+    async def reindex(self) -> int:
+        """Make the vectors of all entries anew by this service's embedder; how many there were.
+
+        Until all are there the old ones stay in use; a reindex that does not end changes nothing.
+        """
+        embedder = needed(self._embedder)
+        generation = await self._database.run(Begin())
+        last = count = 0
+        while rows := await self._database.run(Following(last, embedder.batch)):
+            await self._database.run(Step(generation, rows, await self._embed([text for _, text in rows])))
+            last, count = rows[-1][0], count + len(rows)
+        while rows := await self._database.run(Finish(generation, embedder)):  # what came meanwhile
+            await self._database.run(Step(generation, rows, await self._embed([text for _, text in rows])))
+            count += len(rows)
+        await self._database.run(Clear())
+        return count
 
     async def close(self) -> None:
         """Close the connections."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from newel.memory import MemoryStoreError
 from newel.sessions.stored.schema import quoted
 from newel.sessions.stored.steps import Query, Steps
+from newel_kernel import ConfigurationError
 
-VERSION = 1
+VERSION = 2
 _SCHEMA = (
     """CREATE TABLE {owners} (
         number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -23,11 +24,44 @@ _SCHEMA = (
         UNIQUE (owner, session, key))""",
     "CREATE INDEX newel_memory_words ON {entries} USING gin (words)",
 )
+#: One row: whose vectors a search uses (no name: none), and the last generation of vectors that was begun.
+_SECOND = (
+    "CREATE TABLE {embedder} (name text, dimension integer NOT NULL DEFAULT 0, generation bigint NOT NULL DEFAULT 0, "
+    "begun bigint NOT NULL DEFAULT 0)",
+    "INSERT INTO {embedder} DEFAULT VALUES",
+)
+#: Vectors of any dimension, so that a conversion is rows and no table. The bits are in rows of their own: reading all
+#: of a user's has to be little to read.
+_VECTORS = (
+    "DROP TABLE IF EXISTS {vectors}, {bits}",
+    """CREATE TABLE {vectors} (
+        number bigint NOT NULL REFERENCES {entries} ON DELETE CASCADE, generation bigint NOT NULL,
+        owner bigint NOT NULL, vector {extension}vector NOT NULL, PRIMARY KEY (number, generation))""",
+    "CREATE INDEX newel_memory_vectors_of ON {vectors} (owner, generation)",
+    """CREATE TABLE {bits} (
+        number bigint NOT NULL REFERENCES {entries} ON DELETE CASCADE, generation bigint NOT NULL,
+        owner bigint NOT NULL, bits bit varying NOT NULL, PRIMARY KEY (number, generation))""",
+    "CREATE INDEX newel_memory_bits_of ON {bits} (owner, generation)",
+    "UPDATE {embedder} SET name = NULL",
+)
+_OURS = "n.nspname = coalesce(nullif(CAST(?1 AS text), ''), current_schema())"
 #: Asked of the rows: what `to_regclass` says may be from before another process's transaction.
 _THERE = (
     "SELECT 1 FROM pg_catalog.pg_class AS t JOIN pg_catalog.pg_namespace AS n ON n.oid = t.relnamespace "
-    "WHERE t.relname = 'newel_memory_schema' AND n.nspname = coalesce(nullif(CAST(?1 AS text), ''), current_schema())"
+    f"WHERE t.relname = 'newel_memory_schema' AND {_OURS}"
 )
+#: The column goes with the extension, where that is dropped and made anew.
+_WITH_VECTORS = (
+    "SELECT 1 FROM pg_catalog.pg_class AS t JOIN pg_catalog.pg_namespace AS n ON n.oid = t.relnamespace "
+    "JOIN pg_catalog.pg_attribute AS c ON c.attrelid = t.oid AND c.attname = 'vector' AND NOT c.attisdropped "
+    f"WHERE t.relname = 'newel_memory_vectors' AND {_OURS}"
+)
+_EXTENSION = (
+    "SELECT n.nspname, e.extversion FROM pg_catalog.pg_extension AS e "
+    "JOIN pg_catalog.pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"
+)
+#: The first pgvector that has bits.
+_OLDEST = (0, 7)
 
 
 class Tables:
@@ -39,6 +73,11 @@ class Tables:
         self._shown = shown
         self.owners = f"{place}newel_memory_owners"
         self.entries = f"{place}newel_memory_entries"
+        self.embedder = f"{place}newel_memory_embedder"
+        self.vectors = f"{place}newel_memory_vectors"
+        self.bits = f"{place}newel_memory_bits"
+        #: What stands before the names of pgvector, once `extended` has found it.
+        self.extension = ""
         self._version = f"{place}newel_memory_schema"
 
     def version(self) -> Steps[int]:
@@ -56,11 +95,46 @@ class Tables:
 
     def make(self) -> Steps[None]:
         """Make the tables, in a transaction that nobody else has at the same time."""
-        if (yield from self.version()) == VERSION:
+        version = yield from self.version()
+        if version == VERSION:
             return
-        if self._schema:
-            yield Query(f"CREATE SCHEMA IF NOT EXISTS {quoted(self._schema).rstrip('.')}")
-        for statement in _SCHEMA:
-            yield Query(statement.format(owners=self.owners, entries=self.entries))
-        yield Query(f"CREATE TABLE {self._version} (version bigint NOT NULL)")
-        yield Query(f"INSERT INTO {self._version} VALUES (?1)", (VERSION,))
+        if not version:
+            if self._schema:
+                yield Query(f"CREATE SCHEMA IF NOT EXISTS {quoted(self._schema).rstrip('.')}")
+            yield from self._run(_SCHEMA)
+            yield Query(f"CREATE TABLE {self._version} (version bigint NOT NULL)")
+            yield Query(f"INSERT INTO {self._version} VALUES (?1)", (VERSION,))
+        yield from self._run(_SECOND)
+        yield Query(f"UPDATE {self._version} SET version = ?1", (VERSION,))
+
+    def extended(self) -> Steps[bool]:
+        """Whether the database has pgvector, which may stand in any schema."""
+        rows = (yield Query(_EXTENSION)).rows
+        if not rows:
+            return False
+        schema, version = rows[0]
+        if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST:
+            raise ConfigurationError(
+                f"the memory {self._shown} has pgvector {version}: vectors need 0.7 or later; upgrade it on the server "
+                f"and have ALTER EXTENSION vector UPDATE run in the database"
+            )
+        self.extension = quoted(schema)
+        return True
+
+    def with_vectors(self) -> Steps[bool]:
+        """Whether the tables of vectors are there."""
+        return bool((yield Query(_WITH_VECTORS, (self._schema,))).rows)
+
+    def make_vectors(self) -> Steps[None]:
+        """Make the tables of vectors where they are not there, in a transaction as for `make`."""
+        if not (yield from self.with_vectors()):
+            yield from self._run(_VECTORS)
+
+    def _run(self, statements: tuple[str, ...]) -> Steps[None]:
+        for statement in statements:
+            yield Query(
+                statement.format(
+                    owners=self.owners, entries=self.entries, embedder=self.embedder, vectors=self.vectors,
+                    bits=self.bits, extension=self.extension,
+                )
+            )  # fmt: skip

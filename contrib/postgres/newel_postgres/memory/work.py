@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from pydantic_core import from_json
 
+from newel.memory import Embedder
 from newel.memory.rows import Known, Row
-from newel.sessions.stored.dialects import POSTGRES
 from newel.sessions.stored.pooled import Trouble
 from newel.sessions.stored.steps import Query, Steps
 from newel_kernel import Json
 from newel_postgres.memory.lexemes import facts, vector
 from newel_postgres.memory.tables import Tables
+from newel_postgres.memory.texts import maybe, read, stored
+from newel_postgres.memory.vectors import (
+    FIELDS,
+    Vectors,
+    adopted,
+    agreed,
+    begun,
+    locked,
+    put,
+    stored_vectors,
+    vectors_in,
+)
 
 R_co = TypeVar("R_co", covariant=True)
 _AT_ONCE = 200
@@ -38,24 +50,62 @@ class Add:
     session: str
     rows: Sequence[Row]
     known: Known
+    embedder: Embedder | None = None
+    #: The vectors of texts.
+    embedded: Mapping[str, str] = field(default_factory=dict)
 
-    def steps(self, tables: Tables) -> Steps[None]:
-        """See `Work`."""
+    def steps(self, tables: Tables) -> Steps[list[str]]:
+        """See `Work`. The result is the texts that have no vector yet; where there are any, nothing was written."""
         rows = {row.key: row for row in self.rows}
-        owner = yield from _locked(tables, self.app, self.user, make=bool(rows))
-        if owner is None:
-            return
+        make = bool(rows) and (self.embedder is None or all(row.text in self.embedded for row in rows.values()))
+        has, owner = yield from self._owner(tables, make)
         session = stored(self.session)
         sql = f"SELECT key, number, content, metadata FROM {tables.entries} WHERE owner = ?1 AND session = ?2"
-        there = {read(key): rest for key, *rest in (yield Query(sql, (owner, session))).rows}
+        found = (yield Query(sql, (owner, session))).rows if owner is not None else ()
+        there = {read(key): rest for key, *rest in found}
         new = [row for key, row in rows.items() if key not in there or self._differs(row, there[key])]
+        if self.embedder is not None:
+            lacking = list({row.text: None for row in new if row.text not in self.embedded})
+            if lacking:
+                return lacking
+        if owner is None:
+            return []
         gone = [there[row.key][0] for row in new if row.key in there]
         if self.known is Known.WHOLE_SESSION:
             gone += [entry[0] for key, entry in there.items() if key not in rows]
         if gone:
             yield from _deleted(tables, owner, "number = ANY(CAST(?2 AS bigint[]))", (gone,))
+        if new and has is None and self.embedder is not None:
+            has = yield from adopted(tables, self.embedder, (yield from begun(tables)))
         for at in range(0, len(new), _AT_ONCE):
-            yield from _inserted(tables, owner, session, new[at : at + _AT_ONCE])
+            some = new[at : at + _AT_ONCE]
+            numbers = yield from _inserted(tables, owner, session, some)
+            if has is not None:
+                yield from put(tables, has.generation, numbers, [self.embedded[row.text] for row in some])
+        return []
+
+    def _owner(self, tables: Tables, make: bool) -> Steps[tuple[Vectors | None, int | None]]:
+        """What the memory's vectors are and the number of the user, neither of which changes before the end."""
+        alone = make and self.embedder is not None and (yield from stored_vectors(tables)) is None
+        names = (stored(self.app), stored(self.user))
+        if make:
+            yield Query(
+                f"INSERT INTO {tables.owners} (app, user_id) SELECT CAST(?1 AS text), CAST(?2 AS text) "
+                f"FROM {locked(alone)} ON CONFLICT DO NOTHING",
+                names,
+            )
+        else:
+            yield Query(f"SELECT FROM {locked(alone)}")
+        sql = (
+            f"SELECT {FIELDS}, (SELECT number FROM {tables.owners} WHERE app = ?1 AND user_id = ?2 FOR UPDATE) "
+            f"FROM {tables.embedder} AS v"
+        )
+        row = (yield Query(sql, names)).rows[0]
+        has, owner = vectors_in(row), row[3]
+        yield from agreed(tables, has, self.embedder)
+        if make and (owner is None or (has is None and self.embedder is not None and not alone)):
+            raise Trouble("the user, or all that was remembered, was forgotten in this moment")
+        return has, owner
 
     def _differs(self, row: Row, entry: Sequence[Any]) -> bool:
         return self.known is not Known.KEPT and (row.content.decode(), row.metadata) != (entry[1], entry[2])
@@ -72,9 +122,11 @@ class Forget:
 
     def steps(self, tables: Tables) -> Steps[int]:
         """See `Work`."""
-        owner = yield from _locked(tables, self.app, self.user, make=False)
-        if owner is None:
+        sql = f"SELECT number FROM {tables.owners} WHERE app = ?1 AND user_id = ?2 FOR UPDATE"
+        rows = (yield Query(sql, (stored(self.app), stored(self.user)))).rows
+        if not rows:
             return 0
+        owner = rows[0][0]
         if self.session is not None:
             return (yield from _deleted(tables, owner, "session = ?2", (stored(self.session),)))
         if self.keys is not None:
@@ -82,31 +134,6 @@ class Forget:
         count = yield from _deleted(tables, owner, "true", ())
         yield Query(f"DELETE FROM {tables.owners} WHERE number = ?1", (owner,))
         return count
-
-
-def stored(name: str) -> str:
-    """A name as text that PostgreSQL can hold; `read` gives it back."""
-    return str(POSTGRES.stored(name))
-
-
-def maybe(name: str | None) -> str | None:
-    """The same, or None."""
-    return None if name is None else stored(name)
-
-
-read = POSTGRES.read
-
-
-def _locked(tables: Tables, app: str, user: str, *, make: bool) -> Steps[int | None]:
-    """The number of a user, whose entries nobody else changes until the end of the transaction."""
-    names = (stored(app), stored(user))
-    if make:
-        yield Query(f"INSERT INTO {tables.owners} (app, user_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING", names)
-    sql = f"SELECT number FROM {tables.owners} WHERE app = ?1 AND user_id = ?2 FOR UPDATE"
-    rows = (yield Query(sql, names)).rows
-    if make and not rows:
-        raise Trouble("the user was forgotten in this moment")
-    return int(rows[0][0]) if rows else None
 
 
 def _deleted(tables: Tables, owner: int, which: str, values: Sequence[object]) -> Steps[int]:
@@ -125,7 +152,8 @@ def _counted(tables: Tables, owner: int, entries: int, length: int) -> Steps[Non
     yield Query(sql, (owner, entries, length))
 
 
-def _inserted(tables: Tables, owner: int, session: str, rows: Sequence[Row]) -> Steps[None]:
+def _inserted(tables: Tables, owner: int, session: str, rows: Sequence[Row]) -> Steps[list[int]]:
+    """Insert the entries; their numbers."""
     vectors = [vector(owner, row.text) for row in rows]
     metadata: list[Json] = [from_json(row.metadata) for row in rows]
     columns: list[list[Any]] = [
@@ -136,12 +164,13 @@ def _inserted(tables: Tables, owner: int, session: str, rows: Sequence[Row]) -> 
     ]  # fmt: skip
     types = ("text", "boolean", "text", "text", "double precision", "text", "text", "text", "text", "integer")
     given = ", ".join(f"CAST(?{place} AS {kind}[])" for place, kind in enumerate(types, 3))
-    yield Query(
+    sql = (
         f"INSERT INTO {tables.entries} "
         f"(owner, session, key, is_event, author, timestamp, at, content, metadata, facts, words, length) "
         f"SELECT CAST(?1 AS bigint), CAST(?2 AS text), k, e, a, t, s, c, m, string_to_array(f, chr(31)), "
         f"CAST(w AS tsvector), l FROM unnest({given}) WITH ORDINALITY AS new (k, e, a, t, s, c, m, f, w, l, place) "
-        f"ORDER BY place",
-        (owner, session, *columns),
+        f"ORDER BY place RETURNING key, number"
     )
+    numbers: dict[str, int] = {row[0]: row[1] for row in (yield Query(sql, (owner, session, *columns))).rows}
     yield from _counted(tables, owner, len(rows), sum(length for _, length in vectors))
+    return [numbers[key] for key in columns[0]]

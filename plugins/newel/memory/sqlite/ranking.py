@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
+from newel.memory.fusion import WordRanking
 from newel.memory.sqlite.conditions import Conditions
 from newel.memory.terms import queries
 
@@ -14,20 +14,10 @@ from newel.memory.terms import queries
 _COMMON = 1000
 #: How many words of a question count.
 _WORDS = 48
-#: Of reciprocal rank fusion (Cormack, Clarke, Büttcher 2009): how much the first places stand out.
-_FLAT = 60
 #: CROSS: the index first, for the entries of the user may be many more than those with the word.
 _FROM = (
     "SELECT e.number, {score} FROM words CROSS JOIN entries e ON e.number = words.rowid WHERE words MATCH ? AND {where}"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class WordRanking:
-    """Entries with their scores, best first; `covered`: how much of the question the best of them has, from 0 to 1."""
-
-    entries: list[tuple[int, float]]
-    covered: float
 
 
 def by_words(connection: sqlite3.Connection, where: Conditions, query: str, most: int) -> WordRanking:
@@ -50,20 +40,6 @@ def by_words(connection: sqlite3.Connection, where: Conditions, query: str, most
             for number, score in connection.execute(sql, (joined.join(common), *where.values, most)):
                 found.setdefault(number, score)
     return WordRanking(list(found.items())[:most], covered)
-
-
-def fused(words: WordRanking, near: Sequence[tuple[int, float]], most: int) -> list[tuple[int, float]]:
-    """One ranking of two, by the places in both: the sum of weight / (60 + place).
-
-    Words weigh as much as they cover of the question. Where its telling words stand in no entry, it was asked in other
-    words, and those that remain ("my", "in") point anywhere.
-    """
-    weight = words.covered**3
-    scores: dict[int, float] = {}
-    for share, ranking in ((weight, words.entries), (1 - weight, near)):
-        for place, (number, _) in enumerate(ranking, 1):
-            scores[number] = scores.get(number, 0.0) + share / (_FLAT + place)
-    return sorted(scores.items(), key=lambda one: (-one[1], -one[0]))[:most]
 
 
 def _covered(connection: sqlite3.Connection, counts: Iterable[int], best: float) -> float:

@@ -6,11 +6,14 @@ import asyncio
 import os
 import sqlite3
 import weakref
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
 from newel.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
 from newel.memory.embedder import Embedder
+from newel.memory.embedding import check_embedder, needed, question_vector, vectors_of
+from newel.memory.fusion import DEPTH, fused
 from newel.memory.memory_entry import MemoryEntry
 from newel.memory.memory_filter import MemoryFilter
 from newel.memory.rows import COLUMNS, MOST, Known, check_limit, checked, remembered, row_of_entry, row_of_event
@@ -18,10 +21,10 @@ from newel.memory.sqlite import conversion, vectors
 from newel.memory.sqlite.binding import check_vectors
 from newel.memory.sqlite.conditions import conditions
 from newel.memory.sqlite.file import MemoryFile
-from newel.memory.sqlite.ranking import by_words, fused
+from newel.memory.sqlite.ranking import by_words
 from newel.memory.sqlite.writes import Addition, forget
 from newel.memory.terms import snippet
-from newel_kernel import ConfigurationError, Event, Session
+from newel_kernel import Event, Session
 
 #: Where entries go, and events that come without a session.
 _NO_SESSION = ""
@@ -38,7 +41,7 @@ class SqliteMemoryService(BaseMemoryService):
 
     def __init__(self, path: str | os.PathLike[str], *, embedder: Embedder | None = None) -> None:
         if embedder is not None:
-            vectors.check_embedder(embedder)
+            check_embedder(embedder)
             check_vectors()
         self._embedder = embedder
         self._file = MemoryFile(path)
@@ -77,9 +80,7 @@ class SqliteMemoryService(BaseMemoryService):
         check_limit(limit)
         query = query[:_QUESTION].encode(errors="replace").decode()
         checked((app_name, user_id, *((filter.session_id, filter.author, *filter.metadata) if filter else ())))
-        vector: bytes | None = None
-        if self._embedder is not None and query.strip():
-            (vector,) = vectors.packed([await self._embedder.embed_query(query)], self._embedder, 1)
+        vector = await question_vector(self._embedder, query)
         found = await asyncio.to_thread(
             self._file.read, lambda db: self._found(db, app_name, user_id, query, vector, limit, filter)
         )
@@ -108,9 +109,7 @@ class SqliteMemoryService(BaseMemoryService):
 
         Until all are there the old ones stay in use; a reindex that does not end changes nothing.
         """
-        embedder = self._embedder
-        if embedder is None:
-            raise ConfigurationError("reindex() makes vectors: open the memory with an embedder")
+        embedder = needed(self._embedder)
         into = await asyncio.to_thread(self._file.write, lambda db: conversion.begin(db, embedder))
         last = count = 0
         while True:
@@ -149,11 +148,7 @@ class SqliteMemoryService(BaseMemoryService):
 
     async def _embed(self, texts: Sequence[str]) -> list[bytes]:
         assert self._embedder is not None
-        made: list[bytes] = []
-        for start in range(0, len(texts), self._embedder.batch):
-            some = texts[start : start + self._embedder.batch]
-            made += vectors.packed(await self._embedder.embed(some), self._embedder, len(some))
-        return made
+        return [vector.tobytes() for vector in await vectors_of(self._embedder, texts)]
 
     async def _forget(self, app: str, user: str, session: str | None, keys: list[str] | None) -> int:
         checked((app, user, session, *(keys or ())))
@@ -163,7 +158,7 @@ class SqliteMemoryService(BaseMemoryService):
         return count
 
     def _found(
-        self, db: sqlite3.Connection, app: str, user: str, query: str, vector: bytes | None, limit: int,
+        self, db: sqlite3.Connection, app: str, user: str, query: str, vector: array[float] | None, limit: int,
         filter: MemoryFilter | None,
     ) -> list[MemoryEntry]:  # fmt: skip
         has = vectors.agreed(db, self._embedder)
@@ -174,8 +169,9 @@ class SqliteMemoryService(BaseMemoryService):
         if has is None or vector is None:
             ranked = by_words(db, where, query, limit).entries
         else:
-            depth = max(limit, 50)
-            ranked = fused(by_words(db, where, query, depth), vectors.nearest(db, has, vector, where, depth), limit)
+            depth = max(limit, DEPTH)
+            near = vectors.nearest(db, has, vector.tobytes(), where, depth)
+            ranked = fused(by_words(db, where, query, depth), near, limit)
         marks = ", ".join("?" * len(ranked))
         rows = db.execute(  # by their numbers: the plus keeps SQLite from reading all that the user has
             f"SELECT {COLUMNS} FROM entries e WHERE +e.owner = ? AND e.number IN ({marks})",

@@ -6,23 +6,19 @@ compared exactly, and so is everything where a user has few entries.
 
 from __future__ import annotations
 
-import math
 import sqlite3
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from newel.memory.embedder import Embedder
-from newel.memory.errors import EmbedderMismatchError, MemoryStoreError
+from newel.memory.embedding import no_vectors, other_vectors
 from newel.memory.sqlite.binding import binding, load_vectors
 from newel.memory.sqlite.conditions import Conditions
-from newel_kernel import ConfigurationError
 
 #: Up to so many entries all are compared exactly.
 FEW = 2000
 #: How many candidates the bits give.
 _CANDIDATES = 100
-_LARGEST = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +44,6 @@ class Vectors:
         return embedder is not None and (self.name, self.dimension) == (embedder.name, embedder.dimension)
 
 
-def check_embedder(embedder: Embedder) -> None:
-    """Raise ConfigurationError where an embedder does not say what its vectors are."""
-    if not isinstance(embedder, Embedder):
-        raise ConfigurationError(f"{type(embedder).__name__} is no Embedder: it has to be a subclass of it")
-    if not isinstance(embedder.name, str) or not embedder.name:
-        raise ConfigurationError(f"the embedder {type(embedder).__name__} has no name, by which its vectors are known")
-    if not 0 < embedder.dimension <= _LARGEST or embedder.dimension % 8:
-        raise ConfigurationError(
-            f"the embedder {embedder.name!r} has {embedder.dimension} dimensions: it has to be a multiple of 8 up to "
-            f"{_LARGEST}"
-        )
-    if embedder.batch < 1:
-        raise ConfigurationError(f"the embedder {embedder.name!r} takes {embedder.batch} texts at once: 1 at least")
-
-
 def stored(connection: sqlite3.Connection) -> Vectors | None:
     """What the file has; None: no vectors."""
     found = dict(connection.execute("SELECT key, value FROM meta WHERE key LIKE 'vectors.%'").fetchall())
@@ -77,14 +58,10 @@ def agreed(connection: sqlite3.Connection, embedder: Embedder | None) -> Vectors
     has = stored(connection)
     if has is None:
         if embedder is not None and connection.execute("SELECT 1 FROM entries LIMIT 1").fetchone():
-            raise EmbedderMismatchError("the memory has entries without vectors: call reindex() once to make them")
+            raise no_vectors()
         return None
     if not has.are_of(embedder):
-        other = f"{embedder.name!r} ({embedder.dimension})" if embedder is not None else "none"
-        raise EmbedderMismatchError(
-            f"the memory has vectors of the embedder {has.name!r} ({has.dimension}), not of {other}: open it with that "
-            f"one, or call reindex() to convert it"
-        )
+        raise other_vectors(has.name, has.dimension, embedder)
     return has
 
 
@@ -148,21 +125,6 @@ def nearest(
         (vector, *values, most),
     ).fetchall()
     return [(number, near) for number, near in rows if near is not None]  # an empty vector has no angle
-
-
-def packed(vectors: Sequence[Sequence[float]], embedder: Embedder, expected: int) -> list[bytes]:
-    """Vectors as the file has them; raises MemoryStoreError where they are not what the embedder says."""
-    if len(vectors) != expected:
-        raise MemoryStoreError(f"the embedder {embedder.name!r} gave {len(vectors)} vectors for {expected} texts")
-    result = []
-    for vector in vectors:
-        numbers = array("f", map(float, vector))
-        if len(numbers) != embedder.dimension or not all(map(math.isfinite, numbers)):
-            raise MemoryStoreError(
-                f"the embedder {embedder.name!r} gave a vector that is not {embedder.dimension} finite numbers"
-            )
-        result.append(numbers.tobytes())
-    return result
 
 
 def ready(connection: sqlite3.Connection) -> None:

@@ -1,0 +1,96 @@
+"""Conversion: a memory's vectors made anew by another embedder, beside the old ones until all are there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from newel.memory import Embedder, EmbedderMismatchError
+from newel.memory.rows import said
+from newel.sessions.stored.steps import Query, Steps
+from newel_postgres.memory.tables import Tables
+from newel_postgres.memory.vectors import adopted, begun, locked, put, stored_vectors
+from newel_types import Content
+
+#: How long the old vectors may take to be deleted, in seconds.
+_CLEARING = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """Gives the number of a new generation of vectors."""
+
+    def steps(self, tables: Tables) -> Steps[int]:
+        """See `Work`."""
+        return (yield from begun(tables))
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """Gives the next entries behind a number: number and text."""
+
+    after: int
+    most: int
+
+    def steps(self, tables: Tables) -> Steps[list[tuple[int, str]]]:
+        """See `Work`."""
+        sql = f"SELECT number, content FROM {tables.entries} WHERE number > ?1 ORDER BY number LIMIT ?2"
+        return _texts((yield Query(sql, (self.after, self.most))).rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Stores the vectors of some entries."""
+
+    generation: int
+    rows: Sequence[tuple[int, str]]
+    vectors: Sequence[str]
+
+    def steps(self, tables: Tables) -> Steps[None]:
+        """See `Work`."""
+        yield from put(tables, self.generation, [number for number, _ in self.rows], self.vectors)
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Has searches use the new vectors; or gives entries that have none yet, and changes nothing.
+
+    Numbers are not given out in the order of commits, so those without a vector may be any.
+    """
+
+    generation: int
+    embedder: Embedder
+
+    def steps(self, tables: Tables) -> Steps[list[tuple[int, str]]]:
+        """See `Work`."""
+        yield Query(f"SELECT FROM {locked(alone=True)}")
+        has = yield from stored_vectors(tables)
+        if has is not None and has.generation > self.generation:
+            raise EmbedderMismatchError(
+                f"another reindex() has converted the memory to {has.name!r} ({has.dimension}) meanwhile: open it with "
+                f"that embedder, or call reindex() again"
+            )
+        sql = (
+            f"SELECT number, content FROM {tables.entries} AS e WHERE NOT EXISTS (SELECT FROM {tables.vectors} AS v "
+            f"WHERE v.number = e.number AND v.generation = ?1) ORDER BY number LIMIT ?2"
+        )
+        left = _texts((yield Query(sql, (self.generation, self.embedder.batch))).rows)
+        if not left:
+            yield from adopted(tables, self.embedder, self.generation)
+        return left
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """Deletes the vectors of generations before that in use, also of conversions that broke off."""
+
+    def steps(self, tables: Tables) -> Steps[None]:
+        """See `Work`."""
+        for table in (tables.vectors, tables.bits):
+            sql = f"DELETE FROM {table} WHERE generation < (SELECT generation FROM {tables.embedder})"
+            yield Query(sql, seconds=_CLEARING)
+
+
+def _texts(rows: Sequence[Sequence[Any]]) -> list[tuple[int, str]]:
+    return [(number, said(Content.model_validate_json(content))) for number, content in rows]

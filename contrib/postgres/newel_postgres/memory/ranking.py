@@ -1,0 +1,88 @@
+"""Ranking: the entries that a question finds by its words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from newel.memory.fusion import WordRanking
+from newel.sessions.stored.steps import Query, Steps
+from newel_postgres.memory.conditions import Conditions
+from newel_postgres.memory.lexemes import Term, terms
+from newel_postgres.memory.tables import Tables
+
+#: A word that stands in more of the user's entries is common: it says little and costs much to rank by.
+_COMMON = 1000
+_WORDS = 48
+#: Of bm25: how soon a word that is repeated counts no more, and how much a long text is held against it.
+_REPEATED, _LONG = 1.2, 0.75
+
+
+def by_words(
+    tables: Tables, where: Conditions, query: str, entries: int, length: int, most: int
+) -> Steps[WordRanking]:
+    """The entries that share a word with the query, best first by bm25, and the newest where two are as good.
+
+    Entries that have only common words of it come last, those with all of them first, then the newest. The user has so
+    many `entries`, of so many terms together.
+    """
+    asked = terms(where.owner, query, _WORDS)
+    counts = (yield from _counts(tables, asked)) if asked else []
+    weights = {term: _weight(count, entries) for term, count in counts}
+    rare = [(term, weights[term]) for term, count in counts if 0 < count <= _COMMON]
+    common = [term.query for term, count in counts if count > _COMMON]
+    found: dict[int, float] = {}
+    if rare:
+        found.update((yield from _ranked(tables, where, rare, length / entries, most)))
+    whole, best = sum(weights.values()), max(found.values(), default=0.0)
+    for joined in (" & ", " | "):
+        if common and len(found) < most:
+            sql, values = _matching(where, 4)
+            newest = f"SELECT number FROM {tables.entries} WHERE {sql} ORDER BY number DESC LIMIT ?3"
+            for (number,) in (yield Query(newest, (where.owner, joined.join(common), most, *values))).rows:
+                found.setdefault(number, 0.0)
+    return WordRanking(list(found.items())[:most], min(1.0, best / whole) if whole else 0.0)
+
+
+def _ranked(
+    tables: Tables, where: Conditions, rare: Sequence[tuple[Term, float]], average: float, most: int
+) -> Steps[list[tuple[int, float]]]:
+    sql, values = _matching(where, 7)
+    sql = (
+        f"SELECT number, sum(weight * times * {_REPEATED + 1} / (times + {_REPEATED} * "
+        f"({1 - _LONG} + {_LONG} * length / CAST(?6 AS double precision)))) AS score "
+        f"FROM (SELECT number, length, words FROM {tables.entries} WHERE {sql}) AS e "
+        f"CROSS JOIN LATERAL unnest(words) AS word "
+        f"JOIN unnest(CAST(?3 AS text[]), CAST(?4 AS boolean[]), CAST(?5 AS double precision[])) "
+        f"AS asked (asked_for, begins, weight) "
+        f"ON word.lexeme = asked_for OR (begins AND starts_with(word.lexeme, asked_for)) "
+        f"CROSS JOIN LATERAL (SELECT cardinality(word.positions) AS times) AS counted "
+        f"GROUP BY number ORDER BY score DESC, number DESC LIMIT {most:d}"
+    )
+    query = " | ".join(term.query for term, _ in rare)
+    lexemes, begins = [term.lexeme for term, _ in rare], [term.begins for term, _ in rare]
+    weights = [weight for _, weight in rare]
+    given = (where.owner, query, lexemes, begins, weights, max(average, 1.0), *values)
+    return [(number, float(score)) for number, score in (yield Query(sql, given)).rows]
+
+
+def _matching(where: Conditions, first: int) -> tuple[str, list[object]]:
+    """The owner (?1), the words (?2), and what the filter asks for from ?`first` on."""
+    narrow, values = where.sql(first)
+    return f"owner = CAST(?1 AS bigint) AND words @@ CAST(CAST(?2 AS text) AS tsquery){narrow}", values
+
+
+def _counts(tables: Tables, asked: Sequence[Term]) -> Steps[list[tuple[Term, int]]]:
+    """In how many entries each term stands, counted as far as it matters."""
+    sql = (
+        f"SELECT (SELECT count(*) FROM (SELECT 1 FROM {tables.entries} WHERE words @@ CAST(term AS tsquery) "
+        f"LIMIT {_COMMON + 1}) AS found) FROM unnest(CAST(?1 AS text[])) WITH ORDINALITY AS asked (term, place) "
+        f"ORDER BY place"
+    )
+    rows = (yield Query(sql, ([term.query for term in asked],))).rows
+    return [(term, int(count)) for term, (count,) in zip(asked, rows, strict=True)]
+
+
+def _weight(count: int, entries: int) -> float:
+    """How much a word says that stands in so many of so many entries."""
+    return math.log(1 + (max(entries - count, 0) + 0.5) / (count + 0.5))

@@ -1,0 +1,127 @@
+"""Vectors: those of each entry, whole and as one bit a number, by which a search finds its candidates.
+
+A user's bits are all compared, so that no other user's entries change what is found or how fast; decision 0019 has the
+figures beside an index of neighbours. The best of them are then compared exactly, and so is everything where a user
+has few entries.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from newel.memory import Embedder
+from newel.memory.embedding import no_vectors, other_vectors
+from newel.sessions.stored.steps import Query, Steps
+from newel_postgres.memory.conditions import Conditions
+from newel_postgres.memory.tables import Tables
+from newel_postgres.memory.texts import read, stored
+
+#: Up to so many entries all are compared exactly.
+FEW = 2000
+#: How many candidates the bits give.
+_CANDIDATES = 400
+#: The columns of the one row that `vectors_in` reads.
+FIELDS = "v.name, v.dimension, v.generation"
+#: Whoever adds entries holds it together with others; whoever changes which vectors count has it alone.
+_LOCK = 0x6D6D7276
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Whose vectors a memory uses, and of how many numbers; `generation` tells one conversion's from the next."""
+
+    name: str
+    dimension: int
+    generation: int
+
+
+def locked(alone: bool) -> str:
+    """The function that takes the lock of the vectors until the end of the transaction."""
+    return f"pg_advisory_xact_lock{'' if alone else '_shared'}({_LOCK})"
+
+
+def stored_vectors(tables: Tables) -> Steps[Vectors | None]:
+    """What the memory has; None: no vectors."""
+    return vectors_in((yield Query(f"SELECT {FIELDS} FROM {tables.embedder} AS v")).rows[0])
+
+
+def vectors_in(row: Sequence[object]) -> Vectors | None:
+    """The same, of a row that begins with FIELDS."""
+    name, dimension, generation = row[:3]
+    if name is None:
+        return None
+    assert isinstance(name, str)
+    assert isinstance(dimension, int)
+    assert isinstance(generation, int)
+    return Vectors(read(name), dimension, generation)
+
+
+def agreed(tables: Tables, has: Vectors | None, embedder: Embedder | None) -> Steps[None]:
+    """Raise EmbedderMismatchError where what the memory has is not the embedder's."""
+    if has is None:
+        if embedder is not None and (yield Query(f"SELECT 1 FROM {tables.entries} LIMIT 1")).rows:
+            raise no_vectors()
+    elif embedder is None or (has.name, has.dimension) != (embedder.name, embedder.dimension):
+        raise other_vectors(has.name, has.dimension, embedder)
+
+
+def begun(tables: Tables) -> Steps[int]:
+    """The number of a new generation, which no search sees before it is adopted."""
+    sql = f"UPDATE {tables.embedder} SET begun = begun + 1 RETURNING begun"
+    return int((yield Query(sql)).rows[0][0])
+
+
+def adopted(tables: Tables, embedder: Embedder, generation: int) -> Steps[Vectors]:
+    """From now on these are the memory's vectors."""
+    sql = f"UPDATE {tables.embedder} SET name = ?1, dimension = ?2, generation = ?3"
+    yield Query(sql, (stored(embedder.name), embedder.dimension, generation))
+    return Vectors(embedder.name, embedder.dimension, generation)
+
+
+def put(tables: Tables, generation: int, numbers: Sequence[int], texts: Sequence[str]) -> Steps[None]:
+    """Store the vectors of entries; of those that were forgotten meanwhile, and of those that have theirs, none."""
+    vector = f"{tables.extension}vector"
+    columns = "(number, generation, owner, {}) SELECT number, CAST(?1 AS bigint), owner, {} FROM new"
+    yield Query(
+        f"WITH new AS MATERIALIZED (SELECT e.number, e.owner, CAST(made AS {vector}) AS vector "
+        f"FROM unnest(CAST(?2 AS bigint[]), CAST(?3 AS text[])) AS given (place, made) "
+        f"JOIN {tables.entries} AS e ON e.number = place FOR KEY SHARE OF e), "
+        f"whole AS (INSERT INTO {tables.vectors} {columns.format('vector', 'vector')} ON CONFLICT DO NOTHING) "
+        f"INSERT INTO {tables.bits} {columns.format('bits', f'{tables.extension}binary_quantize(vector)')} "
+        f"ON CONFLICT DO NOTHING",
+        (generation, numbers, texts),
+    )
+
+
+def nearest(
+    tables: Tables, of: Vectors, vector: str, where: Conditions, entries: int, most: int
+) -> Steps[list[tuple[int, float]]]:
+    """The entries whose vectors are nearest, each with its cosine, best first; the user has so many `entries`."""
+    narrow, values = where.sql(4)
+    chosen = f" AND number IN (SELECT number FROM {tables.entries} WHERE owner = ?1{narrow})" if narrow else ""
+    if narrow and entries > FEW:
+        several, given = where.sql(2)
+        sql = f"SELECT 1 FROM {tables.entries} WHERE owner = ?1{several} LIMIT {FEW + 1:d}"
+        entries = int((yield Query(f"SELECT count(*) FROM ({sql}) AS chosen", (where.owner, *given))).rows[0][0])
+    # As a query of its own it is computed once, and not for each row.
+    question = f"(SELECT CAST(CAST(?3 AS text) AS {tables.extension}vector))"
+    if entries > FEW:
+        bits = f"(SELECT {tables.extension}binary_quantize(CAST(CAST(?3 AS text) AS {tables.extension}vector)))"
+        chosen = (
+            f" AND number = ANY(ARRAY(SELECT number FROM {tables.bits} WHERE owner = ?1 AND generation = ?2{chosen} "
+            f"ORDER BY bits OPERATOR({tables.extension}<~>) {bits} LIMIT {max(_CANDIDATES, 2 * most):d}))"
+        )
+    sql = (
+        f"SELECT number, near FROM (SELECT number, 1 - (vector OPERATOR({tables.extension}<=>) {question}) AS near "
+        f"FROM {tables.vectors} WHERE owner = ?1 AND generation = ?2{chosen}) AS found "
+        f"WHERE near <> 'NaN' ORDER BY near DESC, number DESC LIMIT {most:d}"  # an empty vector has no angle
+    )
+    rows = (yield Query(sql, (where.owner, of.generation, vector, *values))).rows
+    return [(number, float(near)) for number, near in rows]
+
+
+def text_of(vector: array[float]) -> str:
+    """A vector as pgvector reads it: nine digits are all that a float of 32 bits has."""
+    return f"[{','.join(format(number, '.9g') for number in vector)}]"
