@@ -26,8 +26,9 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     base_url: str | None = None
     #: True: Vertex AI, False: the Gemini API; unset: as the environment says.
     vertexai: bool | None = None
-    #: On Vertex AI: whose models, and where; unset: as the model's name or the environment says.
+    #: On Vertex AI: the project whose models these are; unset: as the model's name or the environment says.
     project: str | None = None
+    #: Likewise the place where they run (``us-central1``).
     location: str | None = None
     #: How many bytes a message of a live connection may have.
     frame_bytes: int = Field(default=FRAME_BYTES, gt=0)
