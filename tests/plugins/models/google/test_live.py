@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.genai.types import LiveConnectConfig
 
 from newel import types
 from newel.models import Gemini, LlmRequest, LlmResponse
 from newel.models.google.history import Dialect
 from newel.models.google.live.sending import Frames
-from newel.models.google.live.setup import setup
+from newel.models.google.live.setup import sayable, setup
 from newel.models.kinds import model_of
 from newel.models.live import CONNECTION_NUMBER, ConnectionLostError
 from newel.testing import ScriptedModel
@@ -411,6 +412,15 @@ def test_the_setup_on_vertex_ai() -> None:
     assert said == ["behavior"]
 
 
+def test_what_an_older_sdk_cannot_say_is_left_out_and_said() -> None:
+    said: list[tuple[str, str]] = []
+    made = sayable({"seed": 1, "labels": {"a": "b"}}, {"seed"}, lambda setting, text: said.append((setting, text)))
+    assert made == {"seed": 1}
+    [(setting, text)] = said
+    assert setting == "labels"
+    assert "pip install -U google-genai" in text
+
+
 def test_realtime_input(server: GeminiLiveServer) -> None:
     manual = types.RealtimeInputConfig(automatic_activity_detection=types.AutomaticActivityDetection(disabled=True))
     image = types.Blob(data=b"\xff\xd8", mime_type="image/jpeg")
@@ -455,6 +465,7 @@ def test_history(server: GeminiLiveServer) -> None:
     assert content["turns"][0]["parts"] == [{"text": "one"}]
 
 
+@pytest.mark.skipif("history_config" not in LiveConnectConfig.model_fields, reason="the SDK is older")
 def test_newer_models_are_told_to_answer_announced_history(server: GeminiLiveServer) -> None:
     server.connection(ASKED, Wait("realtimeInput"), says.turn_complete())
     announced = types.HistoryConfig(initial_history_in_client_content=True)

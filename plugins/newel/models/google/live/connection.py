@@ -7,11 +7,12 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from importlib import import_module
 
 from newel.models.google.history import Dialect
 from newel.models.google.live.reading import Reader
 from newel.models.google.live.sending import Frames
-from newel.models.google.live.setup import Say, setup
+from newel.models.google.live.setup import Say, sayable, setup
 from newel.models.google.sdk import Json, Live
 from newel.models.live import CONNECTION_NUMBER
 from newel.models.wire.arrivals import Arrivals
@@ -141,7 +142,8 @@ class Target:
 async def opened(live: Live, target: Target, request: LlmRequest) -> AsyncIterator[GeminiLiveConnection]:
     """A connection through ``client.aio.live`` of the SDK, which closes it on leaving."""
     service, number = target.service, request.stash[CONNECTION_NUMBER]
-    config = setup(request, target.speech, target.say, vertex=target.dialect.vertex)
+    fields = import_module("google.genai.types").LiveConnectConfig.model_fields
+    config = sayable(setup(request, target.speech, target.say, vertex=target.dialect.vertex), fields, target.say)
     session = live.connect(model=service.model, config=config)
     with noting() as sockets, connecting(service, number, sockets):
         async with asyncio.timeout(SETUP_PATIENCE):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from newel.models.google.requests import plain
 from newel.models.google.sdk import Json
@@ -47,6 +47,14 @@ def setup(request: LlmRequest, speech: SpeechConfig | None, say: Say, *, vertex:
     if options is not None and options.headers:
         fields["http_options"] = {"headers": dict(options.headers)}
     return fields
+
+
+def sayable(config: Json, fields: Container[str], say: Say) -> Json:
+    """What of a configuration the installed SDK knows: releases before the latest have fewer `fields`."""
+    for name in config:
+        if name not in fields:
+            say(name, f"the installed google-genai cannot say {name}; it is left out: pip install -U google-genai")
+    return {name: value for name, value in config.items() if name in fields}
 
 
 def _instruction(instruction: object) -> object:
