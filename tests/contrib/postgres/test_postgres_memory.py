@@ -229,9 +229,12 @@ def test_a_memory_of_the_first_schema_is_brought_to_this_one(pgvector: str) -> N
         async with PostgresMemoryService(pgvector) as memory:
             await memory.add_session_to_memory(session("hello"))
         await rows(pgvector, "DROP TABLE newel_memory_embedder")
+        await rows(pgvector, "ALTER INDEX newel_memory_words RESET (fastupdate)")
         await rows(pgvector, "UPDATE newel_memory_schema SET version = 1")
         async with PostgresMemoryService(pgvector) as one, PostgresMemoryService(pgvector) as two:
             assert await asyncio.gather(found(one, "hello"), found(two, "hello")) == [["hello"], ["hello"]]
+        options = "SELECT reloptions FROM pg_class WHERE relname = 'newel_memory_words'"
+        assert await rows(pgvector, options) == [(["fastupdate=off"],)]
         async with PostgresMemoryService(pgvector, embedder=HashingEmbedder()) as memory:
             assert await memory.reindex() == 1
             assert await found(memory, "hellos") == ["hello"]

@@ -29,6 +29,8 @@ _SECOND = (
     "CREATE TABLE {embedder} (name text, dimension integer NOT NULL DEFAULT 0, generation bigint NOT NULL DEFAULT 0, "
     "begun bigint NOT NULL DEFAULT 0)",
     "INSERT INTO {embedder} DEFAULT VALUES",
+    # Every search reads what an insert has put off, once for each of its words.
+    "ALTER INDEX {place}newel_memory_words SET (fastupdate = off)",
 )
 #: Vectors of any dimension, so that a conversion is rows and no table. The bits are in rows of their own: reading all
 #: of a user's has to be little to read.
@@ -70,6 +72,7 @@ class Tables:
     def __init__(self, schema: str, shown: str) -> None:
         place = quoted(schema)
         self._schema = schema
+        self._place = place
         self._shown = shown
         self.owners = f"{place}newel_memory_owners"
         self.entries = f"{place}newel_memory_entries"
@@ -135,6 +138,6 @@ class Tables:
             yield Query(
                 statement.format(
                     owners=self.owners, entries=self.entries, embedder=self.embedder, vectors=self.vectors,
-                    bits=self.bits, extension=self.extension,
+                    bits=self.bits, extension=self.extension, place=self._place,
                 )
             )  # fmt: skip
