@@ -15,7 +15,7 @@ from newel.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from newel.contexts.arguments import listed_plugins
 from newel.contexts.base_runner import BaseRunner
 from newel.memory.in_memory_memory_service import InMemoryMemoryService
-from newel.sessions.forking import fork_session
+from newel.sessions.fork_session import fork_session
 from newel.sessions.in_memory_session_service import InMemorySessionService
 from newel.sessions.rewind import rewind_event
 from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Event, RunConfig, Session

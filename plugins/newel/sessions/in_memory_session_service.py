@@ -6,7 +6,8 @@ from itertools import count
 
 from newel.sessions.contract import Capabilities, SessionPage, SessionStore
 from newel.sessions.event_log import EventLog
-from newel.sessions.forks import place_of, read_place, state_at, taken_along
+from newel.sessions.forks import state_at, taken_along
+from newel.sessions.pages import place_of, read_place
 from newel.sessions.pairing import check_pairing
 from newel.sessions.scopes import merge_scopes, split_by_scope
 from newel.sessions.views import (

@@ -12,7 +12,8 @@ from typing import Self
 
 from newel.sessions.contract import Capabilities, SessionPage, SharedSessionStore
 from newel.sessions.event_log import EventLog
-from newel.sessions.forks import place_of, read_place, state_at, taken_along
+from newel.sessions.forks import state_at, taken_along
+from newel.sessions.pages import place_of, read_place
 from newel.sessions.stored.bringing import Bring, BringShared, Present
 from newel.sessions.stored.database import Database
 from newel.sessions.stored.encoding import encode_event

@@ -1,4 +1,4 @@
-"""Forking: a session copied with the artifacts that its events refer to."""
+"""A session copied with the artifacts that its events refer to."""
 
 from __future__ import annotations
 

@@ -1,0 +1,22 @@
+"""Pages of a list of sessions, and the places that they begin behind."""
+
+from __future__ import annotations
+
+from newel_kernel import SessionError
+
+
+def place_of(user_id: str, number: int) -> str:
+    """What names the place behind a session in a list: opaque to who asks for the next page."""
+    return f"{number}:{user_id}"
+
+
+def read_place(after: str | None, size: int) -> tuple[str, int] | None:
+    """The user and the number of a place; raises SessionError where it is none, or a page has no size."""
+    if size < 1:
+        raise SessionError(f"a page of {size} sessions: its size is at least 1")
+    if after is None:
+        return None
+    number, colon, user_id = after.partition(":")
+    if not colon or not number.isdecimal():
+        raise SessionError(f"{after[:40]!r} begins no page: give the `next` of the page before")
+    return user_id, int(number)
