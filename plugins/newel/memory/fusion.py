@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-#: Of reciprocal rank fusion (Cormack, Clarke, Büttcher 2009): how much the first places stand out.
-_FLAT = 60
 #: How many places of each ranking count at least.
-DEPTH = 50
+_DEPTH = 50
+#: What words, or a vector, are worth that nothing confirms.
+_ALONE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class WordRanking:
-    """Entries with their scores, best first; `covered`: how much of the question the best of them has, from 0 to 1."""
+    """Entries with their scores, best first; `whole`: the score of an entry with every word of the question, once."""
 
     entries: list[tuple[int, float]]
-    covered: float
+    whole: float
+
+
+def weight(count: int, entries: int) -> float:
+    """How much a word says that stands in so many of so many entries: the logarithm of the odds, as in FTS5's bm25."""
+    return max(1e-6, math.log((max(entries - count, 0) + 0.5) / (count + 0.5)))
+
+
+def depth(most: int) -> int:
+    """How many entries to rank by words, and by vectors, where so many are asked for."""
+    return max(most, _DEPTH)
 
 
 def fused(words: WordRanking, near: Sequence[tuple[int, float]], most: int) -> list[tuple[int, float]]:
-    """One ranking of two, by the places in both: the sum of weight / (60 + place).
+    """One ranking of two. `near` has the nearest entries and those of `words`, each with its cosine.
 
-    Words weigh as much as they cover of the question. Where its telling words stand in no entry, it was asked in other
-    words, and those that remain ("my", "in") point anywhere.
+    Words are worth the share of the question that they cover, where a rare word is most of it, and one that stands in
+    no entry counts too: a question in other words is covered by nobody. A vector is worth its share of the best cosine.
+    Of both a quarter counts in any case, and words count as far as they are confirmed: by the vector, or by being much
+    of the question. Where two entries are equal, the nearer one is first, then the newest.
     """
-    weight = words.covered**3
-    scores: dict[int, float] = {}
-    for share, ranking in ((weight, words.entries), (1 - weight, near)):
-        for place, (number, _) in enumerate(ranking, 1):
-            scores[number] = scores.get(number, 0.0) + share / (_FLAT + place)
-    return sorted(scores.items(), key=lambda one: (-one[1], -one[0]))[:most]
+    cosines = dict(near)
+    shares = {number: score / words.whole if words.whole else 0.0 for number, score in words.entries}
+    # What was not ranked by its words has at most what the last one has.
+    other = min(shares.values(), default=0.0) if len(shares) >= depth(most) else 0.0
+    best = max(cosines.values(), default=0.0)
+    found = []
+    for number in cosines.keys() | shares.keys():
+        cosine = cosines.get(number, 0.0)
+        by_vector, by_words = (max(cosine, 0.0) / best if best > 0 else 0.0), shares.get(number, other)
+        confirmed = by_words * max(by_words, by_vector)
+        found.append((confirmed + _ALONE * (by_words + by_vector), cosine, number))
+    return [(number, score) for score, _, number in sorted(found, reverse=True)[:most]]

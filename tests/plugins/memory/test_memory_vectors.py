@@ -227,7 +227,7 @@ def test_no_driver_is_imported_before_its_service_is_made() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_a_real_model_finds_paraphrases_first(place: Place) -> None:
+def test_a_real_model_finds_paraphrases_and_numbers_first(place: Place) -> None:
     async def main() -> None:
         model = MiniLm()
         turns = [turn for turn, _ in PARAPHRASES] + filler(160)
@@ -235,6 +235,10 @@ def test_a_real_model_finds_paraphrases_first(place: Place) -> None:
             await memory.add_session_to_memory(session(*turns))
             right = [(await found(memory, question, limit=1)) == [turn] for turn, question in PARAPHRASES]
             assert sum(right) >= 0.8 * len(PARAPHRASES)
+            asked = turns[len(PARAPHRASES) :: 8]
+            for question, least in (("Ticket {}?", 20), ("What was the matter with ticket {} of the customer?", 13)):
+                first = [await found(memory, question.format(8 * n), limit=1) == [turn] for n, turn in enumerate(asked)]
+                assert sum(first) >= least
 
     asyncio.run(main())
 
@@ -334,19 +338,20 @@ def _encodes(text: str) -> bool:
 
 
 def test_words_and_vectors_rank_together(place: Place) -> None:
-    """A word that is rare decides; where no word is shared, the vectors do."""
+    """A word that is rare decides, also among usual ones; where no word is shared, the vectors do."""
 
     async def main() -> None:
         chance = random.Random(7)
         usual = [f"{a}{b}" for a in ("ta", "ko", "mi", "re", "su", "lo") for b in ("ra", "ni", "ven", "dor", "pel")]
-        turns = [" ".join([*chance.choices(usual, k=15), f"rare{number}"]) for number in range(400)]
+        turns = [" ".join([*chance.choices(usual, k=15), f"rare{number}"]) for number in range(2000)]
         async with place.open(HashingEmbedder()) as memory:
             await memory.add_session_to_memory(session(*turns, "the gearbox is broken"))
             right = 0
-            for number in chance.sample(range(400), 20):
-                question = f"RARE{number}?"
+            for number in chance.sample(range(2000), 50):
+                question = " ".join([*chance.choices(usual, k=6), f"RARE{number}?"])
                 right += (await found(memory, question, limit=1)) == [turns[number]]
-            assert right >= 19
+                assert await found(memory, f"RARE{number}?", limit=1) == [turns[number]]
+            assert right >= 48
             assert await found(memory, "gearboxes", limit=1) == ["the gearbox is broken"]
 
     asyncio.run(main())

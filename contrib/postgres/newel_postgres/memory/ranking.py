@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-from newel.memory.fusion import WordRanking
+from newel.memory.fusion import WordRanking, weight
 from newel.sessions.stored.steps import Query, Steps
 from newel_postgres.memory.conditions import Conditions
 from newel_postgres.memory.lexemes import Term, terms
@@ -28,20 +27,19 @@ def by_words(
     """
     asked = terms(where.owner, query, _WORDS)
     counts = (yield from _counts(tables, asked)) if asked else []
-    weights = {term: _weight(count, entries) for term, count in counts}
+    weights = {term: weight(count, entries) for term, count in counts if count <= _COMMON}
     rare = [(term, weights[term]) for term, count in counts if 0 < count <= _COMMON]
     common = [term.query for term, count in counts if count > _COMMON]
     found: dict[int, float] = {}
     if rare:
         found.update((yield from _ranked(tables, where, rare, length / entries, most)))
-    whole, best = sum(weights.values()), max(found.values(), default=0.0)
     for joined in (" & ", " | "):
         if common and len(found) < most:
             sql, values = _matching(where, 4)
             newest = f"SELECT number FROM {tables.entries} WHERE {sql} ORDER BY number DESC LIMIT ?3"
             for (number,) in (yield Query(newest, (where.owner, joined.join(common), most, *values))).rows:
                 found.setdefault(number, 0.0)
-    return WordRanking(list(found.items())[:most], min(1.0, best / whole) if whole else 0.0)
+    return WordRanking(list(found.items())[:most], sum(weights.values()))
 
 
 def _ranked(
@@ -81,8 +79,3 @@ def _counts(tables: Tables, asked: Sequence[Term]) -> Steps[list[tuple[Term, int
     )
     rows = (yield Query(sql, ([term.query for term in asked],))).rows
     return [(term, int(count)) for term, (count,) in zip(asked, rows, strict=True)]
-
-
-def _weight(count: int, entries: int) -> float:
-    """How much a word says that stands in so many of so many entries."""
-    return math.log(1 + (max(entries - count, 0) + 0.5) / (count + 0.5))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from newel.memory import Embedder, MemoryEntry, MemoryFilter
-from newel.memory.fusion import DEPTH, fused
+from newel.memory.fusion import depth, fused
 from newel.memory.rows import remembered, said
 from newel.memory.terms import snippet
 from newel.sessions.stored.steps import Query, Steps
@@ -50,9 +50,10 @@ class Search:
         if has is None or self.vector is None:
             ranked = (yield from by_words(tables, where, self.query, entries, length, self.limit)).entries
         else:
-            depth = max(self.limit, DEPTH)
-            words = yield from by_words(tables, where, self.query, entries, length, depth)
-            near = yield from nearest(tables, has, self.vector, where, entries, depth)
+            most = depth(self.limit)
+            words = yield from by_words(tables, where, self.query, entries, length, most)
+            also = [number for number, _ in words.entries]
+            near = yield from nearest(tables, has, self.vector, where, entries, most, also)
             ranked = fused(words, near, self.limit)
         return (yield from self._entries(tables, ranked)) if ranked else []
 

@@ -85,8 +85,9 @@ class PostgresMemoryService(BaseMemoryService):
     ) -> SearchMemoryResponse:
         """At most `limit` entries of the user, best first.
 
-        By words alone the scores are those of bm25; with an embedder both rankings are fused by rank, and so are the
-        scores. Raises EmbedderMismatchError where the memory's vectors are another's.
+        By words alone the scores are those of bm25; with an embedder they say how well words and vector fit together,
+        and are no measure from one question to another. Raises EmbedderMismatchError where the memory's vectors are
+        another's.
         """
         check_limit(limit)
         query = query[:_QUESTION].encode(errors="replace").decode()

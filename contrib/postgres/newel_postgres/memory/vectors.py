@@ -96,10 +96,14 @@ def put(tables: Tables, generation: int, numbers: Sequence[int], texts: Sequence
 
 
 def nearest(
-    tables: Tables, of: Vectors, vector: str, where: Conditions, entries: int, most: int
+    tables: Tables, of: Vectors, vector: str, where: Conditions, entries: int, most: int, also: Sequence[int]
 ) -> Steps[list[tuple[int, float]]]:
-    """The entries whose vectors are nearest, each with its cosine, best first; the user has so many `entries`."""
-    narrow, values = where.sql(4)
+    """The entries whose vectors are nearest, `most` at least, and the others that are named, each with its cosine.
+
+    The user has so many `entries`.
+    """
+    narrow, values = where.sql(5)
+    others = "CAST(?4 AS bigint[])"
     chosen = f" AND number IN (SELECT number FROM {tables.entries} WHERE owner = ?1{narrow})" if narrow else ""
     if narrow and entries > FEW:
         several, given = where.sql(2)
@@ -111,14 +115,15 @@ def nearest(
         bits = f"(SELECT {tables.extension}binary_quantize(CAST(CAST(?3 AS text) AS {tables.extension}vector)))"
         chosen = (
             f" AND number = ANY(ARRAY(SELECT number FROM {tables.bits} WHERE owner = ?1 AND generation = ?2{chosen} "
-            f"ORDER BY bits OPERATOR({tables.extension}<~>) {bits} LIMIT {max(_CANDIDATES, 2 * most):d}))"
+            f"ORDER BY bits OPERATOR({tables.extension}<~>) {bits} LIMIT {max(_CANDIDATES, 2 * most):d}) || {others})"
         )
     sql = (
         f"SELECT number, near FROM (SELECT number, 1 - (vector OPERATOR({tables.extension}<=>) {question}) AS near "
         f"FROM {tables.vectors} WHERE owner = ?1 AND generation = ?2{chosen}) AS found "
-        f"WHERE near <> 'NaN' ORDER BY near DESC, number DESC LIMIT {most:d}"  # an empty vector has no angle
+        f"WHERE near <> 'NaN' "  # an empty vector has no angle
+        f"ORDER BY number = ANY({others}) DESC, near DESC, number DESC LIMIT {most + len(also):d}"
     )
-    rows = (yield Query(sql, (where.owner, of.generation, vector, *values))).rows
+    rows = (yield Query(sql, (where.owner, of.generation, vector, list(also), *values))).rows
     return [(number, float(near)) for number, near in rows]
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import sqlite3
 from collections.abc import Iterable
 
-from newel.memory.fusion import WordRanking
+from newel.memory.fusion import WordRanking, weight
 from newel.memory.sqlite.conditions import Conditions
 from newel.memory.terms import queries
 
@@ -33,20 +32,18 @@ def by_words(connection: sqlite3.Connection, where: Conditions, query: str, most
         # The newest first where two are as good.
         sql = _FROM.format(score="-bm25(words)", where=where.sql) + " ORDER BY 2 DESC, e.number DESC LIMIT ?"
         found.update(connection.execute(sql, (" OR ".join(rare), *where.values, most)).fetchall())
-    covered = _covered(connection, counts.values(), max(found.values(), default=0.0))
     for joined in (" AND ", " OR "):
         if common and len(found) < most:
             sql = _FROM.format(score="0.0", where=where.sql) + " ORDER BY words.rowid DESC LIMIT ?"
             for number, score in connection.execute(sql, (joined.join(common), *where.values, most)):
                 found.setdefault(number, score)
-    return WordRanking(list(found.items())[:most], covered)
+    return WordRanking(list(found.items())[:most], _whole(connection, counts.values()))
 
 
-def _covered(connection: sqlite3.Connection, counts: Iterable[int], best: float) -> float:
-    """The best score as a share of what an entry with every word would have, each once."""
+def _whole(connection: sqlite3.Connection, counts: Iterable[int]) -> float:
+    """The score of an entry with every word, each once."""
     entries = connection.execute("SELECT max(number) FROM entries").fetchone()[0] or 0
-    whole = sum(max(0.0, math.log((entries + 1) / (count + 0.5))) for count in counts)
-    return min(1.0, best / whole) if whole else 0.0
+    return sum(weight(count, entries) for count in counts if count <= _COMMON)
 
 
 def _count(connection: sqlite3.Connection, term: str) -> int:

@@ -13,7 +13,7 @@ from typing import Self
 from newel.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
 from newel.memory.embedder import Embedder
 from newel.memory.embedding import check_embedder, needed, question_vector, vectors_of
-from newel.memory.fusion import DEPTH, fused
+from newel.memory.fusion import depth, fused
 from newel.memory.memory_entry import MemoryEntry
 from newel.memory.memory_filter import MemoryFilter
 from newel.memory.rows import COLUMNS, MOST, Known, check_limit, checked, remembered, row_of_entry, row_of_event
@@ -74,8 +74,9 @@ class SqliteMemoryService(BaseMemoryService):
     ) -> SearchMemoryResponse:
         """At most `limit` entries of the user, best first.
 
-        By words alone the scores are those of bm25; with an embedder both rankings are fused by rank, and so are the
-        scores. Raises EmbedderMismatchError where the file's vectors are another's.
+        By words alone the scores are those of bm25; with an embedder they say how well words and vector fit together,
+        and are no measure from one question to another. Raises EmbedderMismatchError where the file's vectors are
+        another's.
         """
         check_limit(limit)
         query = query[:_QUESTION].encode(errors="replace").decode()
@@ -169,9 +170,9 @@ class SqliteMemoryService(BaseMemoryService):
         if has is None or vector is None:
             ranked = by_words(db, where, query, limit).entries
         else:
-            depth = max(limit, DEPTH)
-            near = vectors.nearest(db, has, vector.tobytes(), where, depth)
-            ranked = fused(by_words(db, where, query, depth), near, limit)
+            words = by_words(db, where, query, depth(limit))
+            near = vectors.nearest(db, has, vector.tobytes(), where, depth(limit), [one for one, _ in words.entries])
+            ranked = fused(words, near, limit)
         marks = ", ".join("?" * len(ranked))
         rows = db.execute(  # by their numbers: the plus keeps SQLite from reading all that the user has
             f"SELECT {COLUMNS} FROM entries e WHERE +e.owner = ? AND e.number IN ({marks})",

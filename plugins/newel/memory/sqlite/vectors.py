@@ -107,9 +107,10 @@ def remove(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
 
 
 def nearest(
-    connection: sqlite3.Connection, of: Vectors, vector: bytes, where: Conditions, most: int
+    connection: sqlite3.Connection, of: Vectors, vector: bytes, where: Conditions, most: int, also: Sequence[int]
 ) -> list[tuple[int, float]]:
-    """The entries whose vectors are nearest, each with its cosine, best first."""
+    """The entries whose vectors are nearest, `most` at least, and the others that are named, each with its cosine."""
+    others = ", ".join(f"{number:d}" for number in also)
     several = f"SELECT count(*) FROM (SELECT 1 FROM entries e WHERE {where.sql} LIMIT {FEW + 1:d})"
     chosen, values = f"SELECT e.number FROM entries e WHERE {where.sql}", where.values
     if connection.execute(several, where.values).fetchone()[0] > FEW:
@@ -118,11 +119,11 @@ def nearest(
             f"SELECT number FROM {of.bits} WHERE bits MATCH vec_quantize_binary(?) AND owner = ? AND k = ?{narrow}",
             (vector, where.owner, max(_CANDIDATES, 2 * most), *(where.values if narrow else ())),
         ).fetchall()
-        chosen, values = ", ".join("?" * len(found)), tuple(number for (number,) in found)
+        chosen, values = ", ".join(f"{number:d}" for number in {*also, *(number for (number,) in found)}), ()
     rows = connection.execute(
         f"SELECT number, 1 - vec_distance_cosine(vector, ?) AS near FROM {of.exact} "
-        f"WHERE number IN ({chosen}) ORDER BY near DESC, number DESC LIMIT ?",
-        (vector, *values, most),
+        f"WHERE number IN ({chosen}) ORDER BY number IN ({others}) DESC, near DESC, number DESC LIMIT ?",
+        (vector, *values, most + len(also)),
     ).fetchall()
     return [(number, near) for number, near in rows if near is not None]  # an empty vector has no angle
 
