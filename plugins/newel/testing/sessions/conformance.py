@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
-from itertools import count
-from typing import TypeAlias
 
 from newel.sessions.contract import SharedSessionStore
 from newel.testing import sessions
-from newel.testing.sessions.place import MakeStore, Place
+from newel.testing.sessions.place import MakeStore
 from newel.testing.sessions.shared import SHARED_CHECKS
 from newel.testing.sessions.single import CHECKS
-from newel_kernel import ConfigurationError, seam
-
-Check: TypeAlias = Callable[[Place], Awaitable[None]]
-_places = count(1)
+from newel.testing.store_checks import in_places, run_all
+from newel_kernel import ConfigurationError
 
 
 def session_checks(make: MakeStore, *, examples: int = 20) -> Mapping[str, Callable[[], None]]:
@@ -38,30 +34,12 @@ def session_checks(make: MakeStore, *, examples: int = 20) -> Mapping[str, Calla
     if shared and not leases:
         raise ConfigurationError("a store whose capabilities are `shared` is a newel.sessions.SharedSessionStore")
     chosen = {**CHECKS, **(SHARED_CHECKS if shared else {})}
-    return {name: _runner(check, make) for name, check in chosen.items()} | {"machine": lambda: _play(make, examples)}
+    return in_places(chosen, make) | {"machine": lambda: _play(make, examples)}
 
 
 def session_conformance(make: MakeStore, *, examples: int = 20) -> None:
     """Run every check of `session_checks`; one AssertionError names all that fail."""
-    problems = []
-    for name, check in session_checks(make, examples=examples).items():
-        try:
-            check()
-        except Exception as error:  # noqa: BLE001 - a store's own errors; all are told together
-            problems.append(f"{name}: {type(error).__name__}: {error}")
-    if problems:
-        raise AssertionError("the session store fails {} check(s):\n{}".format(len(problems), "\n".join(problems)))
-
-
-def _runner(check: Check, make: MakeStore) -> Callable[[], None]:
-    async def run() -> None:
-        place = Place(make, f"conformance-{seam.new_id()}-{next(_places)}")
-        try:
-            await check(place)
-        finally:
-            await place.close()
-
-    return lambda: asyncio.run(run())
+    run_all(session_checks(make, examples=examples), "session")
 
 
 def _play(make: MakeStore, examples: int) -> None:

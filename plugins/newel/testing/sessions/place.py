@@ -6,33 +6,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 from newel.sessions.contract import SessionStore
+from newel.testing.store_checks import StorePlace
 from newel_kernel import Event, EventActions, Session
 from newel_types import Content, Part
 
 MakeStore: TypeAlias = Callable[[], SessionStore]
-
-
-class Place:
-    """An app of its own in the place that all services of `make` share."""
-
-    def __init__(self, make: MakeStore, app: str) -> None:
-        self._make = make
-        self._open: list[SessionStore] = []
-        self.app = app
-
-    def service(self) -> SessionStore:
-        """A further service; it is closed at the end."""
-        self._open.append(self._make())
-        return self._open[-1]
-
-    def at(self, session_id: str = "s", user_id: str = "u") -> dict[str, Any]:
-        """The arguments that name a session."""
-        return {"app_name": self.app, "user_id": user_id, "session_id": session_id}
-
-    async def close(self) -> None:
-        """Close the services."""
-        while self._open:
-            await self._open.pop().close()
+Place: TypeAlias = StorePlace[SessionStore]
 
 
 def said(text: str, author: str = "agent", **fields: Any) -> Event:
