@@ -8,20 +8,17 @@ Prints a line of JSON: the first N of each kind at which there was no fault, and
 
 from __future__ import annotations
 
-import asyncio
 import ctypes
 import gc
 import json
 import os
 import shutil
-import signal
 import sys
-import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from cases import CASES, REFUSALS, Case, Ledger, Say, tried
+from children import Child
 
 #: As in faults.c.
 KINDS = {"fails": 1, "dead": 2, "full": 3, "killed": 4, "torn": 5}
@@ -87,40 +84,17 @@ async def look(case: Case, ledger: Ledger, say: Say) -> None:
     await case.check(ledger)
 
 
-def in_child(body: Callable[[Say], Awaitable[None]]) -> tuple[list[list[Any]], str]:
-    """What a process said before it ended, and how it ended where that was not well."""
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if not pid:
-        os.close(reading)
-        status = 1
-        try:
-            asyncio.run(body(lambda *said: os.write(writing, json.dumps(said).encode() + b"\n") and None))  # type: ignore[arg-type]
-            status = 0
-        except BaseException:
-            os.write(writing, json.dumps(["wrong", "", traceback.format_exc()]).encode() + b"\n")
-        finally:
-            os._exit(status)
-    os.close(writing)
-    with os.fdopen(reading, encoding="utf-8") as pipe:
-        said = [json.loads(line) for line in pipe]
-    ended = os.waitpid(pid, 0)[1]
-    if os.WIFSIGNALED(ended):
-        return said, signal.Signals(os.WTERMSIG(ended)).name
-    return said, "".join(one[2] for one in said if one[0] == "wrong")
-
-
 def run(made: Callable[[Path], Case], folder: Path, kind: str, at: int, faults: Faults) -> tuple[bool, list[str]]:
     """Whether there was an N-th call, and what was wrong."""
     folder.mkdir()
-    said, ended = in_child(lambda say: work(made(folder), folder, faults, at, kind, say))
+    said, ended = Child(lambda say: work(made(folder), folder, faults, at, kind, say)).end()
     ledger = Ledger(dead=kind == "dead")
     for one in said:
         ledger.hear(*one)
     killed = ended == "SIGKILL"
     fired = killed or any(one[0] == "fired" for one in said)
     wrong = [] if killed or not ended else [f"at work: {ended}"]
-    _, ended = in_child(lambda say: look(made(folder), ledger, say))
+    _, ended = Child(lambda say: look(made(folder), ledger, say)).end()
     wrong += [f"afterwards: {ended}"] if ended else []
     if wrong:
         wrong.append("\n".join(map(str, said)))
