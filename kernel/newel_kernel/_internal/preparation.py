@@ -73,7 +73,10 @@ async def declare_tools(ctx: InvocationContext, request: LlmRequest) -> None:
     owner = cast("ModelAgent", ctx.agent)
     provided: list[Provided] = []
     try:
-        await _declare(ctx, owner, request, provided)
+        if (only := owner.plain_tools(ctx)) is not None:
+            request.append_tools(only)
+        else:
+            await _declare(ctx, owner, request, provided)
     except DuplicateToolError as error:
         owners = [_owner(tool, provided) for tool in error.tools]
         raise DuplicateToolError(
@@ -90,9 +93,6 @@ def _owner(tool: BaseTool, provided: Sequence[Provided]) -> str:
 
 async def _declare(ctx: InvocationContext, owner: ModelAgent, request: LlmRequest, provided: list[Provided]) -> None:
     """Declare the tools of `owner`; those that toolsets give are noted in `provided`."""
-    if (only := owner.plain_tools(ctx)) is not None:
-        request.append_tools(only)
-        return
     tools: Sequence[BaseTool]
     plain: list[BaseTool] = []
     for entry in owner.tools:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from newel import tools
 from newel.agents.opening import mode_of
@@ -14,6 +14,10 @@ from newel_kernel import BaseAgent, LlmRequest, RequestProcessor, hookimpl
 
 if TYPE_CHECKING:
     from newel.agents.llm_agent import LlmAgent
+    from newel.flows.llm_agents import RequestStep
+
+#: The instructions and the tool.
+Offer: TypeAlias = tuple[str, tuple[tools.TransferToAgentTool]]
 
 
 def transfer_targets(agent: LlmAgent) -> list[BaseAgent]:
@@ -54,27 +58,43 @@ If neither you nor the other agents are best for the question, transfer to your 
 
 
 @lru_cache(maxsize=1024)
-def _offer(targets: tuple[tuple[str, str], ...], parent: str) -> tuple[str, tools.TransferToAgentTool]:
+def _offer(targets: tuple[tuple[str, str], ...], parent: str) -> Offer:
     """The instructions and the tool for these targets, the declaration of which is built once."""
     tool = tools.TransferToAgentTool(agent_names=[name for name, _ in targets])
-    return transfer_instructions(targets, parent), tool
+    return transfer_instructions(targets, parent), (tool,)
+
+
+def _offer_of(agent: LlmAgent) -> Offer | None:
+    targets = transfer_targets(agent)
+    if not targets:
+        return None
+    parent = agent.parent_agent
+    upwards = parent.name if parent is not None and not agent.disallow_transfer_to_parent else ""
+    return _offer(tuple([(target.name, target.description) for target in targets]), upwards)
+
+
+def for_agent(agent: LlmAgent) -> RequestStep:
+    """What appends the instructions and declares the tool, where there is anyone to transfer to."""
+    around = agent.sub_agents, agent.parent_agent.sub_agents if agent.parent_agent is not None else []
+    seen: tuple[list[BaseAgent], list[BaseAgent]] | None = None
+    offer: Offer | None = None
+
+    def append(ctx: LlmContext, request: LlmRequest) -> None:
+        nonlocal seen, offer
+        if seen != around:  # a list may grow in place
+            seen, offer = (around[0].copy(), around[1].copy()), _offer_of(agent)
+        if offer is None:
+            return
+        if ctx.opening is None or mode_of(ctx) == "chat":
+            request.append_instruction(offer[0])
+        request.append_tools(offer[1])
+
+    return append
 
 
 def run(ctx: LlmContext, request: LlmRequest) -> None:
     """Append the instructions and declare the tool, where there is anyone to transfer to."""
-    agent = ctx.agent
-    if not agent.sub_agents and agent.parent_agent is None:
-        return
-    targets = transfer_targets(agent)
-    if not targets:
-        return
-    parent = agent.parent_agent
-    upwards = parent.name if parent is not None and not agent.disallow_transfer_to_parent else ""
-    described = tuple([(target.name, target.description) for target in targets])
-    text, tool = _offer(described, upwards)
-    if ctx.opening is None or mode_of(ctx) == "chat":
-        request.append_instruction(text)
-    request.append_tools((tool,))
+    for_agent(ctx.agent)(ctx, request)
 
 
 def applies_to(agent: LlmAgent) -> bool:
@@ -85,4 +105,4 @@ def applies_to(agent: LlmAgent) -> bool:
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The processor `agent_transfer`."""
-    return [request_processor("agent_transfer", run, applies_to=applies_to)]
+    return [request_processor("agent_transfer", run, applies_to=applies_to, for_agent=for_agent)]

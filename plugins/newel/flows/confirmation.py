@@ -11,8 +11,8 @@ from operator import attrgetter
 
 from newel import flows
 from newel.flows.llm_agents import LlmContext, request_processor
+from newel.questions.precedence import MESSAGES
 from newel_kernel import Event, InvocationContext, LlmRequest, RequestProcessor, ResultProcessor, hookimpl
-from newel_types import Content
 
 
 async def after(ctx: InvocationContext, call_event: Event, results: Event) -> list[Event] | None:
@@ -26,18 +26,9 @@ async def after(ctx: InvocationContext, call_event: Event, results: Event) -> li
 
 def before(ctx: LlmContext, request: LlmRequest) -> Awaitable[list[Event]] | None:
     """Run what the user has approved, and refuse what does not fit; before the model is asked again."""
-    if not ctx.agent.tools or not (ctx.resumed or _brings_results(ctx.user_content)):
-        return None
+    if (MESSAGES not in ctx.stash and not ctx.resumed) or not ctx.agent.tools:
+        return None  # the run began with a message that answers nothing
     return flows.act_on_answers(ctx)
-
-
-def _brings_results(content: Content | None) -> bool:
-    """Whether a message holds a function response; asked before every model call, so it is cheap."""
-    if content is not None and content.parts:
-        for part in content.parts:
-            if part.function_response is not None:
-                return True
-    return False
 
 
 @hookimpl

@@ -56,7 +56,7 @@ class LlmRequest(KernelLlmRequest):
         cacheable_contents_token_count: int | None = None,
         previous_interaction_id: str | None = None,
     ) -> None:
-        super().__init__(model, contents, config, tools_dict)
+        KernelLlmRequest.__init__(self, model, contents, config, tools_dict)  # each model call makes one
         if live_connect_config is not None:
             self.live_connect_config = live_connect_config
         if cache_config is not None:
