@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, settings
 
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
-from newel_compose import Composition, compose
+from newel_compose import Composition, compose_once
 from newel_kernel import BaseAgent, BaseSessionService, Event, Session, seam
 from newel_types import Content, FunctionCall, Part
 
@@ -63,7 +63,7 @@ class Talk:
         self.runner = Runner(
             app=app, app_name="tearoom", agent=None if app else agent, plugins=None if app else plugins,
             session_service=self.service, auto_create_session=True,
-            composition=composition or compose(distribution), **runner,
+            composition=composition or compose_once(distribution), **runner,
         )  # fmt: skip
 
     async def send(self, message: Any = "tea", **options: Any) -> list[Event]:

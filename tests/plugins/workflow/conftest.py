@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from newel.apps import ResumabilityConfig
 from newel.runners import as_root
 from newel.sessions import BaseSessionService, InMemorySessionService
 from newel.types import Content, FunctionResponse, Part
+from newel_compose import Composition, compose, compose_once
 from newel_kernel import Observer, Signal, hookimpl
 
 ASK = "adk_request_input"
@@ -22,12 +24,16 @@ class Talk:
     """Messages to one session, and what came of each. A new `Talk` on the same store is a new process."""
 
     def __init__(
-        self, root: Any, store: BaseSessionService | None = None, *, resumable: bool = False, plugins: Any = ()
-    ) -> None:
+        self, root: Any, store: BaseSessionService | None = None, *, resumable: bool = False, plugins: Any = (),
+        composition: Composition | None = None,
+    ) -> None:  # fmt: skip
         self.store = store or InMemorySessionService()
         config = ResumabilityConfig(is_resumable=resumable)
         app = App(name="app", root_agent=as_root(root), resumability_config=config, plugins=list(plugins))
-        self.runner = Runner(app=app, session_service=self.store, auto_create_session=True, distribution="adk")
+        self.runner = Runner(
+            app=app, session_service=self.store, auto_create_session=True,
+            composition=composition or compose_once("adk"),
+        )  # fmt: skip
 
     def say(self, message: Any = None, **arguments: Any) -> list[Event]:
         """Send a message, or resume an invocation; the events."""
@@ -74,11 +80,17 @@ class Watch:
         return [Observer(name="watch", notify=note)]
 
 
+@cache
+def observed() -> Composition:
+    """`adk` with an observer, composed once: a plugin that registers something has each runner compose anew."""
+    return compose("adk", plugins=[Watch()])
+
+
 @pytest.fixture(params=["unobserved", "observed"])
 def talk(request: pytest.FixtureRequest) -> Callable[..., Talk]:
     """Begins a conversation with a root. Where somebody observes, a graph takes no short ways."""
-    plugins = [Watch()] if request.param == "observed" else []
-    return lambda root, store=None, **options: Talk(root, store, **{"plugins": plugins, **options})
+    composition = observed() if request.param == "observed" else None
+    return lambda root, store=None, **options: Talk(root, store, **{"composition": composition, **options})
 
 
 @pytest.fixture
