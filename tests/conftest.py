@@ -238,6 +238,17 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return min(cores + 2, _MOST) if cores > 1 else 0
 
 
+#: Those that take longest, by what they wait for. Whoever starts one of them last waits for it alone.
+_LONG = ("test_first_hour.py", "test_site.py", "contrib/test_wheels.py", "test_quality.py", "faults/test_faults.py")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files of `_LONG`: a process has them to itself, with what they build, while others do the rest."""
+    order = {Path(__file__).parent / name: place for place, name in enumerate(_LONG)}
+    items.sort(key=lambda item: order.get(item.path, len(order)))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, Any, Any]:
     """Keep the objects of modules and collected tests out of the garbage collector's way.
