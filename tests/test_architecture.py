@@ -6,7 +6,7 @@ import ast
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -60,13 +60,16 @@ def too_long(folder: Path, most: int) -> list[str]:
     ]
 
 
-def imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+@cache
+def imports(tree: ast.Module) -> list[tuple[str, str]]:
     """Each import as (module, name); the name is empty for ``import module``."""
+    found: list[tuple[str, str]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, "") for alias in node.names)
+            found += ((alias.name, "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield from ((node.module or "", alias.name) for alias in node.names)
+            found += ((node.module or "", alias.name) for alias in node.names)
+    return found
 
 
 def run_python(code: str, cwd: Path) -> str:
