@@ -292,7 +292,7 @@ def postgres() -> Iterator[Callable[[], str]]:
     host = os.environ.get("PGHOST", "127.0.0.1")
 
     async def execute(database: str, statement: str) -> None:
-        connection = await asyncpg.connect(host=host, user="postgres", database=database or "postgres", timeout=10)
+        connection = await asyncpg.connect(host=host, user="postgres", database=database or "postgres", timeout=60)
         try:
             await connection.execute(statement)
         finally:
@@ -311,7 +311,7 @@ def mariadb() -> Iterator[Callable[[], str]]:
     host = os.environ.get("MYSQL_HOST", "127.0.0.1")
 
     async def execute(database: str, statements: str) -> None:
-        connection = await asyncmy.connect(host=host, user="root", password="", connect_timeout=10)
+        connection = await asyncmy.connect(host=host, user="root", password="", connect_timeout=60)
         try:
             async with connection.cursor() as cursor:
                 for statement in statements.split("; "):

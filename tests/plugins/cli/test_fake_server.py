@@ -31,7 +31,7 @@ def serving(*arguments: str) -> Iterator[dict[str, str]]:
             yield found
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(20)
+            process.wait(60)
 
 
 def ask(variables: dict[str, str], words: str, **more: Any) -> Any:

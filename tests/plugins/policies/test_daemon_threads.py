@@ -32,14 +32,14 @@ def test_results_errors_and_the_bound() -> None:
 
     def work(number: int) -> int:
         seen.add(threading.current_thread().name)
-        gate.wait(10)
+        gate.wait(60)
         if number == 3:
             raise ValueError("three")
         return number * 2
 
     futures = [threads.submit(work, number) for number in range(6)]
     gate.set()
-    wait(futures, 10)
+    wait(futures, 60)
     assert [f.result(0) for f in futures if f.exception(0) is None] == [0, 2, 4, 8, 10]
     with pytest.raises(ValueError, match="three"):
         futures[3].result(0)
@@ -49,26 +49,26 @@ def test_results_errors_and_the_bound() -> None:
 def test_a_cancelled_call_is_not_made() -> None:
     threads = DaemonThreads(1, "t")
     gate, made = threading.Event(), []
-    first = threads.submit(gate.wait, 10)
+    first = threads.submit(gate.wait, 60)
     second = threads.submit(made.append, 1)
     assert second.cancel()
     gate.set()
-    assert first.result(10)
-    assert threads.submit(len, made).result(10) == 0
+    assert first.result(60)
+    assert threads.submit(len, made).result(60) == 0
 
 
 def test_an_idle_thread_is_used_again() -> None:
     threads = DaemonThreads(8, "t")
-    names = {threads.submit(lambda: threading.current_thread().name).result(10) for _ in range(3)}
+    names = {threads.submit(lambda: threading.current_thread().name).result(60) for _ in range(3)}
     assert "t_0" in names
     assert len(names) <= 3
 
 
 def test_threads_end_with_the_executor() -> None:
     threads = DaemonThreads(2, "t")
-    (thread,) = {threads.submit(threading.current_thread).result(10)}
+    (thread,) = {threads.submit(threading.current_thread).result(60)}
     threads.shutdown()
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()
 
 

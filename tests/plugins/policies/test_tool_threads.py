@@ -83,7 +83,7 @@ def test_a_thread_that_was_given_up_keeps_nobody_waiting(ask: Any, call: Any) ->
 
     def simmer() -> None:
         """Simmers."""
-        enough.wait(20)
+        enough.wait(60)
 
     settings = "settings: {tool_threads: {max_workers: 1, in_place_after: 0}, tool_timeout: {tools: {simmer: 0.05}}}"
     try:

@@ -352,7 +352,7 @@ def test_leaving_a_stream_closes_it(gemini_server: GeminiServer) -> None:
         await answers.aclose()
 
     asyncio.run(leave())
-    assert gemini_server.abandoned.wait(5)
+    assert gemini_server.abandoned.wait(60)
 
 
 @BOTH

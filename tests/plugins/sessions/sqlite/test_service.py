@@ -146,7 +146,7 @@ def test_what_this_process_has_just_stored_is_not_taken_for_another_ones(
 
     def late(batch: Batch) -> None:  # the moment in which an event is in the file, and not yet in the log
         stored.set()
-        assert looked.wait(10)
+        assert looked.wait(60)
         grow(batch)
 
     async def main(store: SqliteSessionService) -> None:
@@ -156,7 +156,7 @@ def test_what_this_process_has_just_stored_is_not_taken_for_another_ones(
         assert second is not None
         monkeypatch.setattr(Batch, "grow", late)
         append = asyncio.ensure_future(store.append_event(first, said("one")))
-        await asyncio.to_thread(stored.wait, 10)
+        await asyncio.to_thread(stored.wait, 60)
         assert texts(await store.get_session(**AT)) == ["one"]
         looked.set()
         await append
