@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import weakref
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
 from newel.sessions.sqlite.database import STATEMENTS, SqliteDatabase, run
 from newel.sessions.sqlite.upkeep import backup, vacuum
@@ -33,9 +33,9 @@ class SqliteFile:
         with self.file.reading() as connection:
             return run(connection, question.steps(STATEMENTS))
 
-    async def commit(self, write: Write[T], then: Callable[[T], object] | None = None) -> T:
+    def commit(self, write: Write[T], then: Callable[[T], object] | None = None) -> Coroutine[Any, Any, T]:
         """See `Database`."""
-        return await self.writer.commit(write, then)
+        return self.writer.commit(write, then)
 
     async def vacuum(self) -> None:
         """See `Database`. The file is locked meanwhile: who writes waits."""

@@ -8,9 +8,8 @@ import sqlite3
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -27,15 +26,6 @@ _MOST_PER_COMMIT = 500
 _MOMENT = 0.02
 
 
-@dataclass(slots=True)
-class _Item:
-    write: Write[Any]
-    loop: asyncio.AbstractEventLoop
-    future: Outcome
-    result: object = None
-    error: BaseException | None = None
-
-
 #: In the queue: look at what was sent.
 _WAKE: Any = object()
 
@@ -50,7 +40,7 @@ class SqliteWriter:
     def __init__(self, database: SqliteDatabase, leases: Leases) -> None:
         self.database = database
         self.leases = leases
-        self._queue: SimpleQueue[_Item | None] = SimpleQueue()
+        self._queue: SimpleQueue[Outcome | None] = SimpleQueue()
         self._gate = threading.RLock()
         self._thread: threading.Thread | None = None
         self._closing = False
@@ -59,13 +49,13 @@ class SqliteWriter:
         self._resting = False
         _writers.add(self)
 
-    async def commit(self, write: Write[T], then: Callable[[T], object] | None = None) -> T:
+    def commit(self, write: Write[T], then: Callable[[T], object] | None = None) -> Coroutine[Any, Any, T]:
         """What `write` returns, once it is durable; `then` is called with it, also where the caller is cancelled.
 
         A write that is on its way cannot be called back, so a cancellation waits for its end: whoever is
         cancelled finds the session either without the event or with it.
         """
-        return await settled(self._submit(write).future, then)
+        return settled(self._submit(write), then)
 
     def send(self, write: Write[object]) -> None:
         """Let `write` be committed with what comes next, at the latest a moment later; where it fails, nobody hears."""
@@ -82,15 +72,16 @@ class SqliteWriter:
             self._thread = threading.Thread(target=self._run, name="newel-sessions", daemon=True)
             self._thread.start()
 
-    def _submit(self, write: Write[object]) -> _Item:
-        loop = asyncio.get_running_loop()
-        item = _Item(write, loop, Outcome(loop=loop))
+    def _submit(self, write: Write[object]) -> Outcome:
+        outcome = Outcome(loop=asyncio.get_running_loop())
+        outcome.write = write
         with self._gate:
             if self._closing:
                 raise SessionError(f"the session store {self.database.path!r} is closed")
-            self._start()
-            self._queue.put(item)
-        return item
+            if self._thread is None:
+                self._start()
+            self._queue.put(outcome)
+        return outcome
 
     def rest(self) -> None:
         """Commit what is waiting and end the thread; the next write starts another."""
@@ -119,9 +110,9 @@ class SqliteWriter:
         if self._closing:
             self.database.close()
 
-    def _take(self) -> tuple[list[_Item], bool]:
+    def _take(self) -> tuple[list[Outcome], bool]:
         """The writes that wait (at least one is waited for), and whether the thread shall end after them."""
-        items: list[_Item] = []
+        items: list[Outcome] = []
         item = self._next()
         while item is not None:
             if item is not _WAKE:
@@ -134,7 +125,7 @@ class SqliteWriter:
                 return items, False
         return items, True
 
-    def _next(self) -> _Item | None:
+    def _next(self) -> Outcome | None:
         """What comes next. Before it waits long, the thread commits what was sent to be committed with that."""
         if self._late or self.leases.some:
             with suppress(Empty):
@@ -161,7 +152,7 @@ class SqliteWriter:
                 if still:
                     lease.renewed(asked)
 
-    def _commit(self, items: list[_Item]) -> None:
+    def _commit(self, items: list[Outcome]) -> None:
         try:
             self._transact(items)
         except BaseException as error:  # noqa: BLE001 - it goes to whoever waits for the write
@@ -174,7 +165,7 @@ class SqliteWriter:
             items[0].error = error
         _deliver(items)
 
-    def _transact(self, items: list[_Item]) -> None:
+    def _transact(self, items: list[Outcome]) -> None:
         with self.database.writing() as connection, self.database.explained("written"):
             batch = Batch()
             connection.execute("BEGIN IMMEDIATE")
@@ -182,7 +173,7 @@ class SqliteWriter:
                 while self._late:
                     _outcome(connection, self._late.popleft(), batch)
                 for item in items:
-                    item.result, item.error = _outcome(connection, item.write, batch)
+                    item.value, item.error = _outcome(connection, item.write, batch)
                 self.database.check_place()
                 connection.execute("COMMIT")
                 self.database.check_place()  # in the moment between the two, too
@@ -218,24 +209,24 @@ def _outcome(connection: sqlite3.Connection, write: Write[object], batch: Batch)
         return None, error
 
 
-def _deliver(items: Sequence[_Item]) -> None:
+def _deliver(items: Sequence[Outcome]) -> None:
     """Settle the futures, with one call into each event loop."""
-    loops: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
+    loops: dict[asyncio.AbstractEventLoop, list[Outcome]] = {}
     for item in items:
-        loops.setdefault(item.loop, []).append(item)
+        loops.setdefault(item.get_loop(), []).append(item)
     for loop, ended in loops.items():
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(_settle, ended)
 
 
-def _settle(items: Sequence[_Item]) -> None:
+def _settle(items: Sequence[Outcome]) -> None:
     for item in items:
-        if item.future.done():
+        if item.done():
             continue
         if item.error is not None:
-            item.future.set_exception(item.error)
+            item.set_exception(item.error)
         else:
-            item.future.set_result(item.result)
+            item.set_result(item.value)
 
 
 _writers: weakref.WeakSet[SqliteWriter] = weakref.WeakSet()

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
@@ -29,8 +28,7 @@ _FREE = (".agent_state", ".args", ".custom_metadata", ".output", ".part_metadata
 _FAILURES = (PydanticSerializationError, ValueError, TypeError, RecursionError)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredEvent:
+class StoredEvent(NamedTuple):
     """An event as a store keeps it: `data` is its JSON, `event` what `data` reads as (frozen)."""
 
     event: Event

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
+
+from newel.sessions.stored.steps import Write
 
 T = TypeVar("T")
 
 
 class Outcome(asyncio.Future[Any]):
     """It cannot be called back, so nothing cancels it: whoever is cancelled finds it ended, one way or the other."""
+
+    __slots__ = ("error", "value", "write")
+    #: The write, and what has come of it before whoever waits is told.
+    write: Write[Any]
+    value: object
+    error: BaseException | None
 
     def cancel(self, msg: object | None = None) -> bool:
         """Refuse."""
@@ -19,19 +28,15 @@ class Outcome(asyncio.Future[Any]):
 
 async def settled(outcome: Outcome, then: Callable[[T], object] | None) -> T:
     """The result, after `then` was called with it; where the caller is cancelled, once it is there."""
-    cancelled: asyncio.CancelledError | None = None
-    while True:
-        try:
-            await outcome
-        except asyncio.CancelledError as error:
-            cancelled = error
-        except BaseException:
-            if cancelled is None:
-                raise
-        if outcome.done():
-            break
-    if then is not None and outcome.exception() is None:
-        then(outcome.result())
-    if cancelled is not None:
-        raise cancelled
-    return outcome.result()  # type: ignore[no-any-return]
+    try:
+        result: T = await outcome
+    except asyncio.CancelledError:
+        while not outcome.done():
+            with suppress(BaseException):
+                await outcome
+        if then is not None and outcome.exception() is None:
+            then(outcome.result())
+        raise
+    if then is not None:
+        then(result)
+    return result

@@ -153,7 +153,8 @@ class StoredSessionService(Leasing, SharedSessionStore):
                 if session.version < log.foreign and not session.lease:
                     raise StaleSessionError(behind(key.id, len(log), session.version, event))
                 append = Append(key, log, session, lease, stored, change, out_of_band)
-                await self._database.commit(append, partial(_applied, append, event, elapsed()))
+                asked = elapsed() if lease is not None else 0.0
+                await self._database.commit(append, partial(_applied, append, event, asked))
             except StaleSessionError as error:
                 seen = session.version
                 log = await self._reader.loaded(key)

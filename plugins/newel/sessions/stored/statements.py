@@ -230,6 +230,8 @@ class Statements:
     def _count(self, hold: Hold) -> str:
         """Counts an event, takes or prolongs the lease: number, version, time, (data), then what `hold` needs.
 
+        It returns the epoch where that is asked for: returned rows cost SQLite as much as the update.
+
         "none": the epoch (0: none) and whether it is out of band. "held": the epoch and the seconds. "taking": the
         owner, the seconds, and who is known to be dead.
         """
@@ -246,7 +248,8 @@ class Statements:
         else:
             change += f"{version} + 1, {self._taking(5, 6)}"
             where += f" AND {self._free(5, 7)}"
-        return self._returning(f"UPDATE {self._sessions} SET {change} WHERE {where}")
+        update = f"UPDATE {self._sessions} SET {change} WHERE {where}"
+        return self._returning(update) if hold == "taking" or self.dialect.at_once else update
 
     def _append(self, hold: Hold, shape: Shape) -> str:
         """The whole append as one statement.

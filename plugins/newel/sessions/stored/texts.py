@@ -38,10 +38,12 @@ def encode_texts(event: Event) -> tuple[Event, bytes] | None:
         return None
     assert content is not None
     texts = _texts(content.parts)
-    names = (event.invocation_id, event.author, event.id, event.branch or "", content.role or "")
-    if texts is None or not event.id or not all(name.__class__ is str for name in names):
+    if texts is None or not event.id or not event.id.__class__ is event.author.__class__ is str:
         return None
-    return _encoded(event, content.role, texts)
+    # Each by its own line: this is on the way of every append.
+    if event.invocation_id.__class__ is not str or (event.branch or "").__class__ is not str:
+        return None
+    return _encoded(event, content.role, texts) if (content.role or "").__class__ is str else None
 
 
 def _texts(parts: object) -> list[str] | None:

@@ -67,7 +67,7 @@ class Create:
         return AlreadyExistsError(f"Session with id {brief(self.key.id)} already exists.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Append:
     """Adds an event. The writer's log says which version the session must have, the view which lease it holds."""
 
@@ -102,7 +102,7 @@ class Append:
             rows, counted = reply.rows, bool(reply.rows)
         else:
             reply = yield Query(sql.count(hold), counting)
-            rows, counted = reply.rows, reply.changed(sql.dialect.returning)
+            rows, counted = reply.rows, reply.changed(hold == "taking" and sql.dialect.returning)
             if counted:
                 yield Query(sql.add, counting[:4])
                 if self.change is not None:
