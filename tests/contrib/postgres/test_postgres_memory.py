@@ -44,7 +44,9 @@ async def whole(url: str) -> bool:
     """Whether the counts of each user are those of the entries."""
     sums = "SELECT owner, count(*), sum(length) FROM newel_memory_entries GROUP BY owner ORDER BY owner"
     counts = "SELECT number, entries, length FROM newel_memory_owners WHERE entries > 0 ORDER BY number"
-    return await rows(url, sums) == await rows(url, counts)
+    said = "SELECT owner, lexeme, count(*) FROM newel_memory_entries, unnest(words) GROUP BY 1, 2 ORDER BY 1, 2"
+    terms = "SELECT owner, lexeme, entries FROM newel_memory_terms ORDER BY 1, 2"
+    return await rows(url, sums) == await rows(url, counts) and await rows(url, said) == await rows(url, terms)
 
 
 def test_adding_again_adds_nothing_and_a_session_is_as_it_is_now(postgres: Callable[[], str]) -> None:
@@ -224,11 +226,45 @@ def test_an_embedder_without_pgvector_is_refused_before_anything_is_written(pgve
     asyncio.run(main())
 
 
+def test_a_memory_that_has_not_counted_its_words_counts_them(postgres: Callable[[], str]) -> None:
+    url = postgres()
+
+    async def main() -> None:
+        async with PostgresMemoryService(url) as memory:
+            for user, text in (("ada", "hello hello you"), ("ada", "you there"), ("bob", "hello")):
+                await memory.add_session_to_memory(session(text, id=text, user_id=user))
+        await rows(url, "DROP TABLE newel_memory_terms")
+        await rows(url, "UPDATE newel_memory_schema SET version = 2")
+        async with PostgresMemoryService(url) as one, PostgresMemoryService(url) as two:
+            first, second = await asyncio.gather(found(one, "hello"), found(two, "hello"))
+            assert first == second == ["hello hello you"]
+            assert await whole(url)
+            await one.forget_session(**USER, session_id="you there")
+            assert await whole(url)
+
+    asyncio.run(main())
+
+
+def test_a_word_that_is_not_counted_is_found_all_the_same(postgres: Callable[[], str]) -> None:
+    """As where a process of an earlier release, which counts none, went on writing."""
+    url = postgres()
+
+    async def main() -> None:
+        async with PostgresMemoryService(url) as memory:
+            await memory.add_session_to_memory(session("hello", "日本語"))
+            await rows(url, "DELETE FROM newel_memory_terms")
+            assert await found(memory, "hello") == ["hello"]
+            assert await found(memory, "本") == ["日本語"]
+            assert await memory.forget_user(**USER) == 2
+
+    asyncio.run(main())
+
+
 def test_a_memory_of_the_first_schema_is_brought_to_this_one(pgvector: str) -> None:
     async def main() -> None:
         async with PostgresMemoryService(pgvector) as memory:
             await memory.add_session_to_memory(session("hello"))
-        await rows(pgvector, "DROP TABLE newel_memory_embedder")
+        await rows(pgvector, "DROP TABLE newel_memory_embedder, newel_memory_terms")
         await rows(pgvector, "ALTER INDEX newel_memory_words RESET (fastupdate)")
         await rows(pgvector, "UPDATE newel_memory_schema SET version = 1")
         async with PostgresMemoryService(pgvector) as one, PostgresMemoryService(pgvector) as two:

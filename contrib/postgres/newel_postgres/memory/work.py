@@ -139,7 +139,12 @@ class Forget:
 def _deleted(tables: Tables, owner: int, which: str, values: Sequence[object]) -> Steps[int]:
     """Delete the entries of an owner, `which` with the values from ?2 on; how many there were."""
     sql = (
-        f"WITH gone AS (DELETE FROM {tables.entries} WHERE owner = ?1 AND {which} RETURNING length) "
+        f"WITH gone AS (DELETE FROM {tables.entries} WHERE owner = ?1 AND {which} RETURNING length, words), "
+        f"said AS (SELECT lexeme, count(*) AS times FROM gone, unnest(tsvector_to_array(words)) AS lexeme GROUP BY 1), "
+        f"less AS (UPDATE {tables.terms} AS t SET entries = t.entries - times FROM said "
+        f"WHERE t.owner = ?1 AND t.lexeme = said.lexeme AND t.entries > times), "
+        f"none AS (DELETE FROM {tables.terms} AS t USING said "
+        f"WHERE t.owner = ?1 AND t.lexeme = said.lexeme AND t.entries <= times) "
         f"SELECT count(*), coalesce(sum(length), 0) FROM gone"
     )
     count, length = (yield Query(sql, (owner, *values))).rows[0]
@@ -165,11 +170,16 @@ def _inserted(tables: Tables, owner: int, session: str, rows: Sequence[Row]) -> 
     types = ("text", "boolean", "text", "text", "double precision", "text", "text", "text", "text", "integer")
     given = ", ".join(f"CAST(?{place} AS {kind}[])" for place, kind in enumerate(types, 3))
     sql = (
-        f"INSERT INTO {tables.entries} "
+        f"WITH added AS (INSERT INTO {tables.entries} "
         f"(owner, session, key, is_event, author, timestamp, at, content, metadata, facts, words, length) "
         f"SELECT CAST(?1 AS bigint), CAST(?2 AS text), k, e, a, t, s, c, m, string_to_array(f, chr(31)), "
         f"CAST(w AS tsvector), l FROM unnest({given}) WITH ORDINALITY AS new (k, e, a, t, s, c, m, f, w, l, place) "
-        f"ORDER BY place RETURNING key, number"
+        f"ORDER BY place RETURNING key, number, words), "
+        f"said AS (INSERT INTO {tables.terms} AS t (owner, lexeme, entries) "
+        f"SELECT CAST(?1 AS bigint), lexeme, count(*) FROM added, unnest(tsvector_to_array(words)) AS lexeme "
+        f"GROUP BY lexeme "
+        f"ON CONFLICT (owner, lexeme) DO UPDATE SET entries = t.entries + excluded.entries) "
+        f"SELECT key, number FROM added"
     )
     numbers: dict[str, int] = {row[0]: row[1] for row in (yield Query(sql, (owner, session, *columns))).rows}
     yield from _counted(tables, owner, len(rows), sum(length for _, length in vectors))
