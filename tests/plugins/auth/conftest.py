@@ -16,7 +16,7 @@ from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.testing import OAuthServer, ScriptedModel
 from newel.types import Content, FunctionCall, FunctionResponse, Part
-from newel_compose import compose
+from newel_compose import compose_once
 from newel_kernel import Event, Session
 
 ASK = "adk_request_credential"
@@ -32,7 +32,7 @@ class Conversation:
         self.agent = LlmAgent(name="root", model=ScriptedModel(script or [self._reply] * 40), tools=tools)
         app = runner.pop("app", None)
         given: dict[str, Any] = {"app": app(self.agent)} if app else {"agent": self.agent, "app_name": "app"}
-        composition = compose(distribution)
+        composition = compose_once(distribution)
         self.runner = Runner(
             **given, session_service=self.sessions, auto_create_session=True, composition=composition, **runner
         )

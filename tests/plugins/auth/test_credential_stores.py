@@ -23,7 +23,7 @@ from newel.auth.credential_service import EncryptedFileCredentialService, InMemo
 from newel.auth.credential_service.key_ring import VARIABLE
 from newel.auth.errors import CredentialStoreError
 from newel.auth.kinds import CredentialBackend
-from newel_compose import compose
+from newel_compose import compose, compose_once
 from newel_kernel import ConfigurationError, RunConfig, Session
 
 SECRET = "canary-77aa-token"
@@ -37,7 +37,7 @@ def config(key: str = "k1", secret: str | None = None) -> AuthConfig:
 def context(user: str = "ann", app: str = "app") -> Context:
     session = Session(id="s", app_name=app, user_id=user)
     agent = type("Agent", (), {"name": "root"})()
-    return Context(InvocationContext(None, session, agent, compose("standard"), RunConfig()))  # type: ignore[arg-type]
+    return Context(InvocationContext(None, session, agent, compose_once("standard"), RunConfig()))  # type: ignore[arg-type]
 
 
 def save(store: Any, key: str, secret: str | None, **where: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
+from functools import cache
 from typing import Any
 
 from newel.agents import LiveRequest, LiveRequestQueue, LlmAgent, RunConfig
@@ -19,6 +20,7 @@ from newel_types import Blob, Content, FunctionResponse, Part
 React = Callable[[Event, LiveRequestQueue], object]
 
 
+@cache
 def composed(distribution: str, **settings: Any) -> Composition:
     """A distribution with settings of live sessions; pauses before reconnecting are short."""
     base = compose_once(distribution)

@@ -13,7 +13,7 @@ import pytest
 from newel.agents import LlmAgent
 from newel.sessions import SqliteSessionService
 from newel.testing import Conversation, ScriptedModel
-from newel_compose import compose
+from newel_compose import Composition, compose, compose_once
 from newel_kernel import Event, LlmRequest, Session
 from newel_types import FunctionCall, Part
 
@@ -65,13 +65,13 @@ def ask(tmp_path: Path) -> Callable[..., Outcome]:
         house.write_text(f"extends: {base}\n{_chains(base, without)}disable: [{', '.join(without)}]\n{settings}\n")
         files = len(list(tmp_path.glob("*.db")))
         waiter = agent(name="waiter", model=ScriptedModel([*steps, "done"]), tools=list(tools), **fields)
-        return asyncio.run(_converse(waiter, house, tmp_path / f"sessions{files}.db"))
+        return asyncio.run(_converse(waiter, compose(house), tmp_path / f"sessions{files}.db"))
 
     return send
 
 
 def _chains(base: str, without: Sequence[str]) -> str:
-    distribution = compose(base).distribution
+    distribution = compose_once(base).distribution
     lines = ""
     for chain in ("tool_chain", "response_chain"):
         names = getattr(distribution, chain)
@@ -80,7 +80,7 @@ def _chains(base: str, without: Sequence[str]) -> str:
     return lines
 
 
-async def _converse(waiter: LlmAgent, house: Path, file: Path) -> Outcome:
+async def _converse(waiter: LlmAgent, house: Composition, file: Path) -> Outcome:
     async with SqliteSessionService(file) as store:
         events = await _conversation(waiter, house, store).send("tea")
     async with SqliteSessionService(file) as again:
@@ -88,7 +88,7 @@ async def _converse(waiter: LlmAgent, house: Path, file: Path) -> Outcome:
         return Outcome(events, await chat.stored(), chat.requests)
 
 
-def _conversation(waiter: LlmAgent, house: Path, store: SqliteSessionService) -> Conversation:
+def _conversation(waiter: LlmAgent, house: Composition, store: SqliteSessionService) -> Conversation:
     return Conversation(waiter, distribution=house, session_service=store)
 
 
