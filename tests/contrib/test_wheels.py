@@ -105,9 +105,9 @@ def installed(environment: Path, tmp_path: Path) -> Installed:
     return Installed(environment, tmp_path, {})
 
 
-@pytest.fixture
-def broken(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """The same with a newer plugin in front, whose module cannot be imported."""
+@pytest.fixture(scope="module")
+def newer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a newer plugin, whose module cannot be imported."""
     source = copied(ROOT / "contrib" / "redact", tmp_path_factory.mktemp("source") / "redact")
     project = source / "pyproject.toml"
     project.write_text(project.read_text(encoding="utf-8").replace('"0.1.0"', '"0.2.0"'), encoding="utf-8")
@@ -116,7 +116,13 @@ def broken(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> In
     wheel = build(source, tmp_path_factory.mktemp("broken"))
     site = tmp_path_factory.mktemp("site")
     execute(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--target", site, wheel)
-    return Installed(installed.python, installed.folder, {"PYTHONPATH": str(site)})
+    return site
+
+
+@pytest.fixture
+def broken(installed: Installed, newer: Path) -> Installed:
+    """The environment with that one in front."""
+    return Installed(installed.python, installed.folder, {"PYTHONPATH": str(newer)})
 
 
 def test_it_runs_from_its_own_environment(installed: Installed) -> None:
