@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -34,6 +34,10 @@ class LiveSession(Protocol):
     handle: str | None
     #: Whether it begins anew after this response.
     restarts: bool
+
+    @property
+    def listeners(self) -> Mapping[str, LiveRequestQueue]:
+        """What the calls of streaming tools that listen read, by the ids of the calls; always the same mapping."""
 
     @property
     def due(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from functools import partial
 from inspect import isawaitable
+from operator import attrgetter
 from typing import TYPE_CHECKING, cast
 
 from newel.contexts.invocation_context import full_invocation
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from newel.live.kinds import InStep, Reported
 
 Events = AsyncGenerator[Event, None]
+#: What a response says besides its content, and that of one which says nothing.
+_FURTHER = attrgetter("sparse_values", "usage_metadata", "model_version", "finish_reason", "custom_metadata")
+_NOTHING_FURTHER = (LlmResponse.no_sparse, None, None, None, None)
 
 
 async def converse(context: InvocationContext) -> Events:
@@ -38,64 +42,95 @@ async def converse(context: InvocationContext) -> Events:
     ctx = full_invocation(context)
     queue: LiveRequestQueue = ctx.live_request_queue
     queue.claim(ctx.stash, ctx.composition.settings_of("live", Settings).queue_bytes)
-    agent = cast("ModelAgent", ctx.agent)
     again = True
     while again:
-        session = RunningSession(ctx, Plan.of(ctx), agent.new_request())
-        position = 0
-        while position != DONE:
-            position, reported = await prepare(ctx, session.plan, session.request, position)
-            for event in reported:
+        session = RunningSession(ctx, Plan.of(ctx), cast("ModelAgent", ctx.agent).new_request())
+        async with aclosing(_prepared(session)) as events:
+            async for event in events:
                 yield event
         if ctx.end_invocation:
             return
-        prepare_live(session)
-        async with aclosing(Conversation(session).events()) as events:
-            async for event in events:
-                yield event
+        conversation, inbox = Conversation(session), session.inbox
+        conversation.begin()
+        try:
+            while not (session.left or session.restarts):
+                if (item := inbox.pop() or await inbox.arrival()) is None:
+                    continue
+                reported = conversation.reported(item) if conversation.steps else None
+                if reported is None and (sound := conversation.sound(item)) is not None:
+                    yield sound
+                    continue
+                async with aclosing(conversation.events(item, reported)) as events:
+                    async for event in events:
+                        yield event
+        finally:
+            conversation.turn.end()
+            await session.leave()
         again = session.restarts
+
+
+async def _prepared(session: RunningSession) -> Events:
+    """What the request chain reports while it builds the request of the connection."""
+    position = 0
+    while position != DONE:
+        position, reported = await prepare(session.ctx, session.plan, session.request, position)
+        for event in reported:
+            yield event
+    if not session.ctx.end_invocation:
+        prepare_live(session)
 
 
 class Conversation:
     """What comes over the connections of one session, as events."""
 
-    __slots__ = ("_steps", "session", "turn")
+    __slots__ = ("session", "steps", "turn")
 
     def __init__(self, session: RunningSession) -> None:
         self.session = session
         self.turn = Turn(session)
-        self._steps: Sequence[InStep] = ()
+        #: On the way in, then the response chain.
+        self.steps: Sequence[InStep] = ()
 
-    async def events(self) -> Events:
-        """The events, until the session ends, is to begin anew, or another agent goes on."""
-        session, inbox = self.session, self.session.inbox
+    def begin(self) -> None:
+        """Connect, and make the steps on the way in."""
+        session = self.session
         session.begin(Link(session))
         steps = [one.make(session) for one in session.ctx.composition.registry.all(LiveIn) if not one.arriving]
         chain = [partial(run, session.ctx, session.request) for run in session.plan.response]
-        self._steps = [*(step for step in steps if step is not None), *chain]
-        try:
-            while not (session.left or session.restarts):
-                if (item := inbox.pop()) is None:
-                    await inbox.arrival()
-                    continue
-                if not isinstance(item, LlmResponse):
-                    async for event in self._special(item):
-                        yield event
-                    continue
-                if self._steps and (reported := self._reported(item)) is not None:
-                    for event in await reported:
-                        yield event
-                if (made := self._made(item)) is None:
-                    continue
-                event, calls = made
-                yield event
-                if calls and not event.partial:
-                    async with aclosing(self._called(event, calls)) as results:
-                        async for event in results:
-                            yield event
-        finally:
-            self.turn.end()
-            await session.leave()
+        self.steps = [*(step for step in steps if step is not None), *chain]
+
+    def sound(self, item: Item) -> Event | None:
+        """The event of a response in the midst of a turn that holds nothing but sound; None of all else.
+
+        It is what `events` gives, for less: most of what comes is sound.
+        """
+        session = self.session
+        if not isinstance(item, LlmResponse) or not self.turn.running or session.restarts or session.draft.actions:
+            return None
+        content, ctx = item.content, session.ctx
+        if content is None or content.role != "model" or _FURTHER(item) != _NOTHING_FURTHER:
+            return None
+        if not (parts := content.parts) or len(parts) != 1 or parts[0].inline_data is None:
+            return None
+        return Event(ctx.invocation_id, ctx.agent.name, content, item.partial, None, ctx.branch, ctx.isolation_scope)
+
+    async def events(self, item: Item, reported: Awaitable[list[Event]] | None) -> Events:
+        """The events of anything that came, after what was reported on it."""
+        if not isinstance(item, LlmResponse):
+            async with aclosing(self._special(item)) as events:
+                async for event in events:
+                    yield event
+            return
+        for event in await reported if reported is not None else ():
+            yield event
+        if (made := self._made(item)) is None:
+            return
+        event, calls = made
+        yield event
+        if calls and not event.partial:
+            async with aclosing(self._called(event, calls)) as results:
+                async for event in results:
+                    yield event
 
     def _made(self, item: LlmResponse) -> tuple[Event, Sequence[FunctionCall]] | None:
         """The event of a response and its calls; None where it makes none."""
@@ -125,11 +160,12 @@ class Conversation:
             if item.error is not None:
                 raise item.error
 
-    def _reported(self, response: LlmResponse) -> Awaitable[list[Event]] | None:
-        """What the steps of `live_in`, then the response chain have to report before the response; None: nothing."""
-        for index, step in enumerate(self._steps):
-            if (reported := step(response)) is not None:
-                return self._rest(reported, response, self._steps[index + 1 :])
+    def reported(self, item: Item) -> Awaitable[list[Event]] | None:
+        """What the steps of `live_in`, then the response chain have to report before a response; None: nothing."""
+        if isinstance(item, LlmResponse):
+            for index, step in enumerate(self.steps):
+                if (reported := step(item)) is not None:
+                    return self._rest(reported, item, self.steps[index + 1 :])
         return None
 
     async def _rest(

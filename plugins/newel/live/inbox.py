@@ -51,7 +51,7 @@ class Inbox:
         self._most = most
         self._most_bytes = most_bytes
         self._bytes = 0
-        self._arrived: asyncio.Future[None] | None = None
+        self._arrived: asyncio.Future[LlmResponse | None] | None = None
         self._room: asyncio.Future[None] | None = None
 
     def pop(self) -> Item | None:
@@ -63,10 +63,19 @@ class Inbox:
             self._room.set_result(None)
         return self._items.popleft()
 
-    def arrival(self) -> asyncio.Future[None]:
-        """To await where nothing waits: it is done when something may be there."""
-        self._arrived = asyncio.get_running_loop().create_future()
+    def arrival(self) -> asyncio.Future[LlmResponse | None]:
+        """To await where nothing waits: it gives a response, or None where something may be there."""
+        self._arrived = asyncio.Future()
         return self._arrived
+
+    def hand(self, response: LlmResponse) -> bool:
+        """Give a response to the reader, where that waits for one; whether it did. Nothing is counted then."""
+        arrived = self._arrived
+        if arrived is None or arrived.done():  # who waited was cancelled
+            return False
+        self._arrived = None
+        arrived.set_result(response)
+        return True
 
     def put(self, item: Item, size: int = 0) -> bool:
         """Append an item with `size` bytes of media; whether there is room for a further one."""

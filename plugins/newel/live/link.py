@@ -40,7 +40,7 @@ class Link:
         self.attempts = 0
         #: Whether the model is in the middle of an answer.
         self.speaking = False
-        #: When the service sent something last, on the loop's clock.
+        #: When the service sent something last while an answer was due, on the loop's clock.
         self.heard = 0.0
         self._over: asyncio.Future[None] | None = None
         self._task: asyncio.Task[None] | None = None
@@ -154,7 +154,8 @@ class Link:
             async with aclosing(connection.receive()) as responses:
                 async for response in responses:
                     heard = True
-                    self.heard = clock()
+                    if sender.due:
+                        self.heard = clock()
                     sender.unanswered = None
                     if response.__class__ is not LlmResponse:
                         response = LlmResponse.model_validate(response)
@@ -166,7 +167,7 @@ class Link:
                             step(response)
                     elif response.content is not None:
                         self.speaking = True
-                    if not inbox.put(response, media_size(response)):
+                    if not inbox.hand(response) and not inbox.put(response, media_size(response)):
                         await inbox.room()
             await asyncio.sleep(0)
 

@@ -112,7 +112,7 @@ class LiveRequestQueue:
 
     def arrival(self) -> asyncio.Future[None]:
         """To await where nothing waits: it is done when something may be there."""
-        self._reader = asyncio.get_running_loop().create_future()
+        self._reader = asyncio.Future()
         return self._reader
 
     def claim(self, run: object, limit: int = 0) -> None:

@@ -93,8 +93,10 @@ class Sender:
         await self._one.enter()
         try:
             while self._unsent:
-                await self._give(connection, self._unsent[0])
+                await self._give(connection, one := self._unsent[0])
                 self._unsent.popleft()
+                if (taken := connection.inputs_taken) is not None:
+                    self._keep(one, taken)
         finally:
             self._one.leave()
 
@@ -130,17 +132,17 @@ class Sender:
 
     def _through(self, item: LiveRequest | Blob) -> LiveRequest | Blob | None:
         """What is left of a request after the steps; None where one of them waits, too: then there is `_work`."""
-        steps = self._blob_steps if item.__class__ is Blob else self._steps
+        steps = iter(self._blob_steps if item.__class__ is Blob else self._steps)
         try:
-            for index, step in enumerate(steps):
-                result = step(item)
-                if result is not item:
-                    if isawaitable(result):
-                        self._work = seam.spawn(self._waiting(result, steps[index + 1 :]), name="live request")
-                        return None
-                    if result is None:
-                        return None
-                    item = result
+            for step in steps:
+                if (result := step(item)) is item:
+                    continue
+                if isawaitable(result):
+                    self._work = seam.spawn(self._waiting(result, list(steps)), name="live request")
+                    return None
+                if result is None:
+                    return None
+                item = result
         except InvalidContentError:
             raise
         except ValueError as error:
@@ -182,6 +184,8 @@ class Sender:
                 await self._one.enter()
             try:
                 await self._give(connection, one)
+                if (taken := connection.inputs_taken) is not None:
+                    self._keep(one, taken)
             finally:
                 self._one.leave()
         except ValueError as error:
@@ -191,18 +195,16 @@ class Sender:
             if not (quietly and is_loss(error)):
                 raise
 
-    async def _give(self, connection: BaseLlmConnection, one: Input) -> None:
+    def _give(self, connection: BaseLlmConnection, one: Input) -> Awaitable[None]:
+        """What sends it; no coroutine of its own for each piece of sound."""
         self._sent += 1
-        if isinstance(one, tuple):
-            content, partial = one
-            await (connection.send_partial(content) if partial else connection.send_content(content))
-            if not partial:
-                self.due, self.asked = True, asyncio.get_running_loop().time()
-                self.unanswered = one
-        else:
-            await connection.send_realtime(one)
-        if connection.inputs_taken is not None:
-            self._keep(one, connection.inputs_taken)
+        return self._say(connection, *one) if isinstance(one, tuple) else connection.send_realtime(one)
+
+    async def _say(self, connection: BaseLlmConnection, content: Content, partial: bool) -> None:
+        await (connection.send_partial(content) if partial else connection.send_content(content))
+        if not partial:
+            self.due, self.asked = True, asyncio.get_running_loop().time()
+            self.unanswered = content, partial
 
     def _keep(self, one: Input, taken: int) -> None:
         size = len(one.data or b"") if isinstance(one, Blob) else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from newel.contexts.invocation_context import InvocationContext
@@ -82,10 +82,14 @@ class RunningSession:
         """A task of this run: it is cancelled and awaited with it."""
         return self.background.spawn(work, name)
 
+    @property
+    def listeners(self) -> Mapping[str, LiveRequestQueue]:
+        """What the calls of streaming tools that listen read, by the ids of the calls; always the same mapping."""
+        return self.background.running.streams
+
     def share(self, item: LiveRequest | Blob) -> None:
         """Give what the user sends to the calls of streaming tools that listen, too."""
-        if self.background.running.streams:
-            self.background.copy(item)
+        self.background.copy(item)
 
     def revoke(self, ids: Iterable[str]) -> None:
         """The service wants no results of these calls: those that run are cancelled, and nothing is sent for them."""

@@ -9,6 +9,7 @@ import pytest
 from tests.plugins.live.live_runs import Live, audio, result, text, told
 
 from newel.agents import LiveRequest, LiveRequestQueue, LlmAgent, LoopAgent, ParallelAgent, RunConfig, SequentialAgent
+from newel.live.driver import Conversation
 from newel.plugins import BasePlugin
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
@@ -315,3 +316,26 @@ def test_custom_metadata_is_on_every_event_in_standard() -> None:
         assert [event.custom_metadata for event in await live.stored()] == [{"call": 7}] * 3
 
     asyncio.run(whole())
+
+
+def test_sound_in_the_midst_of_a_turn_makes_the_events_that_any_response_makes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`Conversation.sound` makes most events of a live session for less; it must not tell."""
+    sound = Content(role="model", parts=[Part(inline_data=audio(rate=24000))])
+    words = Content(role="model", parts=[Part(text="so"), Part(inline_data=audio(rate=24000))])
+    script = [
+        Heard("content"), LlmResponse(content=sound), LlmResponse(content=sound, partial=True), audio(rate=24000),
+        LlmResponse(content=sound, model_version="m"), LlmResponse(content=sound, custom_metadata={"a": 1}),
+        LlmResponse(content=sound, usage_metadata={"total_token_count": 3}), LlmResponse(content=words),  # type: ignore[arg-type]
+        LlmResponse(content=sound, interrupted=True), LlmResponse(content=sound, live_session_id="l"),
+        LlmResponse(content=Content(role="user", parts=[Part(inline_data=audio())])), LlmResponse(content=Content()),
+        LlmResponse(content=Content(role="model", parts=[])), LlmResponse(content=sound), TURN_COMPLETE,
+    ]  # fmt: skip
+
+    def events_of_a_run() -> list[dict[str, Any]]:
+        events = asyncio.run(Live(script).run("go"))
+        return [event.model_dump(exclude={"id", "timestamp", "invocation_id"}, exclude_none=True) for event in events]
+
+    quickly = events_of_a_run()
+    monkeypatch.setattr(Conversation, "sound", lambda *_: None)
+    assert quickly == events_of_a_run()
+    assert len(quickly) > 12

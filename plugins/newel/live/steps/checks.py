@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from newel.live.losses import InvalidContentError
-from newel.live.queue import LiveRequest
 from newel_types import Blob, Content
 
 if TYPE_CHECKING:
@@ -38,16 +37,13 @@ def make(session: LiveSession) -> OutStep:
             raise ValueError(f"a piece of audio holds half a sample ({size} bytes): 16-bit PCM is expected")
 
     def step(request: Outgoing) -> Outgoing:
-        if isinstance(request, LiveRequest):
-            if request.close:
-                return request
+        if isinstance(request, Blob):
+            check_blob(request)
+        elif not request.close:
             if request.content is not None:
                 _check_content(request.content, InvalidContentError if strict else ValueError)
-            if request.blob is None:
-                return request
-            check_blob(request.blob)
-        else:
-            check_blob(request)
+            if request.blob is not None:
+                check_blob(request.blob)
         return request
 
     return step

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 
 def make(session: LiveSession) -> OutStep:
-    """The step."""
+    """The step. Most of the time nobody listens, which is seen without asking the session."""
+    listeners = session.listeners
 
     def step(request: Outgoing) -> Outgoing:
-        if isinstance(request, Blob) or request.content is None or not answers(request.content):
+        if listeners and (isinstance(request, Blob) or request.content is None or not answers(request.content)):
             session.share(request)
         return request
 
