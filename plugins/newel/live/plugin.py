@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from newel.live import kinds
 from newel.live.kinds import LiveIn, LiveOut
 from newel.live.settings import Settings
-from newel_kernel import Descriptor, Kind, hookimpl
+from newel_kernel import Descriptor, Epilogue, Kind, hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Sequence
+
+    from newel_kernel import Event, InvocationContext
 
 #: Step -> where it is made; it loads with the first live session.
 _OUT = {
@@ -30,6 +35,19 @@ def _make(place: str, session: object) -> Any:
     module, _, name = place.partition(":")
     make: Callable[[object], object] = getattr(import_module(f"newel.live.steps.{module}"), name)
     return make(session)
+
+
+def _close(ctx: InvocationContext, _error: BaseException | None) -> Coroutine[Any, Any, Sequence[Event]] | None:
+    """Save what was recorded since the last turn of a live run."""
+    if ctx.live_request_queue is None:
+        return None
+    return import_module("newel.live.steps.saved_audio").close(ctx)  # type: ignore[no-any-return]
+
+
+@hookimpl
+def register_epilogues() -> list[Epilogue]:
+    """What a live run leaves is saved, however it ended."""
+    return [Epilogue(name="live", run=_close)]
 
 
 @hookimpl

@@ -6,6 +6,7 @@ import asyncio
 import io
 import re
 import wave
+from contextlib import aclosing, nullcontext
 from typing import Any
 
 import pytest
@@ -150,6 +151,33 @@ def test_what_a_callback_answers_in_place_of_the_model_ends_the_recording_of_the
         assert await saved(live) == {"input": [b"\5\0", b"\6\0"], "output": [b"\3\0"]}
         stored = [told(event) for event in await live.stored()]
         assert stored == ["file user", "root: [left out]", "file user", "file root", "turn"]
+
+    asyncio.run(whole())
+
+
+@pytest.mark.parametrize("end", ["of the connection", "of the consumer", "by an error"])
+def test_what_was_recorded_since_the_last_turn_is_saved_when_the_run_ends(end: str) -> None:
+    async def whole() -> None:
+        last = {"by an error": RuntimeError("broken")}.get(end, CLOSED)
+        script = [Heard("blob"), audio(b"\1\0", 24000), TURN_COMPLETE, Heard("blob"), audio(b"\2\0", 24000)]
+        live = Live([*script, Pause(60) if end == "of the consumer" else last])
+        run = live.runner.run_live(
+            user_id="u", session_id="s", live_request_queue=live.queue, run_config=RunConfig(save_live_blob=True)
+        )
+        live.put(audio(b"\5\0"))
+        seen: list[str] = []
+        async with asyncio.timeout(60), aclosing(run):
+            with pytest.raises(RuntimeError, match="broken") if end == "by an error" else nullcontext():
+                async for event in run:
+                    seen.append(told(event))
+                    if event.turn_complete:
+                        live.put(audio(b"\6\0"))
+                    if end == "of the consumer" and seen.count("audio") == 2:
+                        break
+        assert seen == ["audio", "file user", "file root", "turn", "audio"]
+        assert await saved(live) == {"input": [b"\5\0", b"\6\0"], "output": [b"\1\0", b"\2\0"]}
+        stored = [told(event) for event in await live.stored()]
+        assert stored == ["file user", "file root", "turn", "file user", "file root"]
 
     asyncio.run(whole())
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from newel.contexts.invocation_context import full_invocation
 from newel.live.queue import LiveRequest
 from newel.live.settings import Settings
 from newel.live.wav import as_wav
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from newel.contexts.invocation_context import InvocationContext
     from newel.live.contract import LiveSession
     from newel.live.kinds import InStep, Outgoing, OutStep
+    from newel_kernel import InvocationContext as KernelInvocationContext
 
 _log = logging.getLogger(__name__)
 
@@ -112,6 +114,14 @@ def _is_audio(blob: Blob) -> bool:
 
 async def _written(session: LiveSession, recordings: Sequence[Recording], *, whole: bool = True) -> Sequence[Event]:
     return await written(session.ctx, recordings, whole=whole)
+
+
+async def close(context: KernelInvocationContext) -> Sequence[Event]:
+    """Save what was recorded since the last turn, where the run is over; its events are stored, and not yielded."""
+    if _RECORDINGS not in context.stash:
+        return ()
+    recordings = context.stash[_RECORDINGS]
+    return await written(full_invocation(context), [recordings.user, recordings.model])
 
 
 def recordings_of(ctx: InvocationContext) -> Recordings:
