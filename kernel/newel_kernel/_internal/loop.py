@@ -56,9 +56,11 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
                     for event in events:
                         yield event
                         last = event
-                    for event in await run_tools(ctx, request.tools_dict, events[-1], calls) if calls else ():
-                        yield event
-                        last = event
+                    if calls:
+                        results = await dispatch(ctx, calls, request.tools_dict)
+                        for event in await settle(ctx, events[-1], calls, results):
+                            yield event
+                            last = event
             except BaseException:  # after its last it is closed, so this is what aclosing does, and costs less
                 await responses.aclose()
                 raise
@@ -75,8 +77,7 @@ async def _react(
     """
     events: list[Event] = []
     for run in plan.response:
-        reported = run(ctx, request, response)
-        if reported is not None:  # else a plain function has run
+        if (reported := run(ctx, request, response)) is not None:  # else a plain function has run
             events.extend(await reported or ())
     if response.content is None and not response.error_code and not response.interrupted:
         return events, ()

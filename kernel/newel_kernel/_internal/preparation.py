@@ -93,13 +93,12 @@ def _owner(tool: BaseTool, provided: Sequence[Provided]) -> str:
 
 async def _declare(ctx: InvocationContext, owner: ModelAgent, request: LlmRequest, provided: list[Provided]) -> None:
     """Declare the tools of `owner`; those that toolsets give are noted in `provided`."""
-    tools: Sequence[BaseTool]
     plain: list[BaseTool] = []
     for entry in owner.tools:
         if isinstance(entry, BaseToolset):
             context = ctx.context_type(ctx)
             await entry.process_llm_request(tool_context=context, llm_request=request)
-            tools = await entry.get_tools_with_prefix(context)
+            tools: Sequence[BaseTool] = await entry.get_tools_with_prefix(context)
             provided.append((entry, tools))
         else:
             tools = owner.as_tools(entry, ctx)

@@ -156,9 +156,8 @@ class LlmAgent(base_agent.BaseAgent):
             return self.enter(parent_context)
         return relay(self, parent_context)
 
-    def new_request(self) -> LlmRequest:
-        """An empty request, for the request chain to prepare."""
-        return LlmRequest()
+    #: An empty request, for the request chain to prepare.
+    new_request: ClassVar[type[LlmRequest]] = LlmRequest
 
     def _run_async_impl(self, ctx: KernelInvocationContext) -> AsyncGenerator[Event, None]:
         assert isinstance(ctx, InvocationContext)  # as a policy of turns makes sure

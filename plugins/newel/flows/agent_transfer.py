@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from newel import tools
 from newel.agents.opening import mode_of
-from newel.flows.llm_agents import LlmContext, request_processor
+from newel.flows.llm_agents import LlmContext, agent_processor
 from newel.turns.delegates import is_delegate
 from newel_kernel import BaseAgent, LlmRequest, RequestProcessor, hookimpl
 
@@ -92,11 +92,6 @@ def for_agent(agent: LlmAgent) -> RequestStep:
     return append
 
 
-def run(ctx: LlmContext, request: LlmRequest) -> None:
-    """Append the instructions and declare the tool, where there is anyone to transfer to."""
-    for_agent(ctx.agent)(ctx, request)
-
-
 def applies_to(agent: LlmAgent) -> bool:
     """AutoFlow (S0 §2.2): not for an agent that may transfer nowhere."""
     return bool(agent.sub_agents or not agent.disallow_transfer_to_parent or not agent.disallow_transfer_to_peers)
@@ -105,4 +100,4 @@ def applies_to(agent: LlmAgent) -> bool:
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The processor `agent_transfer`."""
-    return [request_processor("agent_transfer", run, applies_to=applies_to, for_agent=for_agent)]
+    return [agent_processor("agent_transfer", for_agent, applies_to=applies_to)]

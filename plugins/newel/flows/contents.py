@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
 from newel.agents.opening import Opening
 from newel.flows import live_history
 from newel.flows.history import History, Reading, assemble, outgoing
-from newel.flows.llm_agents import LlmContext, request_processor
+from newel.flows.llm_agents import LlmContext, agent_processor
 from newel.flows.rearrangement import answered_ids, call_ids
 from newel.flows.visibility import is_from_other_agent, is_visible
 from newel_kernel import Event, InvocationContext, Key, LlmRequest, RequestProcessor, hookimpl
 from newel_types import Content, SharedContents
+
+if TYPE_CHECKING:
+    from newel.agents.llm_agent import LlmAgent
+    from newel.flows.llm_agents import RequestStep
 
 #: Agent, branch, scope, and how it reads -> the conversation that it sees.
 _HISTORIES = Key[dict[tuple[str, str | None, str | None, Reading], History]]("histories", dict)
@@ -30,28 +35,32 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 
 
 @cache
-def processor(reading: Reading) -> Callable[[LlmContext, LlmRequest], None]:
+def processor(reading: Reading) -> Callable[[LlmAgent], RequestStep]:
     """Replaces the contents by the conversation; contents of the instructions come before the user's last words."""
 
-    def run(ctx: LlmContext, request: LlmRequest) -> None:
-        agent = ctx.agent
-        added = list.copy(request.contents)
-        if ctx.opening is not None:
-            contents = _opened(ctx, ctx.opening, reading)
-        elif ctx.live_request_queue is not None and agent.include_contents == "default":
-            events = live_history.quoted(ctx.session.events, agent.name, fence=reading.fence)
-            told = assemble(events, agent.name, ctx.branch, ctx.isolation_scope, reading)
-            contents = SharedContents([outgoing(event.content) for event in told if event.content is not None])
-        elif agent.include_contents == "default":
-            contents = SharedContents(_history(ctx, agent.name, reading).update(ctx.session.events))
-        else:
-            contents = SharedContents(_current_turn(ctx, ctx.session.events, reading))
-        if added:
-            at = insertion_point(contents)
-            contents[at:at] = added
-        request.contents = contents
+    def for_agent(agent: LlmAgent) -> RequestStep:
+        name, whole = agent.name, agent.include_contents == "default"
 
-    return run
+        def run(ctx: LlmContext, request: LlmRequest) -> None:
+            added = list.copy(request.contents)
+            if ctx.opening is not None:
+                contents = _opened(ctx, ctx.opening, reading)
+            elif not whole:
+                contents = SharedContents(_current_turn(ctx, ctx.session.events, reading))
+            elif ctx.live_request_queue is None:
+                contents = SharedContents(_history(ctx, name, reading).update(ctx.session.events))
+            else:
+                events = live_history.quoted(ctx.session.events, name, fence=reading.fence)
+                told = assemble(events, name, ctx.branch, ctx.isolation_scope, reading)
+                contents = SharedContents([outgoing(event.content) for event in told if event.content is not None])
+            if added:
+                at = insertion_point(contents)
+                contents[at:at] = added
+            request.contents = contents
+
+        return run
+
+    return for_agent
 
 
 def _history(ctx: InvocationContext, name: str, reading: Reading) -> History:
@@ -122,4 +131,4 @@ def register_request_processors(settings: Mapping[str, Settings]) -> list[Reques
     """The processor `contents`."""
     own = settings["contents"]
     reading = Reading(fence=own.fence_quotations, asked_only=own.asked_answers_only)
-    return [request_processor("contents", processor(reading))]
+    return [agent_processor("contents", processor(reading))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from newel.agents.opening import mode_of
-from newel.flows.llm_agents import LlmContext, request_processor
+from newel.flows.llm_agents import LlmContext, agent_processor
 from newel_kernel import BaseAgent, LlmRequest, RequestProcessor, hookimpl
 
 
@@ -22,12 +22,7 @@ def for_agent(agent: BaseAgent) -> Callable[[LlmContext, LlmRequest], None]:
     return append
 
 
-def run(ctx: LlmContext, request: LlmRequest) -> None:
-    """Append the identity to the system instruction."""
-    for_agent(ctx.agent)(ctx, request)
-
-
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The processor `identity`."""
-    return [request_processor("identity", run, for_agent=for_agent)]
+    return [agent_processor("identity", for_agent)]

@@ -47,6 +47,17 @@ def request_processor(
     return RequestProcessor(name=name, **steps)
 
 
+def agent_processor(
+    name: str, for_agent: Callable[[LlmAgent], RequestStep], *, applies_to: Callable[[LlmAgent], bool] | None = None
+) -> RequestProcessor:
+    """A request processor of LLM agents whose step is made once for an agent, from the values of its fields."""
+
+    def run(ctx: LlmContext, request: LlmRequest) -> Events | None:
+        return for_agent(ctx.agent)(ctx, request)
+
+    return request_processor(name, run, applies_to=applies_to, for_agent=for_agent)
+
+
 def response_processor(
     name: str, run: ResponseStep, *, applies_to: Callable[[LlmAgent], bool] | None = None
 ) -> ResponseProcessor:
