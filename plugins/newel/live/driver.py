@@ -66,6 +66,8 @@ async def converse(context: InvocationContext) -> Events:
         finally:
             conversation.turn.end()
             await session.leave()
+        for event in session.missed():
+            yield event
         again = session.restarts
 
 
@@ -220,6 +222,8 @@ class Conversation:
             if isinstance(event, Handover):
                 await session.leave()
                 session.left = True
+                for one in session.missed():
+                    yield one
                 yield event
                 return
             transfers, completes = self._goes_over(event), self._completes(event)

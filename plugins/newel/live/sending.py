@@ -34,7 +34,7 @@ class Sender:
 
     __slots__ = (
         "_blob_steps", "_one", "_refused", "_sent", "_steps", "_stopped", "_unconfirmed", "_unconfirmed_bytes",
-        "_unsent", "_work", "asked", "connection", "due", "session", "unanswered",
+        "_unsent", "_work", "asked", "connection", "due", "missed", "session", "unanswered",
     )  # fmt: skip
 
     def __init__(self, session: LiveSession) -> None:
@@ -58,6 +58,8 @@ class Sender:
         self._refused: set[str] = set()
         #: A request on its way through the steps that wait.
         self._work: asyncio.Task[Any] | None = None
+        #: Whether a request was still on that way when the session was told to leave what follows to the next.
+        self.missed = False
 
     async def run(self, connection: BaseLlmConnection) -> None:
         """Send over `connection` until the queue is closed."""
@@ -66,6 +68,9 @@ class Sender:
         while not self._stopped:
             if self._work is not None:
                 item = await self._worked(self._work)
+                if self._stopped and item is not None:
+                    self.missed = True
+                    return
             elif (item := queue.pop()) is None:
                 await queue.arrival()
                 continue
@@ -114,6 +119,7 @@ class Sender:
         """Nothing is sent any more."""
         if self._work is not None:
             self._work.cancel()
+            self.missed = self._stopped
 
     async def results(self, content: Content, *, partial: bool) -> None:
         """Send results of tools, or keep them for the next connection."""

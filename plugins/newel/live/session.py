@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING, Any, cast
 from newel.contexts.invocation_context import InvocationContext
 from newel.live.background import Background
 from newel.live.inbox import Inbox
+from newel.live.sending import refusal
 from newel.live.settings import Settings
 from newel.models.live import LIVE_CONFIG
 from newel_kernel import BaseLlm, Draft, Event, EventActions, Json, LlmRequest, ModelAgent, Plan
 from newel_types import Content
+
+_MISSED = (
+    "what was typed was still in a callback when another agent went on, or the session began anew: it is not sent, "
+    "though the session has stored it; send it again"
+)
 
 if TYPE_CHECKING:
     from newel.live.link import Link
@@ -24,8 +30,8 @@ class RunningSession:
     """The session as the driver has it, a `LiveSession`."""
 
     __slots__ = (
-        "agent", "answer", "background", "ctx", "draft", "handle", "inbox", "left", "link", "model", "plan", "queue",
-        "request", "restarts", "settings",
+        "_missed", "agent", "answer", "background", "ctx", "draft", "handle", "inbox", "left", "link", "model", "plan",
+        "queue", "request", "restarts", "settings",
     )  # fmt: skip
 
     def __init__(self, ctx: InvocationContext, plan: Plan, request: LlmRequest) -> None:
@@ -51,6 +57,7 @@ class RunningSession:
         self.answer: Event | None = None
         #: Whether it is over, or another agent goes on: what the connection still says is of no interest.
         self.left = False
+        self._missed = False
 
     def event(self, content: Content | None = None, *, author: str = "", **fields: Any) -> Event:
         """A new event of this run; by default the agent's."""
@@ -137,5 +144,13 @@ class RunningSession:
         await self.background.end()
         if self.link is not None:
             await self.link.leave()
+            self._missed = self.link.sender.missed
             self.link = None
         self.inbox.close()
+
+    def missed(self) -> list[Event]:
+        """Once it is left: what tells that a step still had an input, which the session that follows does not get."""
+        if not self._missed:
+            return []
+        self._missed = False
+        return [refusal(self, _MISSED)]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.plugins.live.live_runs import Live, audio, told
 
-from newel.agents import LiveRequestQueue, LlmAgent, RunConfig, SequentialAgent
+from newel.agents import CallbackContext, LiveRequestQueue, LlmAgent, RunConfig, SequentialAgent
 from newel.models.live import CONNECTION_NUMBER, ConnectionLostError
 from newel.testing import CLOSED, TURN_COMPLETE, Heard, Pause, ScriptedLiveModel
 from newel_compose import Distribution, compose
@@ -16,12 +16,13 @@ from newel_kernel import (
     CompositionError,
     Event,
     LlmCallsLimitExceededError,
+    LlmRequest,
     LlmResponse,
     Observer,
     Signal,
     hookimpl,
 )
-from newel_types import Content, FunctionCall, LiveServerGoAway, LiveServerSessionResumptionUpdate, Part
+from newel_types import Content, FunctionCall, LiveServerGoAway, LiveServerSessionResumptionUpdate, Part, Transcription
 
 LOST = ConnectionLostError("the connection was cut")
 HALF = LlmResponse(content=Content(role="model", parts=[Part(text="half")]), partial=True)
@@ -258,6 +259,60 @@ def test_what_the_user_says_while_one_agent_hands_over_reaches_the_next() -> Non
         events = await live.run("to sub", react=speak)
         assert [told(event) for event in events][-2:] == ["sub: I heard it", "turn"]
         assert there.connections[0].of("blob") == [audio()]
+
+    asyncio.run(whole())
+
+
+@pytest.mark.parametrize("returns", ["never", "during the handover"])
+def test_what_a_callback_still_had_at_a_handover_is_refused_and_can_be_said_again(returns: str) -> None:
+    async def whole() -> None:
+        returned = asyncio.Event()
+
+        async def slow(callback_context: CallbackContext, llm_request: LlmRequest) -> None:
+            if texts(llm_request.contents) == ["late"]:
+                await returned.wait()
+
+        there = ScriptedLiveModel([Heard("history"), Heard("content"), "I heard it", TURN_COMPLETE])
+        model = ScriptedLiveModel([Heard("content"), transfer("sub", "c1"), Pause(30)])
+        sub = LlmAgent(name="sub", model=there)
+        live = Live(agent=LlmAgent(name="root", model=model, sub_agents=[sub], before_model_callback=slow))
+
+        async def speak(event: Event, queue: LiveRequestQueue) -> None:
+            if event.get_function_calls():
+                live.put("late")
+            elif event.get_function_responses() and returns == "during the handover":
+                returned.set()
+            elif event.error_code:
+                live.put("again")
+            await asyncio.sleep(0.01)  # the sender has time
+
+        events = await live.run("to sub", react=speak)
+        assert [told(event) for event in events] == [
+            "call transfer_to_agent", "result transfer_to_agent", "INVALID_INPUT", "sub: I heard it", "turn",
+        ]  # fmt: skip
+        assert "send it again" in (events[2].error_message or "")
+        assert texts(model.connections[0].of("content")) == ["to sub"]
+        assert texts(there.connections[0].of("content")) == ["again"]
+        assert "user: late" in [told(event) for event in await live.stored()]
+
+    asyncio.run(whole())
+
+
+def test_a_callback_that_still_has_an_input_where_the_session_begins_anew_is_told() -> None:
+    async def whole() -> None:
+        def heard(text: str) -> LlmResponse:
+            return LlmResponse(input_transcription=Transcription(text=text, finished=True))
+
+        async def screen(callback_context: CallbackContext, llm_request: LlmRequest) -> LlmResponse | None:
+            if texts(llm_request.contents) == ["late"]:
+                await asyncio.Event().wait()
+            bad = texts(llm_request.contents) == ["bad"]
+            return LlmResponse(content=Content(role="model", parts=[Part(text="no")])) if bad else None
+
+        first = [Heard("blob"), Pause(0.05), heard("bad"), Pause(30)]
+        live = Live(first, [Heard("history"), "go on", TURN_COMPLETE], before_model_callback=screen)
+        events = await live.run(audio(), "late", turns=2)
+        assert [told(event) for event in events] == ["heard bad", "root: no", "INVALID_INPUT", "root: go on", "turn"]
 
     asyncio.run(whole())
 
