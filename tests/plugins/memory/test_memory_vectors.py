@@ -161,6 +161,41 @@ def test_another_embedder_is_refused_until_reindex_converts(place: Place) -> Non
     asyncio.run(main())
 
 
+def test_of_two_conversions_at_once_in_a_file_the_later_one_goes_on(tmp_path: Path) -> None:
+    class Opposite(HashingEmbedder):
+        async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+            begun.set()
+            await go_on.wait()
+            return [[-number for number in vector] for vector in await super().embed(texts)]
+
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    opposite = Opposite()
+    opposite.name = "opposite"
+    path = tmp_path / "memory.db"
+
+    async def main() -> None:
+        async with SqliteMemoryService(path) as memory:
+            await memory.add_session_to_memory(session("planting strawberries", "the gearbox is broken"))
+        async with (
+            SqliteMemoryService(path, embedder=opposite) as first,
+            SqliteMemoryService(path, embedder=HashingEmbedder()) as second,
+        ):
+            overtaken = asyncio.ensure_future(first.reindex())
+            await begun.wait()
+            assert await second.reindex() == 2
+            go_on.set()
+            with pytest.raises(MemoryStoreError, match="began meanwhile, and this one has ended"):
+                await overtaken
+            assert (await found(second, "strawberry"))[0] == "planting strawberries"
+            with pytest.raises(EmbedderMismatchError):
+                await found(first, "strawberry")
+        with closing(sqlite3.connect(path)) as connection:
+            tables = "SELECT name FROM sqlite_master WHERE name GLOB 'vectors_[0-9]'"
+            assert connection.execute(tables).fetchall() == [("vectors_2",)]
+
+    asyncio.run(main())
+
+
 def test_a_conversion_that_breaks_off_changes_nothing(place: Place) -> None:
     class Breaking(Counting):
         async def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -268,6 +303,14 @@ def test_a_uri_names_an_embedder_of_a_plugin(place: Place) -> None:
                 await found(plain, "strawberry")
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("options", ["embedder=hashing&mode=ro", "mode=ro&embedder=hashing"])
+def test_a_uri_of_sqlite_takes_an_embedder_alone(tmp_path: Path, options: str) -> None:
+    composed = compose("adk", plugins=[Embedders()])
+    with pytest.raises(ConfigurationError, match="takes embedder=NAME alone: leave mode out of"):
+        composed.open_service(MemoryBackend, f"sqlite:///{tmp_path}/memory.db?{options}")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("uri", ["sqlite:///{}/memory.db", "postgresql://127.0.0.1:1/x?schema=y"])

@@ -1,4 +1,7 @@
-"""Conversion: a memory's vectors made anew by another embedder, beside the old ones until all are there."""
+"""Conversion: a memory's vectors made anew by another embedder, beside the old ones until all are there.
+
+Of two at once the one that began last goes on: each has a number of its own, and tables that no other writes.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,38 @@ import sqlite3
 from collections.abc import Sequence
 
 from newel.memory.embedder import Embedder
+from newel.memory.errors import MemoryStoreError
 from newel.memory.sqlite import vectors
 from newel.memory.sqlite.vectors import Vectors
+
+#: The key of `meta` that has the number of the tables that were made last.
+_LAST = "conversion.tables"
 
 
 def begin(connection: sqlite3.Connection, embedder: Embedder) -> Vectors:
     """The new tables; those of a conversion that did not end are dropped."""
-    has = vectors.stored(connection)
-    number = (has.tables if has is not None else 0) + 1
-    vectors.drop(connection, number)
-    return vectors.make(connection, embedder, number)
+    has, last = vectors.stored(connection), _last(connection)
+    used = has.tables if has is not None else 0
+    for number in {last, used + 1} - {used}:  # the second: of a conversion that an earlier release began
+        vectors.drop(connection, number)
+    made = vectors.make(connection, embedder, max(last, used) + 1)
+    connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (_LAST, str(made.tables)))
+    return made
+
+
+def _last(connection: sqlite3.Connection) -> int:
+    """The number of the tables that were made last."""
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (_LAST,)).fetchone()
+    return int(row[0]) if row is not None else 0
+
+
+def _check_last(connection: sqlite3.Connection, into: Vectors) -> None:
+    """Raise MemoryStoreError where another conversion, or the first vectors, came meanwhile."""
+    if _last(connection) != into.tables:
+        raise MemoryStoreError(
+            "another reindex() of this memory began meanwhile, and this one has ended: open the memory with the "
+            "embedder of that one, or call reindex() again when it has ended"
+        )
 
 
 def following(connection: sqlite3.Connection, after: int, most: int) -> list[tuple[int, int, str]]:
@@ -28,12 +53,14 @@ def step(
     connection: sqlite3.Connection, into: Vectors, rows: Sequence[tuple[int, int, str]], embedded: Sequence[bytes]
 ) -> None:
     """Store the vectors of some entries."""
+    _check_last(connection, into)
     for (number, owner, _), vector in zip(rows, embedded, strict=True):
         vectors.put(connection, into, number, owner, vector)
 
 
 def finish(connection: sqlite3.Connection, into: Vectors, last: int) -> bool:
     """Adopt the new vectors, and drop the old ones; False where entries came behind the number `last`."""
+    _check_last(connection, into)
     if following(connection, last, 1):
         return False
     gone = f"SELECT number FROM {into.exact} WHERE number NOT IN (SELECT number FROM entries)"

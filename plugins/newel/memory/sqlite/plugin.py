@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
+from urllib.parse import parse_qsl
+
 from newel.memory import sqlite
 from newel.memory.kinds import EmbedderFactory, MemoryBackend
 from newel_compose import Composition
-from newel_kernel import hookimpl
-
-_EMBEDDER = "?embedder="
+from newel_kernel import ConfigurationError, hookimpl
 
 
 def _open(uri: str) -> sqlite.SqliteMemoryService:
@@ -18,9 +18,15 @@ def _open(uri: str) -> sqlite.SqliteMemoryService:
 
 
 def _open_in(uri: str, composition: Composition) -> sqlite.SqliteMemoryService:
-    place, named, embedder = uri.partition(_EMBEDDER)
-    if not named:
+    place, _, query = uri.partition("?")
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    embedder = options.pop("embedder", None)
+    if embedder is None:
         return _open(uri)
+    if options:
+        raise ConfigurationError(
+            f"the URI of a memory in SQLite takes embedder=NAME alone: leave {', '.join(options)} out of {uri!r}"
+        )
     return sqlite.SqliteMemoryService(place, embedder=composition.registry.find(EmbedderFactory, embedder).create())
 
 

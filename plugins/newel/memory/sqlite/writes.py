@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from newel.memory.embedder import Embedder
 from newel.memory.rows import Known, Row
 from newel.memory.sqlite import vectors
+from newel.memory.sqlite.conversion import begin
 from newel.memory.terms import indexed
 
 _FIELDS = "owner, session, key, is_event, author, timestamp, at, content, metadata, text"
@@ -44,8 +45,7 @@ class Addition:
         if not new:
             return []
         if has is None and embedder is not None:
-            vectors.drop(connection, 1)
-            has = vectors.make(connection, embedder, 1)
+            has = begin(connection, embedder)
             vectors.adopt(connection, has)
         if owner is None:
             owner = _new_owner(connection, self.app, self.user)
