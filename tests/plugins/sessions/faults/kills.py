@@ -1,6 +1,6 @@
 """Kills, stops or cuts off a worker at each point of a run; another worker goes on, and what is left is looked at.
 
-    kills.py SHAPE WAY STORE REPEAT FOLDER STRIDE
+    kills.py SHAPE WAY STORE REPEAT STRIDE FOLDER
 
 SHAPE is one of `shapes.py`. WAY: `kill`; `stop`, where the worker goes on after another one has ended the run; `cut`,
 where the worker loses its connections, or finds the file locked. STORE is a URI. REPEAT: what a person says (`yes`,
@@ -21,22 +21,23 @@ import sys
 import time
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import asyncmy
 import asyncpg
 from children import Child
 from shapes import APPROVED, END, ONCE, PURE, Client, Worker, asked, calls, lines
+from stores import open_store
 
-from newel.sessions import DatabaseSessionService, InMemorySessionService, SqliteSessionService
+from newel.sessions import InMemorySessionService
 from newel.sessions.errors import StoreUnavailableError
 from newel_compose import Composition, compose
 from newel_kernel import Event, FencedError, SessionError
-from newel_postgres import PostgresSessionService
 
 #: For how long a session is lent to a worker that gives no sign, in seconds.
 LEASE = 0.5
+#: For how long a worker waits for its store, in seconds; who has stopped may hold a lock.
+PATIENCE = {"kill": 15.0, "stop": 2.0, "cut": 15.0}
 #: For how long a file stays locked, in seconds.
 LOCKED = 0.3
 UNAVAILABLE = StoreUnavailableError.__name__
@@ -60,18 +61,11 @@ class Matrix:
         self.ends = _ends(await client.events(store))
         assert self.ends
 
-    def open(self) -> Any:
-        """A service over the store."""
-        scheme, _, rest = self.store.partition(":")
-        if scheme == "sqlite":
-            return SqliteSessionService(rest)
-        return (PostgresSessionService if scheme == "postgresql" else DatabaseSessionService)(self.store)
-
     def work(self, number: int, worker: Worker) -> Child:
         """A process that serves the session."""
 
         async def body(_: object) -> None:
-            async with self.open() as store:
+            async with open_store(self.store, PATIENCE[self.way]) as store:
                 await Client(f"app{number}", self.repeat).serve(self.shape, worker, store, self.composition)
 
         return Child(body)
@@ -132,7 +126,7 @@ class Matrix:
 
     def _events(self, number: int) -> list[Event]:
         async def read() -> list[Event]:
-            async with self.open() as store:
+            async with open_store(self.store, PATIENCE[self.way]) as store:
                 return await Client(f"app{number}", self.repeat).events(store)
 
         return asyncio.run(read())
@@ -201,7 +195,7 @@ async def _disconnect(url: str) -> None:
 
 
 def main() -> None:
-    shape, way, store, repeat, folder, stride = sys.argv[1:]
+    shape, way, store, repeat, stride, folder = sys.argv[1:]
     matrix = Matrix(shape, way, store, repeat, folder)
     gc.freeze()  # what is copied on write stays shared
     number, wrong = 1 + sum(map(ord, shape + way)) % int(stride), list[str]()
