@@ -23,7 +23,16 @@ from newel.sessions.stored.reader import SessionReader
 from newel.sessions.stored.reads import Listing
 from newel.sessions.stored.rows import Appended, EventRows, Key, StateChange, view_of
 from newel.sessions.stored.writes import Append, Create, Delete
-from newel.sessions.views import apply_commit, behind, catch_up, check_append, check_delta, check_keys, check_names
+from newel.sessions.views import (
+    apply_commit,
+    behind,
+    catch_up,
+    check_append,
+    check_delta,
+    check_keys,
+    check_names,
+    check_new,
+)
 from newel_kernel import (
     Event,
     GetSessionConfig,
@@ -161,6 +170,7 @@ class StoredSessionService(Leasing, SharedSessionStore):
                 catch_up(session, log)
                 if session.lease or seen >= log.foreign:
                     continue  # what came in was out of band, or the session is this view's: it goes behind
+                check_new(log, event)  # one whose acknowledgement was lost is there, not stale
                 error.event = event
                 raise
             except SessionNotFoundError:

@@ -28,6 +28,7 @@ from newel.sessions.sqlite.database import locate
 from newel.sessions.stored.schema import MIGRATIONS
 from newel.sessions.stored.steps import Batch
 from newel_kernel import (
+    AlreadyExistsError,
     ConfigurationError,
     Event,
     EventActions,
@@ -109,6 +110,27 @@ def test_a_second_process_remembers_the_first_and_the_first_sees_the_second(tmp_
             await store.append_event(session, said("third"))  # this copy has not seen it
         await store.append_event(session, said("third"))
         assert texts(session) == ["first", "second", "third"]
+
+    run(tmp_path, scenario)
+
+
+def test_an_event_that_is_stored_already_is_told_so_and_not_as_stale(tmp_path: Path) -> None:
+    """As where its acknowledgement was lost, and others wrote before and after it."""
+
+    async def scenario(store: SqliteSessionService) -> None:
+        await store.create_session(**AT)
+        view = await store.open(**AT)
+        assert view is not None
+        event = said("ours")
+        async with SqliteSessionService(tmp_path / "s.db") as other:
+            theirs = await other.get_session(**AT)
+            assert theirs is not None
+            for one in (said("before"), event.model_copy(), said("behind")):
+                await other.append_event(theirs, one)
+        for _ in range(2):
+            with pytest.raises(AlreadyExistsError, match="has an event of the id"):
+                await store.append_event(view, event)
+        assert texts(view) == texts(await store.get_session(**AT)) == ["before", "ours", "behind"]
 
     run(tmp_path, scenario)
 
