@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from newel.agents.llm_agent import LlmAgent
     from newel.flows.llm_agents import RequestStep
 
-#: The instructions and the tool.
-Offer: TypeAlias = tuple[str, tuple[tools.TransferToAgentTool]]
+    #: The instructions and the tool.
+    Offer: TypeAlias = tuple[str, tuple[tools.TransferToAgentTool]]
 
 
 def transfer_targets(agent: LlmAgent) -> list[BaseAgent]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from newel.contexts.invocation_context import InvocationContext
@@ -47,6 +48,7 @@ def request_processor(
     return RequestProcessor(name=name, **steps)
 
 
+@cache
 def agent_processor(
     name: str, for_agent: Callable[[LlmAgent], RequestStep], *, applies_to: Callable[[LlmAgent], bool] | None = None
 ) -> RequestProcessor:

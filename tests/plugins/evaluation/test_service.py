@@ -134,7 +134,7 @@ def test_the_service_keeps_nothing_that_it_gave_away(kit: Any, tmp_path: Path) -
     asyncio.run(peaks(5))  # what is made once is there
     few, many = asyncio.run(peaks(20)), asyncio.run(peaks(120))
     for less, more in zip(few, many, strict=True):
-        assert (more - less) / 100 < 1_000  # bytes a case; a result has some ten thousand
+        assert (more - less) / 100 < 2_500  # bytes a case, of the collector's timing; a result has some ten thousand
 
 
 def test_results_are_saved_in_the_order_of_the_request(kit: Any, tmp_path: Path) -> None:
