@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
+from socket import SO_RCVBUF, SOL_SOCKET
 from typing import Any, Protocol
 
 from newel.models.live import ConnectionLostError
@@ -19,6 +20,9 @@ from newel_kernel import Json, LlmResponse, ModelError
 
 #: How long the closing handshake may take, in seconds.
 CLOSE_TIMEOUT = 1.0
+#: How many bytes the system keeps of what a service has sent and nobody has read, its own notes left out. All of it is
+#: read, decrypted and parsed at once, so a burst takes a few times as much; asyncio would read 256 KiB over TLS.
+RECEIVE_BUFFER = 48 << 10
 #: How often a silent connection is asked whether it is there, and how long it may take to answer, in seconds.
 _PING_INTERVAL, _PING_TIMEOUT = 20.0, 20.0
 _TOO_LARGE = 1009
@@ -179,6 +183,10 @@ def _connection_class() -> type:
             opened = _opened.get()
             if opened is not None:
                 opened.append(self)
+
+        def connection_made(self, transport: asyncio.Transport) -> None:
+            super().connection_made(transport)
+            transport.get_extra_info("socket").setsockopt(SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER)
 
         def send_data(self) -> None:
             if self.held and not self.protocol.close_expected():
