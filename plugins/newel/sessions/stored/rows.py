@@ -98,7 +98,14 @@ def merged(key: Key, app: Scope, user: Scope, own: Scope) -> State:
 
 def decode_events(rows: EventRows, key: Key) -> list[Event]:
     """The events of `rows`."""
-    return [_readable(decode_event, data, f"event {number} of session {brief(key.id)!r}") for number, data in rows]
+    events: list[Event] = []
+    number = 0
+    try:
+        for number, data in rows:  # noqa: B007 - the number of one that is damaged
+            events.append(decode_event(data))
+    except ValueError as error:
+        raise _damaged(f"event {number} of session {brief(key.id)!r}", error) from error
+    return events
 
 
 def missing(key: Key, number: int) -> SessionError:
@@ -113,9 +120,13 @@ def _readable(decode: Callable[[Data], T], data: Data, subject: str) -> T:
     try:
         return decode(data)
     except ValueError as error:
-        raise SessionError(
-            f"{subject} is damaged in the session store ({error}): restore a backup, or delete the session"
-        ) from error
+        raise _damaged(subject, error) from error
+
+
+def _damaged(subject: str, error: ValueError) -> SessionError:
+    return SessionError(
+        f"{subject} is damaged in the session store ({error}): restore a backup, or delete the session"
+    )
 
 
 def view_of(key: Key, row: Row, state: State, events: list[Event]) -> Session:

@@ -21,6 +21,7 @@ _PARTS = tuple(name for name in Part.field_names if name != "text")
 _rare_of, _more_of = attrgetter(*_RARE), attrgetter(*_PARTS)
 _NOTHING_RARE, _NOTHING_MORE = (None,) * len(_RARE), (None,) * len(_PARTS)
 _BEGINNING = b'{"content":{"parts":[{"text":'
+_STR = {str}
 _NO_SPARSE: Any = Event(author="").sparse_values
 
 
@@ -99,7 +100,7 @@ def decode_texts(data: str | bytes) -> Event | None:
         or len(document) != 5 + ("branch" in document)
         or len(inner) != 1 + ("role" in inner)
         or time.__class__ is not float
-        or not all(one.__class__ is str for one in (*texts, *names, role, branch))
+        or {*map(type, texts), *map(type, names), type(role), type(branch)} != _STR
     ):
         return None
     content = Content(role=inner.get("role"), parts=[Part(text=text) for text in texts])
