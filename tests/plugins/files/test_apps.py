@@ -150,7 +150,7 @@ WRONG = {
         "6: LlmEventSummarizer has the args `llm`",
     ),
     "service": ("name: d\nroot_agent: helper.yaml\nsession_service: sqlite\n", "3: session_service: a URI is wanted"),
-    "no such service": ("name: d\nroot_agent: helper.yaml\nsession_service: 'redis:x'\n", "3: session_service: no "),
+    "no such service": ("name: d\nroot_agent: helper.yaml\nsession_service: 'nowhere:x'\n", "3: session_service: no "),
     "outside": ("name: d\nroot_agent: helper.yaml\nplugins: [os.system]\n", "3: 'os.system' is not allowed here"),
 }  # fmt: skip
 
