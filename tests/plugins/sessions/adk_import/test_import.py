@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy
+from sqlalchemy.dialects import mysql
+from sqlalchemy.ext.asyncio import create_async_engine
 
 from newel.agents import LlmAgent
 from newel.runners import Runner
@@ -32,6 +35,12 @@ FILES = ("adk-1.10.0-database-v0", "adk-1.24.1-database", "adk-2.13.0-sqlite")
 LACKING = {"adk-1.10.0-database-v0": ("customMetadata", "usageMetadata")}
 COMPARED = ("longRunningToolIds", "groundingMetadata", "usageMetadata", "customMetadata", "branch", "errorCode",
             "errorMessage", "turnComplete", "interrupted")  # fmt: skip
+_TIME = sqlalchemy.DateTime().with_variant(mysql.DATETIME(fsp=6), "mysql", "mariadb")
+#: The types of its columns on a server, where they are others than in SQLite.
+TYPES: dict[str, sqlalchemy.types.TypeEngine[Any]] = {
+    **dict.fromkeys(("timestamp", "create_time", "update_time"), _TIME),
+    **dict.fromkeys(("content", "grounding_metadata", "state"), sqlalchemy.JSON(none_as_null=True)),
+}
 SERVICE_TABLES = """
     CREATE TABLE app_states (app_name TEXT PRIMARY KEY, state TEXT NOT NULL, update_time REAL NOT NULL);
     CREATE TABLE user_states (app_name TEXT NOT NULL, user_id TEXT NOT NULL, state TEXT NOT NULL,
@@ -162,6 +171,34 @@ def test_a_database_on_postgres_comes_over(postgres: Callable[[], str], tmp_path
     report = brought(url.replace("postgresql", "postgresql+psycopg2"), tmp_path / "ours.db")
     assert (report.complete, report.sessions_added) == (True, 7)
     check(file(tmp_path / "ours.db"), name)
+
+
+@pytest.mark.parametrize("server", ["postgres", "mariadb"])
+def test_pickled_rows_on_a_server_come_over(server: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    url, name = request.getfixturevalue(server)(), "adk-1.10.0-database-v0"
+    asyncio.run(copied(DATA / f"{name}.db", url.replace("postgresql:", "postgresql+asyncpg:")))
+    report = brought(url, tmp_path / "ours.db")
+    assert (report.complete, report.sessions_added, report.repaired) == (True, 7, [])
+    check(file(tmp_path / "ours.db"), name)
+
+
+async def copied(source: Path, url: str) -> None:
+    """The tables of an SQLite file of 1.10.0 with the types that they have on a server, and their rows."""
+    tables = sqlalchemy.MetaData()
+    here = sqlalchemy.create_engine(f"sqlite:///{source}")
+    with here.connect() as connection:
+        tables.reflect(connection)
+        for column in (column for table in tables.sorted_tables for column in table.columns):
+            column.type = TYPES.get(column.name) or column.type.as_generic()
+        rows = {table: connection.execute(table.select()).mappings().all() for table in tables.sorted_tables}
+    here.dispose()
+    there = create_async_engine(url)
+    async with there.begin() as connection_there:
+        await connection_there.run_sync(tables.create_all)
+        for table, some in rows.items():
+            if some:
+                await connection_there.execute(table.insert(), [dict(row) for row in some])
+    await there.dispose()
 
 
 @pytest.mark.parametrize("kind", ["postgres", "database-postgres", "database-mariadb", "database-sqlite"])
