@@ -177,7 +177,8 @@ def test_what_is_not_ours_is_left_alone(postgres: Callable[[], str], service: An
         ))  # fmt: skip
         with pytest.raises(ConfigurationError, match=r"google-adk \(release 1\.22 or later.*import --from-adk"):
             await opened(url)
-        tables = await sql(url, f"SELECT 1 {OURS}")
+        # Another test has a schema of its own in this database.
+        tables = await sql(url, f"SELECT 1 {OURS} AND table_schema = current_schema()")
         assert tables == []
         await sql(url, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
         await opened(url)
