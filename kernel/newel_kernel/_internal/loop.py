@@ -56,11 +56,9 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
                     for event in events:
                         yield event
                         last = event
-                    if calls:
-                        results = await dispatch(ctx, calls, request.tools_dict)
-                        for event in await settle(ctx, events[-1], calls, results):
-                            yield event
-                            last = event
+                    for event in await run_tools(ctx, request.tools_dict, events[-1], calls) if calls else ():
+                        yield event
+                        last = event
             except BaseException:  # after its last it is closed, so this is what aclosing does, and costs less
                 await responses.aclose()
                 raise

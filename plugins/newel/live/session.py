@@ -15,15 +15,15 @@ from newel.models.live import LIVE_CONFIG
 from newel_kernel import BaseLlm, Draft, Event, EventActions, Json, LlmRequest, ModelAgent, Plan
 from newel_types import Content
 
-_MISSED = (
-    "what was typed was still in a callback when another agent went on, or the session began anew: it is not sent, "
-    "though the session has stored it; send it again"
-)
-
 if TYPE_CHECKING:
     from newel.live.link import Link
     from newel.live.queue import LiveRequest, LiveRequestQueue
     from newel_types import Blob
+
+_MISSED = (
+    "what was typed was still in a callback when another agent went on, or the session began anew: it is not sent, "
+    "though the session has stored it; send it again"
+)
 
 
 class RunningSession:
