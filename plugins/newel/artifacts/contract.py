@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from newel.artifacts.base_artifact_service import BaseArtifactService
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class StoredVersion:
+class StoredVersion(NamedTuple):
     """A version of an artifact and whose it is; `session_id` is None where it is the user's own."""
 
     user_id: str

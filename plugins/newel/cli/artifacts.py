@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import asdict
 from typing import Any
 
 import click
@@ -51,7 +50,7 @@ def list_artifacts(ctx: click.Context, agent: str, artifacts: str | None, user: 
 
     found = run_loop(work())
     if not to_terminal():
-        show_json([asdict(one) for one in found])
+        show_json([one._asdict() for one in found])
         return
     rows = [
         [one.user_id, one.session_id or "", one.filename, str(one.version), minute_of(one.create_time)] for one in found

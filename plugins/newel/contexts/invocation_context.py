@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+import newel_compose
 from newel.contexts.call_ids import OURS
 from newel.contexts.context import Context
 from newel.contexts.stash_keys import CREDENTIALS
-from newel_compose import HookPolicy
 from newel_kernel import InvocationContext as KernelInvocationContext
 from newel_kernel import Log
 
@@ -74,7 +74,7 @@ class InvocationContext(KernelInvocationContext):
     def own_callbacks(self, hook: str) -> Callbacks:
         """Those of the agent that runs, within the policies for hooks."""
         own = super().own_callbacks(hook)
-        for policy in reversed(self.composition.registry.all(HookPolicy)):
+        for policy in reversed(self.composition.registry.all(newel_compose.HookPolicy)):
             own = tuple([policy.wrap(bound) for bound in own])
         return own
 

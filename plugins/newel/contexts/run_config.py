@@ -119,5 +119,6 @@ def unset() -> RunConfig:
 for _name in _TRANSCRIPTIONS:  # not in the class: pydantic would take them for its fields
     setattr(RunConfig, _name, _transcription(_name))
 
-_DEFAULTS = RunConfig().__dict__
+#: Not those of an object: making one would build the validator while newel is imported.
+_DEFAULTS = {name: field.get_default() for name, field in RunConfig.model_fields.items()}
 _assign = object.__setattr__

@@ -9,7 +9,10 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from newel.memory.memory_entry import MemoryEntry
-from newel_kernel import Event, Session
+from newel_kernel import ConfigurationError, Event, Session
+
+#: The most entries that a search gives.
+MOST = 1000
 
 
 class SearchMemoryResponse(BaseModel, defer_build=True):
@@ -42,3 +45,9 @@ class BaseMemoryService(ABC):
     ) -> None:  # fmt: skip
         """Remember given entries."""
         raise NotImplementedError(f"{type(self).__name__} cannot add entries")
+
+
+def check_limit(limit: int) -> None:
+    """Raise ConfigurationError where a search cannot give so many entries."""
+    if not isinstance(limit, int) or not 0 < limit <= MOST:
+        raise ConfigurationError(f"limit={limit!r}: a search gives 1 to {MOST} entries")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from newel.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+from newel.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse, check_limit
 from newel.memory.memory_entry import MemoryEntry
-from newel.memory.memory_filter import MemoryFilter
-from newel.memory.rows import check_limit, seconds, time_of
+from newel.memory.times import seconds, time_of
 from newel_kernel import Event, Session, seam
+
+if TYPE_CHECKING:
+    from newel.memory.memory_filter import MemoryFilter
 
 #: Where events and entries go that come without a session.
 _NO_SESSION = ""

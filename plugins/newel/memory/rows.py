@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from enum import Enum
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from newel.memory.errors import MemoryStoreError
 from newel.memory.memory_entry import MemoryEntry
-from newel_kernel import ConfigurationError, Event, Json, seam
+from newel.memory.times import seconds, time_of
+from newel_kernel import Event, Json, seam
 from newel_types import Content
 
-#: The most entries that a search gives.
-MOST = 1000
 _FAILURES = (PydanticSerializationError, ValueError, TypeError, RecursionError)
 
 
@@ -92,22 +90,6 @@ def said(content: Content | None) -> str:
     return " ".join(part.text for part in (content.parts if content is not None else None) or () if part.text)
 
 
-def time_of(event: Event) -> str | None:
-    """The local time of an event as ISO 8601; None where no calendar has it: it may be any number."""
-    try:
-        return datetime.fromtimestamp(event.timestamp).isoformat()
-    except (ValueError, OverflowError, OSError):
-        return None
-
-
-def seconds(timestamp: str | None) -> float | None:
-    """The time of an ISO timestamp since the epoch; one without a zone is local."""
-    try:
-        return datetime.fromisoformat(timestamp).timestamp() if timestamp else None
-    except (ValueError, OverflowError, OSError):
-        return None
-
-
 def checked(names: Iterable[str | None]) -> None:
     """Raise MemoryStoreError where a name is no text that can be stored."""
     for name in names:
@@ -115,12 +97,6 @@ def checked(names: Iterable[str | None]) -> None:
             (name or "").encode()
         except UnicodeEncodeError as error:
             raise MemoryStoreError(f"{name!r} is not valid text; nothing was written") from error
-
-
-def check_limit(limit: int) -> None:
-    """Raise ConfigurationError where a search cannot give so many entries."""
-    if not isinstance(limit, int) or not 0 < limit <= MOST:
-        raise ConfigurationError(f"limit={limit!r}: a search gives 1 to {MOST} entries")
 
 
 def _content(content: Content, subject: str) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from newel_kernel import BaseSessionService, Event, Session
 
@@ -18,8 +19,7 @@ class Capabilities:
     shared: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SessionPage:
+class SessionPage(NamedTuple):
     """Sessions without their events; `next` begins the page that follows, None where this is the last."""
 
     sessions: list[Session]

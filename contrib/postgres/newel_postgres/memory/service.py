@@ -8,8 +8,9 @@ from typing import Self
 from urllib.parse import parse_qsl, urlsplit
 
 from newel.memory import BaseMemoryService, Embedder, MemoryEntry, MemoryFilter, SearchMemoryResponse
+from newel.memory.base_memory_service import check_limit
 from newel.memory.embedding import check_embedder, needed, question_vector, vectors_of
-from newel.memory.rows import Known, check_limit, checked, row_of_entry, row_of_event
+from newel.memory.rows import Known, checked, row_of_entry, row_of_event
 from newel_kernel import ConfigurationError, Event, Session
 from newel_postgres.database import access_of
 from newel_postgres.memory.conversion import Begin, Clear, Finish, Following, Step

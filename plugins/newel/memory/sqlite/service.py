@@ -10,13 +10,13 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
-from newel.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+from newel.memory.base_memory_service import MOST, BaseMemoryService, SearchMemoryResponse, check_limit
 from newel.memory.embedder import Embedder
 from newel.memory.embedding import check_embedder, needed, question_vector, vectors_of
 from newel.memory.fusion import depth, fused
 from newel.memory.memory_entry import MemoryEntry
 from newel.memory.memory_filter import MemoryFilter
-from newel.memory.rows import COLUMNS, MOST, Known, check_limit, checked, remembered, row_of_entry, row_of_event
+from newel.memory.rows import COLUMNS, Known, checked, remembered, row_of_entry, row_of_event
 from newel.memory.sqlite import conversion, vectors
 from newel.memory.sqlite.binding import check_vectors
 from newel.memory.sqlite.conditions import conditions
