@@ -18,6 +18,9 @@ class LeasingStore(Protocol):
     def holder(self, session: Session) -> str | None:
         """Who else had the lease when this view was opened."""
 
+    def lapsed_holder(self, session: Session) -> str | None:
+        """Whose lease had run out, without being given back, when `hold` asked for it: who may be stopped and go on."""
+
     def held_for(self, session: Session) -> float:
         """For how many seconds it was taken then, unless it is prolonged."""
 
@@ -37,7 +40,7 @@ class LeasingStore(Protocol):
         """Give the lease back, without waiting for the store; nothing where none was taken."""
 
 
-_METHODS = ("holder", "held_for", "hold", "take", "confirm", "let_go")
+_METHODS = ("holder", "lapsed_holder", "held_for", "hold", "take", "confirm", "let_go")
 _leasing: dict[type, bool] = {}
 
 

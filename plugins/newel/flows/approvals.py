@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from newel.flows.interrupted_calls import NOT_REPEATED, first_results, interrupted, repeat_request
+from newel.flows.interrupted_calls import NOT_REPEATED, begun_elsewhere, first_results, interrupted, repeat_request
 from newel.questions.answers import Answer, open_answers, result_event, run_again, tools_of
 from newel.questions.confirmation import ConfirmationAnswer, UnusableAnswerError, read_answer
 from newel.questions.names import CONFIRMATION_CALL
@@ -45,8 +45,7 @@ async def _mended(ctx: InvocationContext) -> list[Event]:
 
 
 def _ask_to_repeat(ctx: InvocationContext, calls: Sequence[FunctionCall]) -> list[Event]:
-    requests = [approval_request(call, repeat_request(call), repeats=True) for call in calls]
-    return [request_event(ctx, requests), first_results(ctx, calls)]
+    return [request_event(ctx, [repeat_request(ctx, call) for call in calls]), first_results(ctx, calls)]
 
 
 class _Verdicts:
@@ -81,6 +80,8 @@ class _Verdicts:
             return
         if answer.question.repeats and not verdict.confirmed:
             self._refused.append((call, {"error": NOT_REPEATED}))
+        elif verdict.confirmed and (problem := begun_elsewhere(answer.question)) is not None:
+            self._refused.append((call, {"error": problem}))
         elif verdict.confirmed and not answer.new and happens_once(call, self._tools):
             self._doubtful[call_id] = call  # approved before, by a run that may have crashed or still goes on
         else:

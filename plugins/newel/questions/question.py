@@ -13,8 +13,9 @@ from newel.questions.values import answer_value
 from newel_kernel import Event, InvocationContext, Json, Log
 from newel_types import FunctionCall, FunctionResponse, as_plain, deep_copy
 
-#: In the arguments of a request for approval: the call, what its tool says, and whether the call is repeated.
-CALL, CONFIRMATION, REPEATS = "originalFunctionCall", "toolConfirmation", "repeats"
+#: In the arguments of a request for approval: the call, what its tool says, whether the call is repeated, and the owner
+#: of the lease under which it began, where that was never given back.
+CALL, CONFIRMATION, REPEATS, BEGUN_BY = "originalFunctionCall", "toolConfirmation", "repeats", "begunBy"
 #: The fields of which an answer with a credential has one: an AuthConfig's, an AuthCredential's, or that of a text.
 _CREDENTIAL_FIELDS = ("exchangedAuthCredential", "exchanged_auth_credential", "authType", "auth_type", "result")
 
@@ -76,6 +77,12 @@ class Question:
     def repeats(self) -> bool:
         """Whether the approval is to run a call again that was interrupted."""
         return self.kind is Kind.APPROVAL and bool(self.args.get(REPEATS))
+
+    @property
+    def begun_by(self) -> str | None:
+        """The worker that had begun the call and may still be in it (see `newel.claims.owners`)."""
+        worker = self.args.get(BEGUN_BY)
+        return worker if isinstance(worker, str) else None
 
     @property
     def hint(self) -> str:

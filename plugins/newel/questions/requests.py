@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from newel.contexts.call_ids import new_call_id
 from newel.questions.names import CONFIRMATION_CALL, INPUT_CALL
-from newel.questions.question import CALL, CONFIRMATION, REPEATS
+from newel.questions.question import BEGUN_BY, CALL, CONFIRMATION, REPEATS
 from newel_kernel import Event, InvocationContext, Json, ToolConfirmation
 from newel_types import Content, FunctionCall, Part, as_plain
 
@@ -16,13 +16,19 @@ def new_request(name: str, args: Json) -> FunctionCall:
     return FunctionCall(id=new_call_id(), name=name, args=args)
 
 
-def approval_request(call: FunctionCall, confirmation: ToolConfirmation, *, repeats: bool = False) -> FunctionCall:
-    """Ask whether the tool call may run; it `repeats` one that was interrupted."""
-    args = {
+def approval_request(
+    call: FunctionCall, confirmation: ToolConfirmation, *, repeats: bool = False, begun_by: str | None = None
+) -> FunctionCall:
+    """Ask whether the tool call may run; it `repeats` one that was interrupted, and that `begun_by` may still be in."""
+    args: Json = {
         CALL: {"id": call.id, "name": call.name, "args": as_plain(call.args or {})},
         CONFIRMATION: confirmation.model_dump(mode="json", by_alias=True, exclude_none=True),
     }
-    return new_request(CONFIRMATION_CALL, {**args, REPEATS: True} if repeats else args)
+    if repeats:
+        args[REPEATS] = True
+    if begun_by is not None:
+        args[BEGUN_BY] = begun_by
+    return new_request(CONFIRMATION_CALL, args)
 
 
 def input_request(call_id: str, message: str | None, payload: object, schema: Json | None) -> FunctionCall:

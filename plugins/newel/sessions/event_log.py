@@ -43,9 +43,9 @@ class EventLog(list[Event]):
     foreign = 0
     #: What this process is writing behind the log: it is stored a little before it is here.
     coming: tuple[Sequence[Event], Event] | None = None
-    #: Who had the lease of the session when it was last opened.
-    holder: str | None = None
-    #: For how many seconds from then.
+    #: Who had taken the lease of the session, and not given it back, when it was last opened.
+    owner: str | None = None
+    #: For how many seconds from then; not above 0: it had run out.
     held_for = 0.0
     #: The ids of the first `_seen` events, once one came that was not greater than all of them.
     _ids: set[str] | None = None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
-from contextlib import aclosing
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import aclosing, contextmanager
 from typing import Any
 
 import pytest
@@ -14,11 +16,12 @@ from newel import Agent, App, Runner
 from newel.apps import ResumabilityConfig
 from newel.claims import SessionBusyError
 from newel.plugins import BasePlugin
+from newel.questions.question import open_questions
 from newel.sessions.stored import leasing
 from newel.testing import ScriptedModel
 from newel.tools import FunctionTool
-from newel_kernel import Event, FencedError
-from newel_types import FunctionCall
+from newel_kernel import Event, FencedError, Log
+from newel_types import Content, FunctionCall, Part
 
 AT: dict[str, Any] = {"user_id": "u", "session_id": "s"}
 WHERE: dict[str, Any] = {"app_name": "till", **AT}
@@ -88,8 +91,8 @@ def test_a_lease_that_holds_is_not_asked_for(make_store: MakeStore) -> None:
     asyncio.run(main())
 
 
-def resumable(store: Any, *steps: Any) -> Runner:
-    agent = Agent(name="till", model=ScriptedModel(list(steps)))
+def resumable(store: Any, *steps: Any, tools: Any = ()) -> Runner:
+    agent = Agent(name="till", model=ScriptedModel(list(steps)), tools=list(tools))
     app = App(name="till", root_agent=agent, resumability_config=ResumabilityConfig(is_resumable=True))
     return Runner(app=app, session_service=store)
 
@@ -152,5 +155,77 @@ def test_a_service_does_not_look_whether_it_lives_itself(
         mine.let_go(session)
         await mine.close()
         await other.close()
+
+    asyncio.run(main())
+
+
+PAY = Part(function_call=FunctionCall(id="c", name="pay", args={}))
+
+
+@contextmanager
+def elsewhere() -> Iterator[subprocess.Popen[str]]:
+    """A process that is there until it is killed, and prints an owner of its own."""
+    code = "from newel.claims.owners import new_owner; print(new_owner(), flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+async def left_behind(store: Any, owner: str) -> None:
+    """A session in which a worker has lost its lease while a call had begun."""
+    session = await store.create_session(**WHERE)
+    await store.append_event(session, Event(author="user", message="pay", invocation_id="i"))
+    call = Content(role="model", parts=[PAY])
+    await store.append_event(session, Event(author="till", content=call, invocation_id="i"))
+    await store.claim(**WHERE, owner=owner, ttl=-1)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_yes_repeats_no_call_that_another_process_may_still_be_in(make_store: MakeStore, ended: bool) -> None:
+    paid = []
+
+    def pay() -> str:
+        """Pay."""
+        paid.append(1)
+        return "paid"
+
+    async def main(other: subprocess.Popen[str], owner: str) -> list[Event]:
+        async with make_store() as mine:
+            await left_behind(mine, owner)
+            runner = resumable(mine, "done", tools=[FunctionTool(pay, effect="at_most_once")])
+            (question,) = open_questions(Log(await events_of(runner.run_async(**AT, invocation_id="i"))))
+            assert f"The process that began it, {other.pid} on " in question.hint
+            if ended:
+                other.kill()
+                other.wait()
+            yes = Content(role="user", parts=[Part(function_response=question.response({"confirmed": True}))])
+            return await events_of(runner.run_async(**AT, invocation_id="i", new_message=yes))
+
+    with elsewhere() as other:
+        assert other.stdout is not None
+        events = asyncio.run(main(other, other.stdout.readline().strip()))
+    (result,) = [one for event in events for one in event.get_function_responses()]
+    if ended:
+        assert result.response == {"result": "paid"}
+    else:
+        assert "not repeated: the process that began it" in str(result.response)
+    assert len(paid) == ended
+    assert "done" in str([event.content for event in events])
+
+
+def test_a_process_of_which_nothing_is_known_is_not_waited_for(make_store: MakeStore) -> None:
+    async def main() -> None:
+        async with make_store() as mine:
+            await left_behind(mine, "another-host:1:2/17/300/abcdef01")
+            runner = resumable(mine, "done", tools=[FunctionTool(lambda: "paid", name="pay", effect="at_most_once")])
+            (question,) = open_questions(Log(await events_of(runner.run_async(**AT, invocation_id="i"))))
+            assert "The process that began it" not in question.hint
+            yes = Content(role="user", parts=[Part(function_response=question.response({"confirmed": True}))])
+            events = await events_of(runner.run_async(**AT, invocation_id="i", new_message=yes))
+            assert [one.response for event in events for one in event.get_function_responses()] == [{"result": "paid"}]
 
     asyncio.run(main())

@@ -6,15 +6,11 @@ view that holds it appends under that epoch. Once another owner has taken it, th
 
 from __future__ import annotations
 
-import os
-import socket
 import threading
 import time
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from uuid import uuid4
 
+from newel.claims.owners import new_owner
 from newel_kernel import Session
 
 #: A clock that goes on while this process, or its machine, sleeps.
@@ -33,12 +29,14 @@ class Lease:
     view: Session
     number: int
     owner: str
-    #: Who had it before, and is known to be dead.
+    #: Who has it still, and is known to be dead.
     before: str | None
     seconds: float
     #: Prolonged by the service while it lasts, and not only by appends.
     lasting: bool
     taken: bool = False
+    #: Who had it before and let it run out.
+    lapsed: str | None = None
     #: Until then (see `elapsed`) nobody else can have it: half of what it lasts from when it was asked for.
     sure: float = 0.0
 
@@ -51,7 +49,7 @@ class Leases:
     """The leases of one service."""
 
     def __init__(self) -> None:
-        self.owner = _new_owner()
+        self.owner = new_owner()
         self._leases: dict[int, Lease] = {}
         self._lock = threading.Lock()
 
@@ -89,42 +87,4 @@ class Leases:
 
     def forget(self) -> None:
         """Begin anew, in a child process: what its parent holds is not its own."""
-        self.owner, self._leases, self._lock = _new_owner(), {}, threading.Lock()
-
-
-def _new_owner() -> str:
-    return f"{_machine()}/{os.getpid()}/{_started(os.getpid())}/{uuid4().hex[:8]}"
-
-
-def _machine() -> str:
-    """What has these process numbers: a host's name alone may be that of several machines, or containers."""
-    parts = [socket.gethostname()]
-    with suppress(OSError):
-        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
-        parts.append(os.readlink("/proc/self/ns/pid").strip("pid:[]"))
-    return ":".join(parts)
-
-
-def is_dead(owner: str) -> bool:
-    """Whether `owner` is a service of a process of this machine that is gone: its lease need not run out."""
-    machine, _, rest = owner.partition("/")
-    number, _, rest = rest.partition("/")
-    if machine != _machine() or not number.isdigit():
-        return False
-    pid = int(number)
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:  # it is somebody else's, and alive
-        return False
-    return _started(pid) != rest.partition("/")[0]  # another process has got the number
-
-
-def _started(pid: int) -> str:
-    """When a process of this machine began, in its own unit; empty where the machine does not say."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-    return text.rpartition(")")[2].split()[19]
+        self.owner, self._leases, self._lock = new_owner(), {}, threading.Lock()

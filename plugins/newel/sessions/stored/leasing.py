@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from newel.claims.errors import SessionBusyError
+from newel.claims.owners import is_dead
 from newel.sessions.stored.database import Database
-from newel.sessions.stored.leases import Lease, Leases, elapsed, is_dead
+from newel.sessions.stored.leases import Lease, Leases, elapsed
 from newel.sessions.stored.reader import SessionReader
 from newel.sessions.stored.rows import Key
 from newel.sessions.stored.writes import Prolong, Take
@@ -23,8 +24,16 @@ class Leasing:
     def holder(self, session: Session) -> str | None:
         """Who else had the lease of the session when it was last opened; not a process that is known to be dead."""
         log = self._reader.logs.get(_key(session))
-        owner = self._other(log.holder) if log is not None else None
-        return None if owner is None or is_dead(owner) else owner
+        return self._living(log.owner) if log is not None and log.held_for > 0 else None
+
+    def lapsed_holder(self, session: Session) -> str | None:
+        """Whose lease ran out before this view asked for it; not a process that is known to be dead."""
+        lease = self._leases.of(session)
+        return self._living(lease.lapsed) if lease is not None else None
+
+    def _living(self, owner: str | None) -> str | None:
+        other = self._other(owner)
+        return None if other is None or is_dead(other) else other
 
     def held_for(self, session: Session) -> float:
         """For how many seconds the lease was taken when the session was last opened, unless it is prolonged."""
@@ -35,9 +44,11 @@ class Leasing:
         """Take the lease with the next append through this view, and prolong it until `let_go`."""
         log = self._reader.logs.get(_key(session))
         if log is not None:
-            owner = self._other(log.holder)
-            gone = owner if owner is not None and is_dead(owner) else None
-            self._leases.add(Lease(session, log.number, self._leases.owner, gone, seconds, lasting=True))
+            owner, lapsed = self._other(log.owner), log.held_for <= 0
+            gone = owner if owner is not None and not lapsed and is_dead(owner) else None
+            lease = Lease(session, log.number, self._leases.owner, gone, seconds, lasting=True)
+            lease.lapsed = owner if lapsed else None
+            self._leases.add(lease)
 
     def _other(self, owner: str | None) -> str | None:
         """`owner`, where that is not this service itself: what it has just given back may not be written yet."""

@@ -28,7 +28,7 @@ class SessionReader:
             return None
         row, state = found
         log = await self._grown(key, row)
-        log.holder, log.held_for = row.holder, row.left
+        log.owner, log.held_for = row.owner, row.left
         view = view_of(key, row, state, log)
         view.cache = log.cache
         if row.version:  # to the last digit; the column may have microseconds only

@@ -109,6 +109,6 @@ class Listing:
 
 
 def _row(sql: Statements, columns: Sequence[Any]) -> Row:
-    number, version, lease, update_time, holder, left, in_band, user_id, id_ = columns
+    number, version, lease, update_time, owner, left, in_band, user_id, id_ = columns
     read = sql.dialect.read
-    return Row(number, read(user_id), read(id_), version, lease, float(update_time), holder, float(left), in_band)
+    return Row(number, read(user_id), read(id_), version, lease, float(update_time), owner, float(left), in_band)

@@ -39,9 +39,9 @@ class Row(NamedTuple):
     version: int
     lease: int
     update_time: float
-    #: Who has the lease now.
-    holder: str | None
-    #: For how many seconds, unless it is prolonged.
+    #: Who has taken the lease, and not given it back.
+    owner: str | None
+    #: For how many seconds, unless it is prolonged; not above 0: it has run out.
     left: float
     #: The version after the latest event that was not appended out of band.
     in_band: int

@@ -43,10 +43,9 @@ class Statements:
         self.dialect = dialect
         self._at = place + dialect.prefix
         self._sessions, self._events = f"{self._at}sessions", f"{self._at}events"
-        self._holder = f"CASE WHEN lease_until > {dialect.now} THEN owner END"
         updated = f"coalesce({dialect.seconds.format(column='update_time')}, 0)"
         left = f"coalesce({dialect.until.format(column='lease_until', now=dialect.now)}, 0)"
-        self._columns = f"number, version, lease, {updated}, {self._holder}, {left}, in_band, user_id, id"
+        self._columns = f"number, version, lease, {updated}, owner, {left}, in_band, user_id, id"
         self._key = f"app_name = {self._p(1)} AND user_id = {self._p(2)} AND id = {self._p(3)}"
         self.count = cache(self._count)
         self.append = cache(self._append)
@@ -93,10 +92,9 @@ class Statements:
     @cached_property
     def present(self) -> str:
         """What stands in the way of an append: the session's number, and the sequence number that it wants."""
-        return (
-            f"SELECT version, lease, {self._holder}, (SELECT data FROM {self._events} WHERE session = ?1 AND "
-            f"sequence = ?2) FROM {self._sessions} WHERE number = ?1"
-        )
+        holder = f"CASE WHEN lease_until > {self.dialect.now} THEN owner END"
+        event = f"SELECT data FROM {self._events} WHERE session = ?1 AND sequence = ?2"
+        return f"SELECT version, lease, {holder}, ({event}) FROM {self._sessions} WHERE number = ?1"
 
     @cached_property
     def of_app(self) -> str:

@@ -29,6 +29,8 @@ APPROVAL = "adk_request_confirmation"
 #: The tools whose effect must not come twice, and those of them that run only once a person has approved of it.
 ONCE, APPROVED = {"pay", "send", "wipe"}, {"wipe"}
 PURE = {"look"}
+#: Tools whose result somebody sends later: without a first result a call counts as begun, and nobody is asked.
+LATER = {"order"}
 
 
 class Worker:
