@@ -139,9 +139,11 @@ def _made(
     sources = {one.name: one.record.source for one in (*objects, *loaded)}
     settings = validated_settings(chosen, manager, sources)
     registry, placed = _provide(chosen, manager, sources, installed, settings)
+    hooks = manager.hooks()
     records = [
         record._replace(state="left out", why=left[record.name].why)
-        if record.state == "enabled" and record.name in left else _with_hooks(record, manager)
+        if record.state == "enabled" and record.name in left
+        else _with_hooks(record, hooks.get(record.name, ()), manager.left_out.get(record.name, ()))
         for record in (*(one.record for one in objects), *records)
     ]  # fmt: skip
     return Composition(
@@ -391,8 +393,6 @@ def _unique(kind: type[Descriptor], owned: Iterable[Owned], problems: list[str])
     return unique
 
 
-def _with_hooks(record: PluginRecord, manager: Manager) -> PluginRecord:
-    left_out = tuple(
-        f"{hook}: no enabled plugin declares that kind" for hook in manager.left_out.get(record.name, ())
-    )
-    return record._replace(hooks=manager.hooks_of(record.name), left_out=left_out)
+def _with_hooks(record: PluginRecord, hooks: Sequence[str], left_out: Sequence[str]) -> PluginRecord:
+    why = tuple(f"{hook}: no enabled plugin declares that kind" for hook in left_out)
+    return record._replace(hooks=tuple(hooks), left_out=why)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from operator import itemgetter
 from types import ModuleType
 from typing import Any
 
@@ -188,11 +189,14 @@ class Manager:
         """Whether a plugin has any hook but those of the lifecycle."""
         return any(name not in LIFECYCLE and caller.get_hookimpls() for name, caller in self._callers())
 
-    def hooks_of(self, plugin_name: str) -> tuple[str, ...]:
-        """The names of the hooks that a plugin implements, sorted."""
-        plugin = self._pluggy.get_plugin(plugin_name)
-        callers = self._pluggy.get_hookcallers(plugin) if plugin is not None else None
-        return tuple(sorted(caller.name for caller in callers or () if caller.has_spec()))
+    def hooks(self) -> dict[str, list[str]]:
+        """The names of the hooks that each plugin implements, sorted."""
+        implemented: dict[str, list[str]] = {}
+        for name, caller in sorted(self._callers(), key=itemgetter(0)):
+            if caller.has_spec():
+                for owner in dict.fromkeys(impl.plugin_name for impl in caller.get_hookimpls()):
+                    implemented.setdefault(owner, []).append(name)
+        return implemented
 
     def call(self, hook: str, **available: object) -> Iterator[tuple[str, object]]:
         """Call a registration hook, in the order in which the plugins were added; each one's name with its result."""
