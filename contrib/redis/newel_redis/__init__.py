@@ -1,4 +1,4 @@
-"""A cache in Redis in front of a durable store of sessions."""
+"""A cache in Redis in front of a durable store of sessions, and a bus on which other processes follow a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 from newel_types import lazy_exports
 
 if TYPE_CHECKING:
+    from newel_redis.bus import Bus as Bus
+    from newel_redis.bus import Publisher as Publisher
     from newel_redis.service import cached as cached
     from newel_redis.service import opened as opened
 
-__getattr__, __dir__ = lazy_exports(__name__, {"cached": "newel_redis.service", "opened": "newel_redis.service"})
+_WHERE = {
+    "Bus": "newel_redis.bus",
+    "Publisher": "newel_redis.bus",
+    "cached": "newel_redis.service",
+    "opened": "newel_redis.service",
+}
+
+__getattr__, __dir__ = lazy_exports(__name__, _WHERE)

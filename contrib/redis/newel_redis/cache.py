@@ -10,11 +10,10 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import TypeVar
 
 from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from newel_kernel import ConfigurationError, seam
+from newel_redis.client import client_of
 
 T = TypeVar("T")
 #: How long a Redis that did not answer is left alone, in seconds.
@@ -42,19 +41,7 @@ class Cache:
         self._loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Loop] = weakref.WeakKeyDictionary()
         self._pid = os.getpid()
         self._off_until = 0.0
-        self._client()  # a URL that is none is told now
-
-    def _client(self) -> Redis:
-        try:
-            return Redis.from_url(
-                self._url, socket_timeout=self._patience, socket_connect_timeout=self._patience,
-                retry=Retry(NoBackoff(), 0), max_connections=8,
-            )  # fmt: skip
-        except ValueError:  # its text may quote the password
-            raise ConfigurationError(
-                "the URL of the cache is no URL of a Redis: write redis://[USER:PASSWORD@]HOST[:PORT][/NUMBER], with "
-                "%23 for # and %2F for / in a password, and options that redis-py knows"
-            ) from None
+        client_of(url, patience)  # a URL that is none is told now
 
     async def read(self, keys: Sequence[str]) -> Sequence[bytes | None]:
         """What is under the keys."""
@@ -107,5 +94,5 @@ class Cache:
         loop = asyncio.get_running_loop()
         mine = self._loops.get(loop)
         if mine is None:
-            mine = self._loops[loop] = _Loop(self._client())
+            mine = self._loops[loop] = _Loop(client_of(self._url, self._patience))
         return mine

@@ -1,0 +1,269 @@
+"""Bus: other processes follow a run, its partial events included.
+
+A run publishes its partial events, which no store has, and that others are about to be stored, each with the number of
+events that the session has before it. Who follows reads what is stored from the store, so that Redis never has the only
+copy of an event: without it nothing but partial events is missed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+import weakref
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import suppress
+from hashlib import blake2b
+from typing import NamedTuple, Protocol
+
+from redis.asyncio import Redis
+from redis.asyncio.client import PubSub
+from redis.exceptions import RedisError
+
+from newel.plugins import BasePlugin
+from newel_kernel import ConfigurationError, Event, InvocationContext, seam
+from newel_redis.client import client_of
+
+#: How many messages wait for Redis at most; the oldest go first.
+_WAITING = 1000
+#: How long a Redis that did not answer is left alone, in seconds.
+_REST = 5.0
+#: How many digits a number of events has at most.
+_DIGITS = 18
+#: How soon an event that was announced is looked for in the store, in seconds; each time twice as late.
+_SOON = 0.005
+_FAILURES = (RedisError, OSError, TimeoutError, asyncio.IncompleteReadError)
+
+
+class Tailed(Protocol):
+    """A store that gives the committed events of a session behind the first `after`; every store of newel does."""
+
+    async def tail(self, *, app_name: str, user_id: str, session_id: str, after: int) -> list[Event]:
+        """None where there is no such session."""
+
+
+class Bus:
+    """A bus in the Redis at `url`: its channels begin with `prefix`, and nobody waits longer than `patience` seconds.
+
+    Events are in it as they are, not encrypted; a channel's name tells nothing about its session.
+    """
+
+    def __init__(self, url: str = "redis://127.0.0.1:6379/0", *, prefix: str = "newel", patience: float = 1.0) -> None:
+        if patience <= 0:
+            raise ConfigurationError(f"patience={patience:g}: give some seconds to wait for Redis")
+        self._url = url
+        self._prefix = prefix
+        self.patience = patience
+        self.client()  # a URL that is none is told now
+
+    def client(self) -> Redis:
+        """A client for the event loop that runs."""
+        return client_of(self._url, self.patience)
+
+    def channel(self, app_name: str, user_id: str, session_id: str) -> str:
+        """The channel of a session."""
+        names = json.dumps([app_name, user_id, session_id]).encode()
+        return f"{self._prefix}:bus:{blake2b(names, digest_size=16).hexdigest()}"
+
+    async def follow(
+        self, store: Tailed, *, app_name: str, user_id: str, session_id: str, after: int = 0, every: float = 1.0
+    ) -> AsyncGenerator[Event, None]:
+        """The events of a session, without end: those stored behind the first `after`, and partial ones between them.
+
+        Stored events come once each, in their order, and also without Redis: the store is looked at every `every`
+        seconds. A partial event comes between what was stored before and after it, or not at all.
+        """
+        tail = _Tail(store, {"app_name": app_name, "user_id": user_id, "session_id": session_id}, after)
+        async with _Listener(self, self.channel(app_name, user_id, session_id)) as listener:
+            await listener.begin()
+            message: _Message | None = None
+            while True:
+                async for event in tail.up_to(message.stored if message is not None else None, every):
+                    yield event
+                if message is not None and message.partial is not None and message.stored == tail.after:
+                    yield message.partial
+                message = _Message.read(await listener.next(every))
+
+
+class Publisher(BasePlugin):
+    """Sends what a run yields to the bus, in the background; nothing waits for Redis, and no run fails with it.
+
+    Give it as the last plugin: what one before it changes is not sent as it was.
+    """
+
+    def __init__(self, bus: Bus, name: str = "redis_bus") -> None:
+        super().__init__(name)
+        self._bus = bus
+        self._pid = os.getpid()
+        self._senders: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Sender] = weakref.WeakKeyDictionary()
+
+    async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> Event | None:
+        """Send a partial event whole, and of another one that it comes."""
+        session = invocation_context.session
+        count = len(session.events)
+        message = _Message(count, event) if event.partial else _Message(count + 1, None)
+        self._mine().send(self._bus.channel(session.app_name, session.user_id, session.id), message.written())
+        return None
+
+    async def close(self) -> None:
+        """Send what waits, and disconnect."""
+        sender = self._senders.pop(asyncio.get_running_loop(), None)
+        if sender is not None:
+            await sender.close()
+
+    def _mine(self) -> _Sender:
+        if self._pid != os.getpid():  # a forked child must not touch its parent's connections
+            self._pid = os.getpid()
+            self._senders = weakref.WeakKeyDictionary()
+        loop = asyncio.get_running_loop()
+        sender = self._senders.get(loop)
+        if sender is None:
+            sender = self._senders[loop] = _Sender(self._bus)
+        return sender
+
+
+class _Sender:
+    """What waits for Redis in one event loop."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._client = bus.client()
+        self._patience = bus.patience
+        self._waiting: deque[tuple[str, bytes]] = deque(maxlen=_WAITING)
+        self._task: asyncio.Task[None] | None = None
+        self._off_until = 0.0
+
+    def send(self, channel: str, message: bytes) -> None:
+        if time.monotonic() < self._off_until:
+            return
+        self._waiting.append((channel, message))
+        if self._task is None or self._task.done():
+            self._task = seam.spawn(self._sent())
+
+    async def _sent(self) -> None:
+        while self._waiting:
+            batch, pipeline = list(self._waiting), self._client.pipeline(transaction=False)
+            self._waiting.clear()
+            for channel, message in batch:
+                pipeline.publish(channel, message)
+            try:
+                async with asyncio.timeout(self._patience):
+                    await pipeline.execute()
+            except _FAILURES:
+                self._off_until = time.monotonic() + _REST
+                self._waiting.clear()
+
+    async def close(self) -> None:
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+        await self._client.aclose()
+
+
+class _Listener:
+    """A subscription that is made anew where it breaks; while there is none, nothing comes."""
+
+    def __init__(self, bus: Bus, channel: str) -> None:
+        self._bus = bus
+        self._channel = channel
+        self._client = bus.client()
+        self._subscription: PubSub | None = None
+        self._again = 0.0
+
+    async def __aenter__(self) -> _Listener:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._drop()
+        with suppress(*_FAILURES):
+            await self._client.aclose()
+
+    async def begin(self) -> None:
+        """Subscribe, where that goes."""
+        subscription = self._client.pubsub(ignore_subscribe_messages=True)
+        try:
+            async with asyncio.timeout(self._bus.patience):
+                await subscription.subscribe(self._channel)
+        except _FAILURES:
+            self._again = time.monotonic() + _REST
+            await _closed(subscription)
+        else:
+            self._subscription = subscription
+
+    async def next(self, seconds: float) -> bytes:
+        """The next message, or nothing once the seconds are over."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if self._subscription is None and time.monotonic() >= self._again:
+                await self.begin()
+            if self._subscription is None:
+                await asyncio.sleep(min(left, max(self._again - time.monotonic(), 0.01)))
+                continue
+            try:
+                message = await self._subscription.get_message(timeout=left)
+            except _FAILURES:
+                await self._drop()
+                continue
+            if message is not None and isinstance(data := message.get("data"), bytes):
+                return data
+        return b""
+
+    async def _drop(self) -> None:
+        subscription, self._subscription = self._subscription, None
+        if subscription is not None:
+            self._again = time.monotonic() + _SOON
+            await _closed(subscription)
+
+
+async def _closed(subscription: PubSub) -> None:
+    with suppress(*_FAILURES):
+        await subscription.aclose()  # type: ignore[no-untyped-call]
+
+
+class _Tail:
+    """The stored events of a session, as far as they were read."""
+
+    def __init__(self, store: Tailed, where: dict[str, str], after: int) -> None:
+        self._store = store
+        self._where = where
+        #: How many events have been given.
+        self.after = after
+
+    async def up_to(self, count: int | None, seconds: float) -> AsyncIterator[Event]:
+        """Those that are not given yet, up to the first `count`, and some seconds of waiting for them; None: all."""
+        end, pause = time.monotonic() + seconds, _SOON
+        while count is None or self.after < count:
+            for event in (await self._store.tail(**self._where, after=self.after))[: _room(count, self.after)]:
+                self.after += 1
+                yield event
+            if count is None or self.after >= count or time.monotonic() > end:
+                return
+            await asyncio.sleep(pause)
+            pause *= 2
+
+
+def _room(count: int | None, after: int) -> int | None:
+    return None if count is None else count - after
+
+
+class _Message(NamedTuple):
+    """What is sent: a partial event and how many are stored before it, or how many are stored soon."""
+
+    stored: int
+    partial: Event | None
+
+    def written(self) -> bytes:
+        """The message as it is sent."""
+        return b"%d " % self.stored + (self.partial.model_dump_json(exclude_none=True) if self.partial else "").encode()
+
+    @classmethod
+    def read(cls, data: bytes) -> _Message | None:
+        """The message; None where it is none: anybody may publish."""
+        count, _, text = data.partition(b" ")
+        if not count.isdigit() or len(count) > _DIGITS:
+            return None
+        try:
+            event = Event.model_validate_json(text) if text else None
+        except ValueError:
+            return None
+        return cls(int(count), event) if event is None or event.partial else None
