@@ -75,6 +75,8 @@ class Bus:
         Stored events come once each, in their order, and also without Redis: the store is looked at every `every`
         seconds. A partial event comes between what was stored before and after it, or not at all.
         """
+        if every <= 0:
+            raise ConfigurationError(f"every={every:g}: give the seconds after which the store is looked at anyway")
         tail = _Tail(store, {"app_name": app_name, "user_id": user_id, "session_id": session_id}, after)
         async with _Listener(self, self.channel(app_name, user_id, session_id)) as listener:
             await listener.begin()
@@ -100,8 +102,10 @@ class Publisher(BasePlugin):
         self._senders: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Sender] = weakref.WeakKeyDictionary()
 
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> Event | None:
-        """Send a partial event whole, and of another one that it comes."""
+        """Send a partial event whole, and of another one that it is stored soon; what a live session plays, neither."""
         session = invocation_context.session
+        if invocation_context.live_request_queue is not None and _has_media(event):
+            return None
         count = len(session.events)
         message = _Message(count, event) if event.partial else _Message(count + 1, None)
         self._mine().send(self._bus.channel(session.app_name, session.user_id, session.id), message.written())
@@ -122,6 +126,10 @@ class Publisher(BasePlugin):
         if sender is None:
             sender = self._senders[loop] = _Sender(self._bus)
         return sender
+
+
+def _has_media(event: Event) -> bool:
+    return any(part.inline_data is not None for part in (event.content.parts if event.content else None) or ())
 
 
 class _Sender:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -183,3 +184,34 @@ def test_importing_the_bus_is_left_to_who_uses_it() -> None:
     code = "import sys, newel_redis; print('redis' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=ENV)
     assert done.stdout.strip() == "False"
+
+
+def test_looking_all_the_time_is_refused() -> None:
+    async def main() -> None:
+        async with aclosing(Bus().follow(InMemorySessionService(), **WHERE, every=0)) as events:
+            await anext(events)
+
+    with pytest.raises(ConfigurationError, match="every=0"):
+        asyncio.run(main())
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_what_a_live_session_plays_is_not_announced(server: Any, live: bool) -> None:
+    """It is stored nowhere, so that who follows would wait for it."""
+
+    async def main() -> Any:
+        bus, store = Bus(server.url), InMemorySessionService()
+        session = await store.create_session(**WHERE)
+        heard = server.client.pubsub(ignore_subscribe_messages=True)
+        heard.subscribe(bus.channel(**WHERE))
+        heard.get_message(timeout=5)
+        sound = Content(role="model", parts=[Part.from_bytes(data=b"...", mime_type="audio/pcm")])
+        ctx: Any = SimpleNamespace(session=session, live_request_queue=object() if live else None)
+        publisher = Publisher(bus)
+        await publisher.on_event_callback(invocation_context=ctx, event=Event(author="x", content=sound))
+        await publisher.close()
+        message = heard.get_message(timeout=0.2)
+        heard.close()
+        return message and message["data"]
+
+    assert asyncio.run(main()) == (None if live else b"1 ")
