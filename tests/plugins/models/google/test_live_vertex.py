@@ -45,7 +45,8 @@ class Tokens(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answers)
         self.refuses = False
-        pem = rsa.generate_private_key(65537, 2048).private_bytes(
+        # Small: with each session the SDK reads the key, and looks whether its numbers are primes.
+        pem = rsa.generate_private_key(65537, 1024).private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
         self.key_file = json.dumps({
