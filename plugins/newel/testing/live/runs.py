@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,6 +16,7 @@ from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.testing.live.bench import Bench
 from newel.testing.live.connection import ScriptStep
+from newel_compose import Composition, compose
 from newel_kernel import Event
 from newel_types import Blob, Content
 
@@ -68,19 +70,19 @@ async def converse(bench: Bench, talk: Talk, *scripts: Sequence[ScriptStep]) -> 
         bench.server.connection(*script)
     model = bench.dialect.model(bench.server)
     sessions, queue, outcome = InMemorySessionService(), LiveRequestQueue(), Outcome()
-    with TemporaryDirectory() as folder:
-        runner = Runner(
-            app_name="live", agent=LlmAgent(name="root", model=model, instruction="Be brief.", tools=[add]),
-            session_service=sessions, auto_create_session=True, distribution=str(_distribution(Path(folder), talk)),
-        )  # fmt: skip
-        run = runner.run_live(user_id="u", session_id="s", live_request_queue=queue, run_config=talk.config)
-        try:
-            async with aclosing(run):
-                await _listen(run, queue, talk, outcome)
-                left = asyncio.get_running_loop().time()
-            outcome.leaving = asyncio.get_running_loop().time() - left
-        except Exception as error:  # noqa: BLE001 - a case says whether there may be one
-            outcome.error = error
+    runner = Runner(
+        app_name="live", agent=LlmAgent(name="root", model=model, instruction="Be brief.", tools=[add]),
+        session_service=sessions, auto_create_session=True,
+        composition=_composition(talk.distribution, tuple(talk.settings.items())),
+    )  # fmt: skip
+    run = runner.run_live(user_id="u", session_id="s", live_request_queue=queue, run_config=talk.config)
+    try:
+        async with aclosing(run):
+            await _listen(run, queue, talk, outcome)
+            left = asyncio.get_running_loop().time()
+        outcome.leaving = asyncio.get_running_loop().time() - left
+    except Exception as error:  # noqa: BLE001 - a case says whether there may be one
+        outcome.error = error
     session = await sessions.get_session(app_name="live", user_id="u", session_id="s")
     outcome.stored = list(session.events) if session is not None else []
     bench.server.forget_scripts()
@@ -109,10 +111,13 @@ def _say(queue: LiveRequestQueue, inputs: Sequence[Input]) -> None:
             queue.send_content(one)
 
 
-def _distribution(folder: Path, talk: Talk) -> Path:
-    lines = [f"name: {talk.distribution}_of_a_case", f"extends: {talk.distribution}", "autoload: false"]
-    if talk.settings:
-        lines += ["settings:", "  live:", *(f"    {name}: {value}" for name, value in talk.settings.items())]
-    file = folder / "case.yaml"
-    file.write_text("\n".join(lines) + "\n")
-    return file
+@cache
+def _composition(distribution: str, settings: tuple[tuple[str, float], ...]) -> Composition:
+    """Made once for all cases: nothing that is installed beside newel takes part."""
+    lines = [f"name: {distribution}_of_a_case", f"extends: {distribution}", "autoload: false"]
+    if settings:
+        lines += ["settings:", "  live:", *(f"    {name}: {value}" for name, value in settings)]
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "case.yaml"
+        file.write_text("\n".join(lines) + "\n")
+        return compose(file)
