@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -16,8 +17,8 @@ from newel.models.scripted import ScriptedModel
 from newel.runners import Runner
 from newel.runs.abort import AbortSignal
 from newel.sessions import InMemorySessionService
-from newel_compose import Composition, compose
-from newel_kernel import BaseSessionService, Event, LlmRequest, RunConfig, Session
+from newel_compose import Composition, compose, compose_once
+from newel_kernel import BaseSessionService, Event, LlmRequest, RunConfig, Session, Stash
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 
@@ -113,7 +114,7 @@ class Conversation:
         `subject` takes the place of the former one; an agent that was changed in code, say.
         """
         self._subject = subject or self._subject
-        subject, distribution = self._subject, self._distribution
+        subject = self._subject
         app = subject if isinstance(subject, App) else None
         self.runner = Runner(
             app=app,
@@ -121,9 +122,16 @@ class Conversation:
             app_name=self.app_name,
             plugins=self._plugins or None,
             auto_create_session=True,
-            composition=distribution if isinstance(distribution, Composition) else compose(distribution),
+            composition=self._composition(),
             **self._services,
         )
+
+    def _composition(self) -> Composition:
+        """What is composed of a name or a file is the same for all; what was kept with it, such as models, is not."""
+        given = self._distribution
+        if isinstance(given, str | Path):
+            return replace(compose_once(str(given)), stash=Stash())
+        return given if isinstance(given, Composition) else compose(given)
 
     def say(self, message: object = "hello", **options: Unpack[RunOptions]) -> Turn:
         """Send one message (a text, a part, a list of parts, a content); the events of its invocation.
