@@ -275,12 +275,30 @@ def test_it(evaluate):
 """
 
 
-def pytest_in(folder: Path, *args: str) -> tuple[int, str]:
+#: Runs pytest in children, which find imported what all of them need: to import it is most of what a run does.
+FORKED = """
+import os, shlex, sys, pytest
+import newel.evaluation.runs.evaluation, newel.runners, newel.testing.eval_items
+for line in sys.argv[1:]:
+    if child := os.fork():
+        print("status", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    else:
+        status = pytest.main(["-q", "-rA", "-p", "no:hypothesispytest", *shlex.split(line)])
+        sys.stdout.flush()
+        os._exit(status)
+"""
+
+
+def pytest_in(folder: Path, *runs: str) -> list[tuple[int, str]]:
+    """What runs of pytest with these arguments end with, one after another, and what they print."""
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:hypothesispytest", *args], cwd=folder, text=True,
-        capture_output=True, check=False, env={**os.environ, "PYTHONPATH": str(folder), "NO_COLOR": "1"},
+        [sys.executable, "-c", FORKED, *runs], cwd=folder, text=True, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        env={**os.environ, "PYTHONPATH": str(folder), "NO_COLOR": "1"},
     )  # fmt: skip
-    return done.returncode, done.stdout + done.stderr
+    parts = re.split(r"^status (-?\d+)\n", done.stdout, flags=re.MULTILINE)
+    assert (done.returncode, len(parts)) == (0, 2 * len(runs) + 1), done.stdout
+    return [(int(status), text) for text, status in zip(parts[::2], parts[1::2], strict=False)]
 
 
 def test_20_pytest_collects_sets_where_it_is_told_to(tmp_path: Path) -> None:
@@ -289,22 +307,19 @@ def test_20_pytest_collects_sets_where_it_is_told_to(tmp_path: Path) -> None:
     (tmp_path / "demo" / "__init__.py").write_text("")
     (tmp_path / "demo" / "s.evalset.json").write_text(json.dumps(SET))
     (tmp_path / "test_fixture.py").write_text(FIXTURE)
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    status, text = pytest_in(tmp_path)
-    assert (status, "1 passed" in text) == (0, True), text
+    (tmp_path / "untold.ini").write_text("[pytest]\n")
     (tmp_path / "pytest.ini").write_text("[pytest]\neval_paths = demo\n")
-    status, text = pytest_in(tmp_path)
-    assert status == 1
-    assert re.search(r"1 failed, 3 passed, 1 skipped, 1 xfailed", text), text
-    assert "response_match_score: 0.0, threshold 0.8" in text
-    status, text = pytest_in(tmp_path, "--lf")
-    assert ("1 failed" in text, "passed" in text.splitlines()[-1]) == (True, False), text
-    status, text = pytest_in(tmp_path, "-x")
-    assert "1 failed, 2 passed" in text, text  # what comes after the failure does not run
-    status, text = pytest_in(tmp_path, "-k", "good")
-    assert "2 passed" in text
-    status, text = pytest_in(tmp_path, "-n", "2", "-k", "good or bad")
-    assert "1 failed, 2 passed" in text
+    untold, told, failed, first, good, spread = pytest_in(
+        tmp_path, "-c untold.ini", "", "--lf", "-x", "-k good", "-n 2 -k 'good or bad'"
+    )
+    assert (untold[0], "1 passed" in untold[1]) == (0, True), untold[1]
+    assert told[0] == 1
+    assert re.search(r"1 failed, 3 passed, 1 skipped, 1 xfailed", told[1]), told[1]
+    assert "response_match_score: 0.0, threshold 0.8" in told[1]
+    assert ("1 failed" in failed[1], "passed" in failed[1].splitlines()[-1]) == (True, False), failed[1]
+    assert "1 failed, 2 passed" in first[1], first[1]  # what comes after the failure does not run
+    assert "2 passed" in good[1]
+    assert "1 failed, 2 passed" in spread[1]
 
 
 def test_22_cases_of_sessions_are_redacted_and_say_their_source(kit: Any) -> None:
