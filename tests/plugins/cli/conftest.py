@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from textwrap import dedent
 
@@ -17,6 +19,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from newel.cli.group import cli
+from newel.cli.startup import Startup
+from newel_compose import compose
+from newel_kernel import Stash
 
 _VARIABLES = ("NEWEL_DISTRIBUTION", "GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI")
 
@@ -24,6 +29,9 @@ _VARIABLES = ("NEWEL_DISTRIBUTION", "GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_
 _PATIENCE = 60
 #: What a prompt switches on when it begins to read.
 _BRACKETED_PASTE = "\x1b[?2004h"
+
+
+_composed = cache(compose)
 
 
 class Project:
@@ -51,7 +59,17 @@ class Project:
 
     def newel(self, *args: str, stdin: str | None = None) -> Result:
         """A command in this process. What a test does not expect to be raised is raised here."""
-        return CliRunner().invoke(cli, args, input=stdin, catch_exceptions=False)
+        return CliRunner().invoke(cli, args, input=stdin, obj=self._startup(), catch_exceptions=False)
+
+    def _startup(self) -> Startup | None:
+        """What a command composes, made once for all tests; models and the like are of each command, as in a process.
+
+        None where a test has a distribution or plugins of its own.
+        """
+        own = [*self.site.iterdir(), *self.path.glob("newel.*")]
+        if own or "NEWEL_DISTRIBUTION" in os.environ:
+            return None
+        return Startup(composition=replace(_composed(), stash=Stash()))
 
     def process(self, *args: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
         """A command in a process of its own."""
