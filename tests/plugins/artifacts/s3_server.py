@@ -8,10 +8,10 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from moto.server import DomainDispatcherApplication, create_backend_app
+from moto.server import create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-_app: Any = DomainDispatcherApplication(create_backend_app)
+_app: Any = create_backend_app("s3")
 _turn = threading.Lock()
 
 
