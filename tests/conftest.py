@@ -242,11 +242,23 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 _LONG = ("test_first_hour.py", "test_site.py", "contrib/test_wheels.py", "test_quality.py", "faults/test_faults.py")
 
 
+#: Those that share an SDK that takes seconds to import, or a server. A process begins with them, for what it has begun
+#: with no other one takes over.
+_TOGETHER = ("plugins/models/litellm", "plugins/artifacts")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files of `_LONG`: a process has them to itself, with what they build, while others do the rest."""
     order = {Path(__file__).parent / name: place for place, name in enumerate(_LONG)}
     items.sort(key=lambda item: order.get(item.path, len(order)))
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
+    share = len(items) // processes
+    for number, name in enumerate(_TOGETHER[: processes - 1], start=1):
+        folder = Path(__file__).parent / name
+        inside = [item for item in items if folder in item.path.parents]
+        others = [item for item in items if folder not in item.path.parents]
+        items[:] = [*others[: number * share], *inside, *others[number * share :]]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -259,7 +271,6 @@ def pytest_collection() -> Generator[None, Any, Any]:
     try:
         return (yield)
     finally:
-        gc.collect()
         gc.freeze()
         gc.collect()  # counts what is left, which decides when all generations are looked through
         gc.set_threshold(10_000, 10, 10)
