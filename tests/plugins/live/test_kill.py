@@ -25,7 +25,6 @@ from newel.sessions.sqlite_session_service import SqliteSessionService
 from newel.testing import TURN_COMPLETE, Heard, ScriptedLiveModel
 from newel_types import Content, FunctionCall, Part
 
-path, kind, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
 steps = {"append": 0, "stored": 0, "tool": 0}
 
 def step(name):
@@ -48,7 +47,7 @@ def look(x: int) -> dict:
 def call(n):
     return FunctionCall(name="look", args={"x": n}, id=f"c{n}")
 
-async def main():
+async def main(path):
     script = [Heard("content"), call(1), Heard("results"), call(2), Heard("results"), "both seen", TURN_COMPLETE]
     agent = LlmAgent(name="root", model=ScriptedLiveModel(script), tools=[look])
     runner = Runner(app_name="app", agent=agent, session_service=Store(path), auto_create_session=True)
@@ -58,7 +57,13 @@ async def main():
         if event.turn_complete:
             os._exit(0)
 
-asyncio.run(main())
+folder, *points = sys.argv[1:]
+for point in points:
+    kind, number = point[:-1], int(point[-1])
+    if child := os.fork():
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    else:
+        asyncio.run(main(f"{folder}/{point}.db"))
 """
 #: What is stored: the words, a call, its result, a call, its result, the answer, the end of the turn.
 _POINTS = [("append", n) for n in (1, 2, 4, 7)] + [("stored", n) for n in (1, 2, 3, 5, 6)] + [("tool", 1), ("tool", 2)]
@@ -69,12 +74,24 @@ def look(x: int) -> dict[str, int]:
     return {"seen": x}
 
 
-@pytest.mark.parametrize(("kind", "number"), _POINTS)
-def test_a_killed_session_goes_on(kind: str, number: int, tmp_path: Path) -> None:
-    path = str(tmp_path / "sessions.db")
-    command = [sys.executable, "-c", _CHILD, path, kind, str(number)]
+def _statuses(folder: Path, *points: str) -> list[str]:
+    """What a process of each point ends with: children of one that has imported what all of them need."""
+    command = [sys.executable, "-c", _CHILD, str(folder), *points]
     env = {**os.environ, "NEWEL_DISTRIBUTION": "standard"}
-    assert subprocess.run(command, env=env, capture_output=True, timeout=60, check=False).returncode == 9
+    return subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, timeout=60, check=True).stdout.split()
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sessions of processes that were killed at each of the points."""
+    folder = tmp_path_factory.mktemp("killed")
+    assert set(_statuses(folder, *(f"{kind}{number}" for kind, number in _POINTS))) == {"9"}
+    return folder
+
+
+@pytest.mark.parametrize(("kind", "number"), _POINTS)
+def test_a_killed_session_goes_on(kind: str, number: int, killed: Path) -> None:
+    path = str(killed / f"{kind}{number}.db")
 
     async def whole() -> None:
         store = SqliteSessionService(path)
@@ -101,9 +118,8 @@ def test_a_killed_session_goes_on(kind: str, number: int, tmp_path: Path) -> Non
 
 
 def test_the_matrix_covers_a_whole_turn(tmp_path: Path) -> None:
-    path = str(tmp_path / "sessions.db")
-    done = subprocess.run([sys.executable, "-c", _CHILD, path, "append", "99"], timeout=60, check=False)
-    assert done.returncode == 0
+    path = str(tmp_path / "append9.db")
+    assert _statuses(tmp_path, "append9") == ["0"]
 
     async def stored() -> list[Event]:
         store = SqliteSessionService(path)
