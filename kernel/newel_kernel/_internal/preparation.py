@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import length_hint
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from newel_kernel._internal.contracts.agent import BaseAgent
 from newel_kernel._internal.contracts.request import LlmRequest
@@ -27,24 +27,25 @@ class Plan:
     """What the request and the response chain of a composition do for an agent."""
 
     agent: BaseAgent
-    #: The plan holds while this is the root of the agent's tree,
+    #: The plan holds while the root of the agent's tree has this number of edits,
     root: BaseAgent
-    #: and for these: the number of edits of the tree, and the two chains.
-    made_of: tuple[object, ...]
+    edits: int
+    #: and for these chains.
+    chains: tuple[object, object]
     request: Sequence[Any]
     response: Sequence[Any]
 
     @classmethod
     def of(cls, ctx: InvocationContext) -> Plan:
         """The plan of the agent that runs; made anew after a field of any agent of its tree was assigned."""
-        agent, root, composition = ctx.agent, ctx.agent.root_agent, ctx.composition
-        made_of = (root.edits, composition.request_steps, composition.response_chain)
+        agent, chains = ctx.agent, (ctx.composition.request_steps, ctx.composition.response_chain)
         plan: Plan | None = agent.plan
-        if plan is None or not (plan.root is root and plan.made_of == made_of and plan.agent is agent):
-            steps = [p for p in composition.request_steps if p.applies_to is None or p.applies_to(agent)]
+        # Where the agent has another root than before, the old one counts it as an edit, too.
+        if plan is None or plan.agent is not agent or plan.edits != plan.root.edits or plan.chains != chains:
+            steps = [p for p in chains[0] if p.applies_to is None or p.applies_to(agent)]
             request = tuple([p.run if p.for_agent is None else p.for_agent(agent) for p in steps])
-            response = [p.run for p in composition.response_chain if p.applies_to is None or p.applies_to(agent)]
-            plan = cls(agent, root, made_of, request, response)
+            response = [p.run for p in chains[1] if p.applies_to is None or p.applies_to(agent)]
+            plan = cls(agent, root := agent.root_agent, root.edits, chains, request, response)
             agent.__dict__["plan"] = plan
         return plan
 
@@ -70,7 +71,7 @@ async def prepare(
 
 async def declare_tools(ctx: InvocationContext, request: LlmRequest) -> None:
     """Let each toolset and tool of the agent prepare the request, in order."""
-    owner = cast("ModelAgent", ctx.agent)
+    owner: ModelAgent = ctx.agent  # type: ignore[assignment]  # a cast would be a call
     provided: list[Provided] = []
     try:
         if (only := owner.plain_tools(ctx)) is not None:
