@@ -228,17 +228,13 @@ class LlmAgent(base_agent.BaseAgent):
 
     def model_for(self, ctx: InvocationContext) -> BaseLlm:
         """The model, resolved by the invocation's distribution and within its policies."""
-        named, chains = self.model or self._named_model(), ctx.composition
-        asked = self._asked
-        if asked is None or asked.chains is not chains or asked.named is not named:  # each step looks twice
+        own, chains = self.__dict__, ctx.composition  # each step looks twice, and a field costs ten times a key
+        named: str | BaseLlm = own["model"] or self._named_model()
+        asked: _Asked | None = own.get("_asked")
+        if asked is None or asked.chains is not chains or asked.named is not named:
             model = models.model_of(chains, named) if isinstance(named, str) else named
-            asked = self.__dict__["_asked"] = _Asked(chains, named, models.policed(chains, model))
+            asked = own["_asked"] = _Asked(chains, named, models.policed(chains, model))
         return asked.model
-
-    @cached_property
-    def _asked(self) -> _Asked | None:
-        """What `model_for` found last."""
-        return None
 
     def _named_model(self) -> str | BaseLlm:
         agent: BaseAgent | None = self
@@ -261,19 +257,15 @@ class LlmAgent(base_agent.BaseAgent):
 
     def plain_tools(self, ctx: InvocationContext) -> list[BaseTool] | None:
         """The agent's tools where each only declares itself, asked once per list of entries; else None."""
-        cached = self._plain
-        if not cached or cached[0][0] != self.tools:
+        own = self.__dict__
+        seen: tuple[list[object], list[BaseTool] | None] | None = own.get("_plain")
+        if seen is None or seen[0] != own["tools"]:
             tools: list[BaseTool] = []
             if not any(isinstance(entry, BaseToolset) for entry in self.tools):
                 tools = [tool for entry in self.tools for tool in self.as_tools(entry, ctx)]
             plain = tools and all(type(t).process_llm_request is BaseTool.process_llm_request for t in tools)
-            cached[:] = [(list(self.tools), tools if plain else None)]
-        return cached[0][1]
-
-    @cached_property
-    def _plain(self) -> list[tuple[list[object], list[BaseTool] | None]]:
-        """The entries that `plain_tools` saw last, and its answer; empty before the first."""
-        return []
+            seen = own["_plain"] = (list(self.tools), tools if plain else None)
+        return seen[1]
 
     async def canonical_tools(self, ctx: ReadonlyContext | None = None) -> list[BaseTool]:
         """Every tool of the agent, functions adapted and toolsets asked."""
