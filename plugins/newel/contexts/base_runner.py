@@ -131,7 +131,9 @@ class BaseRunner(KernelRunner):
                 if resumes:  # its first append may come behind an effect
                     await leases.take(session)
         except BaseException:
-            self._free(claim, session)
+            if session is not None and store.leases is not None:
+                store.leases.let_go(session)
+            claim.end()
             check_config(config)
             raise
         self._claimed[id(session)] = claim
@@ -144,11 +146,6 @@ class BaseRunner(KernelRunner):
             return await super()._open(user_id, session_id, config, resumes)
         except AlreadyExistsError:  # another process has made it in between
             return await super()._open(user_id, session_id, config, resumes)
-
-    def _free(self, claim: Claim, session: Session | None) -> None:
-        if session is not None and self._store.leases is not None:
-            self._store.leases.let_go(session)
-        claim.end()
 
     async def _leased(
         self, store: LeasingStore, settings: Settings, session: Session, config: KernelRunConfig, resumes: bool
@@ -185,7 +182,9 @@ class BaseRunner(KernelRunner):
                 await finish(ctx, error)
         finally:
             if claim is not None:
-                self._free(claim, session)
+                if self._store.leases is not None:
+                    self._store.leases.let_go(session)
+                claim.end()
 
     async def close(self, seconds: float = 10.0) -> None:
         """Close the tree's toolsets and the plugins; one that hangs is left after its time-out."""

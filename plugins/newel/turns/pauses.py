@@ -17,7 +17,7 @@ def waits(ctx: KernelInvocationContext) -> bool:
     a graph, where a call waits that has no result at all.
     """
     assert isinstance(ctx, InvocationContext)  # or `enter` would have refused it
-    if not ctx.is_resumable:
+    if ctx.resumability_config is None or not ctx.is_resumable:  # each step asks, and most apps have none
         return False
     waiting: set[str] = set()
     answered_before: set[str] = set()
