@@ -161,7 +161,7 @@ class LlmAgent(base_agent.BaseAgent):
 
     def _run_async_impl(self, ctx: KernelInvocationContext) -> AsyncGenerator[Event, None]:
         assert isinstance(ctx, InvocationContext)  # as a policy of turns makes sure
-        if ctx.is_resumable:
+        if ctx.resumability_config is not None and ctx.is_resumable:  # most apps have none: no call
             return self._resumable(ctx)
         if ctx.resumed and (target := handed_over(self, ctx)) is not None:
             return self._handing_over(target, ctx)
