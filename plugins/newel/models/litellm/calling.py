@@ -106,10 +106,16 @@ class Calling:
 
 async def _close(chunks: Any) -> None:
     """Close what LiteLLM wraps, and the connection under that."""
-    for one in (chunks, getattr(chunks, "completion_stream", None)):
-        close = getattr(one, "aclose", None) or getattr(one, "close", None)
-        if close is not None:
-            await close()
+    try:
+        for one in (chunks, getattr(chunks, "completion_stream", None)):
+            close = getattr(one, "aclose", None) or getattr(one, "close", None)
+            if close is not None:
+                await close()
+    finally:
+        # Else it sets context variables when it is collected; where that comes amid such a setting, Python 3.11 crashes
+        # (https://github.com/python/cpython/issues/148891).
+        if hasattr(chunks, "logging_obj"):
+            chunks.logging_obj = None
 
 
 def failure_of(error: Exception, service: Service, exchange: Exchange | None) -> ModelError:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import aclosing
 from typing import Any
 
 import pytest
@@ -115,3 +117,35 @@ assert "litellm" in sys.modules
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("end", ["read", "left", "cancelled"])
+def test_a_stream_that_is_collected_sets_no_context_variable(
+    server: WireServer, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """Where that comes amid the setting of another one, Python 3.11 crashes."""
+    from litellm.litellm_core_utils.litellm_logging import Logging
+
+    late: list[object] = []
+    monkeypatch.setattr(Logging, "_restore_correlation_context_if_unclaimed", lambda one: late.append(one))
+    server.script(Answer(parts=({"text": "One. Two. Three."},), piece=4))
+    model = claude(server)
+
+    async def read() -> None:
+        request = LlmRequest(contents=[user("hi")], config=GenerateContentConfig())
+        async with aclosing(model.generate_content_async(request, stream=True)) as responses:
+            async for _ in responses:
+                if end == "left":
+                    return
+                if end == "cancelled":
+                    await asyncio.sleep(60)
+
+    async def main() -> None:
+        task = asyncio.create_task(read())
+        await asyncio.wait([task], timeout=2 if end == "cancelled" else None)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(main())
+    gc.collect()
+    assert late == []
