@@ -34,6 +34,8 @@ _REST = 5.0
 _DIGITS = 18
 #: How soon an event that was announced is looked for in the store, in seconds; each time twice as late.
 _SOON = 0.005
+#: How late at most, in seconds.
+_LATEST = 0.5
 _FAILURES = (RedisError, OSError, TimeoutError, asyncio.IncompleteReadError)
 
 
@@ -41,7 +43,7 @@ class Tailed(Protocol):
     """A store that gives the committed events of a session behind the first `after`; every store of newel does."""
 
     async def tail(self, *, app_name: str, user_id: str, session_id: str, after: int) -> list[Event]:
-        """None where there is no such session."""
+        """An empty list where there is no such session."""
 
 
 class Bus:
@@ -51,7 +53,7 @@ class Bus:
     """
 
     def __init__(self, url: str = "redis://127.0.0.1:6379/0", *, prefix: str = "newel", patience: float = 1.0) -> None:
-        if patience <= 0:
+        if not patience > 0:
             raise ConfigurationError(f"patience={patience:g}: give some seconds to wait for Redis")
         self._url = url
         self._prefix = prefix
@@ -60,7 +62,7 @@ class Bus:
 
     def client(self) -> Redis:
         """A client for the event loop that runs."""
-        return client_of(self._url, self.patience)
+        return client_of(self._url, self.patience, watched=True)
 
     def channel(self, app_name: str, user_id: str, session_id: str) -> str:
         """The channel of a session."""
@@ -75,18 +77,20 @@ class Bus:
         Stored events come once each, in their order, and also without Redis: the store is looked at every `every`
         seconds. A partial event comes between what was stored before and after it, or not at all.
         """
-        if every <= 0:
+        if not every > 0:
             raise ConfigurationError(f"every={every:g}: give the seconds after which the store is looked at anyway")
         tail = _Tail(store, {"app_name": app_name, "user_id": user_id, "session_id": session_id}, after)
         async with _Listener(self, self.channel(app_name, user_id, session_id)) as listener:
             await listener.begin()
-            message: _Message | None = None
+            message, due = None, 0.0
             while True:
+                if (now := time.monotonic()) >= due:  # whatever is published, the store is looked at
+                    message, due = None, now + every
                 async for event in tail.up_to(message.stored if message is not None else None, every):
                     yield event
                 if message is not None and message.partial is not None and message.stored == tail.after:
                     yield message.partial
-                message = _Message.read(await listener.next(every))
+                message = _Message.read(await listener.next(due - time.monotonic()))
 
 
 class Publisher(BasePlugin):
@@ -108,7 +112,7 @@ class Publisher(BasePlugin):
             return None
         count = len(session.events)
         message = _Message(count, event) if event.partial else _Message(count + 1, None)
-        self._mine().send(self._bus.channel(session.app_name, session.user_id, session.id), message.written())
+        self._mine().send(self._bus.channel(session.app_name, session.user_id, session.id), message)
         return None
 
     async def close(self) -> None:
@@ -124,6 +128,8 @@ class Publisher(BasePlugin):
         loop = asyncio.get_running_loop()
         sender = self._senders.get(loop)
         if sender is None:
+            for closed in [one for one in self._senders if one.is_closed()]:  # a sender keeps its loop
+                del self._senders[closed]
             sender = self._senders[loop] = _Sender(self._bus)
         return sender
 
@@ -142,10 +148,13 @@ class _Sender:
         self._task: asyncio.Task[None] | None = None
         self._off_until = 0.0
 
-    def send(self, channel: str, message: bytes) -> None:
+    def send(self, channel: str, message: _Message) -> None:
         if time.monotonic() < self._off_until:
             return
-        self._waiting.append((channel, message))
+        try:
+            self._waiting.append((channel, message.written()))
+        except (ValueError, TypeError, RecursionError):  # it holds what is no JSON; as a partial event that is no error
+            return
         if self._task is None or self._task.done():
             self._task = seam.spawn(self._sent())
 
@@ -177,14 +186,18 @@ class _Listener:
         self._client = bus.client()
         self._subscription: PubSub | None = None
         self._again = 0.0
+        #: How long the next subscription waits where this one breaks before anything has come; each time twice as long.
+        self._pause = _SOON
 
     async def __aenter__(self) -> _Listener:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._drop()
-        with suppress(*_FAILURES):
-            await self._client.aclose()
+        try:
+            await self._drop()
+        finally:
+            with suppress(*_FAILURES):
+                await self._client.aclose()
 
     async def begin(self) -> None:
         """Subscribe, where that goes."""
@@ -213,13 +226,15 @@ class _Listener:
                 await self._drop()
                 continue
             if message is not None and isinstance(data := message.get("data"), bytes):
+                self._pause = _SOON
                 return data
         return b""
 
     async def _drop(self) -> None:
         subscription, self._subscription = self._subscription, None
         if subscription is not None:
-            self._again = time.monotonic() + _SOON
+            self._again = time.monotonic() + self._pause
+            self._pause = min(self._pause * 2, _REST)
             await _closed(subscription)
 
 
@@ -246,7 +261,7 @@ class _Tail:
                 yield event
             if count is None or self.after >= count or time.monotonic() > end:
                 return
-            await asyncio.sleep(pause)
+            await asyncio.sleep(min(pause, _LATEST))
             pause *= 2
 
 

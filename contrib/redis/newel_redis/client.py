@@ -8,16 +8,25 @@ from redis.backoff import NoBackoff
 
 from newel_kernel import ConfigurationError
 
+#: How often a connection that only listens is asked whether it is there, in seconds.
+_CHECKED = 15
 
-def client_of(url: str, patience: float) -> Redis:
-    """A client that connects with its first command; it belongs to the event loop that then runs."""
+
+def client_of(url: str, patience: float, *, watched: bool = False) -> Redis:
+    """A client that connects with its first command, and belongs to the event loop that then runs.
+
+    Where its connections are `watched`, one that hears nothing asks now and then whether its server is there.
+    """
     try:
-        return Redis.from_url(
+        client = Redis.from_url(
             url, socket_timeout=patience, socket_connect_timeout=patience, retry=Retry(NoBackoff(), 0),
-            max_connections=8,
+            max_connections=8, health_check_interval=_CHECKED if watched else 0,
         )  # fmt: skip
-    except ValueError:  # its text may quote the password
+        # An option that it does not know is told now.
+        client.connection_pool.make_connection()  # type: ignore[no-untyped-call]
+    except (ValueError, TypeError):  # the text may quote the password
         raise ConfigurationError(
             "the URL is no URL of a Redis: write redis://[USER:PASSWORD@]HOST[:PORT][/NUMBER], with "
             "%23 for # and %2F for / in a password, and options that redis-py knows"
         ) from None
+    return client

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Protocol, TypeGuard
+from typing import Protocol, TypeGuard, runtime_checkable
 
 from newel_kernel import Session
 
@@ -17,9 +17,6 @@ class LeasingStore(Protocol):
 
     def holder(self, session: Session) -> str | None:
         """Who else had the lease when this view was opened."""
-
-    def lapsed_holder(self, session: Session) -> str | None:
-        """Whose lease had run out, without being given back, when `hold` asked for it: who may be stopped and go on."""
 
     def held_for(self, session: Session) -> float:
         """For how many seconds it was taken then, unless it is prolonged."""
@@ -40,7 +37,15 @@ class LeasingStore(Protocol):
         """Give the lease back, without waiting for the store; nothing where none was taken."""
 
 
-_METHODS = ("holder", "lapsed_holder", "held_for", "hold", "take", "confirm", "let_go")
+@runtime_checkable
+class KnowsLapsed(Protocol):
+    """A leasing store that also knows who let a lease run out, and may be stopped and go on."""
+
+    def lapsed_holder(self, session: Session) -> str | None:
+        """Whose lease had run out, without being given back, when `hold` asked for it."""
+
+
+_METHODS = ("holder", "held_for", "hold", "take", "confirm", "let_go")
 _leasing: dict[type, bool] = {}
 
 

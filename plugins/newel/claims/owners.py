@@ -8,14 +8,20 @@ from __future__ import annotations
 import os
 import socket
 from contextlib import suppress
+from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
+#: The states of a process that was killed, and for which nobody has asked yet.
+_ENDED = ("Z", "X")
+#: How many digits the number of a process has at most.
+_DIGITS = 9
+
 
 def new_owner() -> str:
     """An owner of this process."""
-    return f"{_machine()}/{os.getpid()}/{_started(os.getpid())}/{uuid4().hex[:8]}"
+    return f"{_machine()}/{os.getpid()}/{_stat(os.getpid())[1]}/{uuid4().hex[:8]}"
 
 
 def is_dead(owner: str) -> bool:
@@ -24,14 +30,19 @@ def is_dead(owner: str) -> bool:
 
 
 def is_alive(owner: str) -> bool:
-    """Whether `owner` is of another process of this machine that is there, be it stopped."""
-    return (process := _Process.of(owner)) is not None and process.number != os.getpid() and process.exists()
+    """Whether `owner` is of a process of this machine that has not ended, be it stopped, or this one."""
+    return (process := _Process.of(owner)) is not None and process.exists()
+
+
+def nameless(owner: str) -> str:
+    """The owner without the machine's name, which clients see nothing of."""
+    machine, _, rest = owner.partition("/")
+    return f"{_digest(machine)}/{rest}"
 
 
 def process_of(owner: str) -> str:
-    """The number of the owner's process, and the host's name, for people."""
-    machine, _, rest = owner.partition("/")
-    return f"{rest.partition('/')[0]} on {machine.partition(':')[0]}"
+    """The number of the owner's process, for people."""
+    return owner.partition("/")[2].partition("/")[0]
 
 
 class _Process(NamedTuple):
@@ -45,17 +56,21 @@ class _Process(NamedTuple):
         """The owner's; None where that is of another machine, or no owner that `new_owner` made."""
         machine, _, rest = owner.partition("/")
         number, _, rest = rest.partition("/")
-        return cls(int(number), rest.partition("/")[0]) if machine == _machine() and number.isdecimal() else None
+        here = _machine()
+        if machine not in (here, _digest(here)) or not number.isdecimal() or len(number) > _DIGITS:
+            return None
+        return cls(int(number), rest.partition("/")[0])
 
     def exists(self) -> bool:
-        """Whether it is there, and its number not another one's by now."""
+        """Whether it has not ended, and its number is not another one's by now."""
         try:
             os.kill(self.number, 0)
         except ProcessLookupError:
             return False
         except OSError:  # it is somebody else's, and alive
             return True
-        return _started(self.number) == self.started
+        state, started = _stat(self.number)
+        return started == self.started and state not in _ENDED
 
 
 def _machine() -> str:
@@ -67,10 +82,15 @@ def _machine() -> str:
     return ":".join(parts)
 
 
-def _started(pid: int) -> str:
-    """When a process of this machine began, in its own unit; empty where the machine does not say."""
+def _digest(machine: str) -> str:
+    return blake2b(machine.encode(), digest_size=8).hexdigest()
+
+
+def _stat(pid: int) -> tuple[str, str]:
+    """The state of a process of this machine, and when it began; empty where the machine does not say."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return ""
-    return text.rpartition(")")[2].split()[19]
+        return "", ""
+    fields = text.rpartition(")")[2].split()
+    return fields[0], fields[19]

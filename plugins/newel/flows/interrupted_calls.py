@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from newel.claims.leasing import is_leasing
-from newel.claims.owners import is_alive, process_of
+from newel.claims.leasing import KnowsLapsed
+from newel.claims.owners import is_alive, nameless, process_of
 from newel.contexts.invocation_context import full_invocation
 from newel.questions.answers import result_event, tools_of
 from newel.questions.question import Question, questions_of
@@ -23,11 +23,11 @@ _HINT = (
     "The tool call {name}() was interrupted, and it is not known whether it took effect. Approve to run it again, or "
     "reject to leave it, by responding with a FunctionResponse with an expected ToolConfirmation payload."
 )
-_ALIVE = " The process that began it, {process}, is there and may yet finish it: the call runs only after its end."
+_ALIVE = " The process that began it ({process}) has not ended and may yet finish it: the call runs only after its end."
 NOT_REPEATED = "The call was interrupted and, as the user decided, not repeated. Whether it took effect is not known."
 _IN_USE = (
-    "The call was interrupted and, although the user approved, not repeated: the process that began it, {process}, is "
-    "there and may yet finish it. Whether it took effect is not known. End that process before the call is made again."
+    "The call was interrupted and, although the user approved, not repeated: the process that began it has not ended "
+    "and may yet finish it. Whether it took effect is not known. Do not call it again unless the user asks for that."
 )
 
 
@@ -58,17 +58,17 @@ def _questioned_ids(ctx: InvocationContext) -> set[str | None]:
 def repeat_request(ctx: InvocationContext, call: FunctionCall) -> FunctionCall:
     """Asks the user whether a call may be repeated; it names a worker that never gave the session back."""
     store = ctx.session_service
-    worker = store.lapsed_holder(ctx.session) if is_leasing(store) else None
+    worker = store.lapsed_holder(ctx.session) if isinstance(store, KnowsLapsed) else None
     hint = _HINT.format(name=call.name)
     if worker is not None and is_alive(worker):
         hint += _ALIVE.format(process=process_of(worker))
-    return approval_request(call, ToolConfirmation(hint=hint), repeats=True, begun_by=worker)
+    begun_by = nameless(worker) if worker is not None else None
+    return approval_request(call, ToolConfirmation(hint=hint), repeats=True, begun_by=begun_by)
 
 
 def begun_elsewhere(question: Question) -> str | None:
-    """Why a call that the user lets run again must not: the process that began it is known to be there."""
-    worker = question.begun_by
-    return _IN_USE.format(process=process_of(worker)) if worker is not None and is_alive(worker) else None
+    """Why a call that the user lets run again must not: the process that began it is known not to have ended."""
+    return _IN_USE if question.begun_by is not None and is_alive(question.begun_by) else None
 
 
 def first_results(ctx: InvocationContext, calls: Sequence[FunctionCall]) -> Event:

@@ -80,7 +80,7 @@ class Question:
 
     @property
     def begun_by(self) -> str | None:
-        """The worker that had begun the call and may still be in it (see `newel.claims.owners`)."""
+        """The worker that had begun the call and may still be in it (see `newel.claims.owners.nameless`)."""
         worker = self.args.get(BEGUN_BY)
         return worker if isinstance(worker, str) else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import socket
 import subprocess
@@ -215,3 +216,62 @@ def test_what_a_live_session_plays_is_not_announced(server: Any, live: bool) -> 
         return message and message["data"]
 
     assert asyncio.run(main()) == (None if live else b"1 ")
+
+
+def test_the_store_is_looked_at_however_much_is_published(server: Any) -> None:
+    async def main() -> list[str]:
+        bus, store = Bus(server.url), InMemorySessionService()
+        view = await store.create_session(**WHERE)
+
+        async def shout() -> None:
+            while True:
+                server.client.publish(bus.channel(**WHERE), b"0 ")
+                await asyncio.sleep(0.005)
+
+        async with aclosing(bus.follow(store, **WHERE, every=0.05)) as events:
+            shouting = asyncio.create_task(shout())
+            waiting = asyncio.create_task(take(events, 2))
+            await asyncio.sleep(0.2)
+            for text in ("one", "two"):
+                await store.append_event(view, Event(author="x", message=text))
+            try:
+                return await waiting
+            finally:
+                shouting.cancel()
+
+    assert asyncio.run(main()) == ["[one]", "[two]"]
+
+
+def test_a_partial_event_that_is_no_json_harms_no_run(server: Any) -> None:
+    async def main() -> None:
+        publisher = Publisher(Bus(server.url))
+        session = await InMemorySessionService().create_session(**WHERE)
+        ctx: Any = SimpleNamespace(session=session, live_request_queue=None)
+        event = Event(author="x", message="hi", partial=True, custom_metadata={"lock": object()})
+        assert await publisher.on_event_callback(invocation_context=ctx, event=event) is None
+        await publisher.close()
+
+    asyncio.run(main())
+
+
+def test_an_option_that_nobody_knows_is_told_at_once() -> None:
+    with pytest.raises(ConfigurationError, match="options that redis-py knows"):
+        Bus("redis://127.0.0.1/0?colour=red")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_senders_of_loops_that_are_over_go(server: Any) -> None:
+    """Nobody has closed them."""
+    publisher = Publisher(Bus(server.url))
+
+    async def send(publisher: Publisher) -> None:
+        session = await InMemorySessionService().create_session(**WHERE)
+        ctx: Any = SimpleNamespace(session=session, live_request_queue=None)
+        await publisher.on_event_callback(invocation_context=ctx, event=Event(author="x", message="hi"))
+        await asyncio.sleep(0.05)
+
+    for _ in range(3):
+        asyncio.run(send(publisher))
+    assert len(publisher._senders) == 1
+    del publisher
+    gc.collect()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ import pytest
 from newel import Agent, App, Runner
 from newel.apps import ResumabilityConfig
 from newel.claims import SessionBusyError
+from newel.claims.owners import is_alive, is_dead, nameless, new_owner
 from newel.plugins import BasePlugin
 from newel.questions.question import open_questions
 from newel.sessions.stored import leasing
@@ -198,10 +200,11 @@ def test_a_yes_repeats_no_call_that_another_process_may_still_be_in(make_store: 
             await left_behind(mine, owner)
             runner = resumable(mine, "done", tools=[FunctionTool(pay, effect="at_most_once")])
             (question,) = open_questions(Log(await events_of(runner.run_async(**AT, invocation_id="i"))))
-            assert f"The process that began it, {other.pid} on " in question.hint
+            assert f"The process that began it ({other.pid}) has not ended" in question.hint
+            assert socket.gethostname() not in str(question.args)
             if ended:
                 other.kill()
-                other.wait()
+                await asyncio.sleep(0.2)  # nobody has asked for its status yet
             yes = Content(role="user", parts=[Part(function_response=question.response({"confirmed": True}))])
             return await events_of(runner.run_async(**AT, invocation_id="i", new_message=yes))
 
@@ -229,3 +232,34 @@ def test_a_process_of_which_nothing_is_known_is_not_waited_for(make_store: MakeS
             assert [one.response for event in events for one in event.get_function_responses()] == [{"result": "paid"}]
 
     asyncio.run(main())
+
+
+def test_a_process_counts_itself_among_those_that_have_not_ended(make_store: MakeStore) -> None:
+    """The yes may come to the very process that stood still within the call."""
+
+    async def main() -> None:
+        async with make_store() as mine:
+            await left_behind(mine, new_owner())
+            runner = resumable(mine, "done", tools=[FunctionTool(lambda: "paid", name="pay", effect="at_most_once")])
+            (question,) = open_questions(Log(await events_of(runner.run_async(**AT, invocation_id="i"))))
+            yes = Content(role="user", parts=[Part(function_response=question.response({"confirmed": True}))])
+            events = await events_of(runner.run_async(**AT, invocation_id="i", new_message=yes))
+            (result,) = [one.response for event in events for one in event.get_function_responses()]
+            assert "has not ended" in str(result)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("owner", ["", "/", "x/1/2/3", "{here}/0x1/2/3", "{here}/99999999999999999999/1/x", "{here}//"])
+def test_what_is_no_owner_is_neither_dead_nor_alive(owner: str) -> None:
+    owner = owner.format(here=new_owner().partition("/")[0])
+    assert not is_dead(owner)
+    assert not is_alive(owner)
+    assert not is_alive(nameless(owner))
+
+
+def test_an_owner_is_known_without_its_machines_name() -> None:
+    owner = new_owner()
+    assert is_alive(owner)
+    assert is_alive(nameless(owner))
+    assert socket.gethostname() not in nameless(owner)

@@ -17,6 +17,8 @@ from newel.models.wire.service import Service, chain_of, message_of
 from newel_kernel import Json, LlmResponse, ModelError
 
 T = TypeVar("T")
+#: What LiteLLM's stream calls when it is collected.
+_RESTORE = "_restore_consumer_correlation_context"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +54,11 @@ class Calling:
             if self.exchange is not None:
                 await self.exchange.drain()
         finally:
-            await _close(chunks)
-            if self.exchange is not None:
-                await self.exchange.close()
+            try:
+                await _close(chunks)
+            finally:
+                if self.exchange is not None:
+                    await self.exchange.close()
         if self.exchange is not None and not self.exchange.ended:
             raise self.service.cut_short("the stream ended without its end marker")
         self._end()
@@ -114,8 +118,12 @@ async def _close(chunks: Any) -> None:
     finally:
         # Else it sets context variables when it is collected; where that comes amid such a setting, Python 3.11 crashes
         # (https://github.com/python/cpython/issues/148891).
-        if hasattr(chunks, "logging_obj"):
-            chunks.logging_obj = None
+        if hasattr(chunks, _RESTORE):
+            setattr(chunks, _RESTORE, _leave)
+
+
+def _leave(*, guarded: bool = False) -> None:
+    """What a stream that is closed and collected does about the variables of its consumer."""
 
 
 def failure_of(error: Exception, service: Service, exchange: Exchange | None) -> ModelError:

@@ -29,7 +29,7 @@ class Lease:
     view: Session
     number: int
     owner: str
-    #: Who has it still, and is known to be dead.
+    #: The owner in the store, whose process is known to have ended.
     before: str | None
     seconds: float
     #: Prolonged by the service while it lasts, and not only by appends.
