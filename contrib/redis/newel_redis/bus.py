@@ -32,6 +32,8 @@ _WAITING = 1000
 _REST = 5.0
 #: How many digits a number of events has at most.
 _DIGITS = 18
+#: How many times as late the store is looked at while partial events come.
+_PATIENCE = 10
 #: How soon an event that was announced is looked for in the store, in seconds; each time twice as late.
 _SOON = 0.005
 #: How late at most, in seconds.
@@ -74,23 +76,32 @@ class Bus:
     ) -> AsyncGenerator[Event, None]:
         """The events of a session, without end: those stored behind the first `after`, and partial ones between them.
 
-        Stored events come once each, in their order, and also without Redis: the store is looked at every `every`
-        seconds. A partial event comes between what was stored before and after it, or not at all.
+        Stored events come once each, in their order, and also without Redis: the store is looked at when nothing has
+        come for `every` seconds, and after ten times as long in any case. A partial event comes between what was stored
+        before and after it, or not at all.
         """
         if not every > 0:
             raise ConfigurationError(f"every={every:g}: give the seconds after which the store is looked at anyway")
         tail = _Tail(store, {"app_name": app_name, "user_id": user_id, "session_id": session_id}, after)
         async with _Listener(self, self.channel(app_name, user_id, session_id)) as listener:
             await listener.begin()
-            message, due = None, 0.0
+            message, quiet, latest = None, 0.0, 0.0
             while True:
-                if (now := time.monotonic()) >= due:  # whatever is published, the store is looked at
-                    message, due = None, now + every
+                now = time.monotonic()
+                if now >= latest or (message is None and now >= quiet):  # whatever is published, the store is looked at
+                    message, quiet, latest = None, now + every, now + every * _PATIENCE
+                elif message is None:
+                    message = _Message.read(await listener.next(min(quiet, latest) - now))
+                    continue
+                before = tail.after
                 async for event in tail.up_to(message.stored if message is not None else None, every):
                     yield event
-                if message is not None and message.partial is not None and message.stored == tail.after:
+                fits = message is not None and message.stored == tail.after
+                if message is not None and message.partial is not None and fits:
                     yield message.partial
-                message = _Message.read(await listener.next(due - time.monotonic()))
+                if fits or tail.after > before:  # a look now might overtake what waits behind it
+                    quiet = time.monotonic() + every
+                message = None
 
 
 class Publisher(BasePlugin):

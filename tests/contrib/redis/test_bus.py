@@ -38,9 +38,9 @@ asyncio.run(run(*sys.argv[1:]))
 """
 
 
-async def run(path: str, url: str, *plugins: BasePlugin) -> list[Event]:
+async def run(path: str, url: str, *plugins: BasePlugin, patience: float = 20) -> list[Event]:
     """A turn of two chunks and their whole, and all that it yields."""
-    bus = Publisher(Bus(url, patience=0.5))
+    bus = Publisher(Bus(url, patience=patience))
     store = SqliteSessionService(path)
     model = ScriptedModel([["good ", "day"]])
     runner = Runner(
@@ -92,12 +92,12 @@ def test_without_redis_nothing_but_partial_events_is_missed(redis: str, server: 
         if redis == "silent":
             url = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
         async with SqliteSessionService(path) as store:
-            await run(path, url)
+            await run(path, url, patience=0.5)
             async with aclosing(Bus(url, patience=0.2).follow(store, **WHERE, after=1, every=0.1)) as events:
                 found = await take(events, 1)
                 if redis == "killed":
                     server.kill()
-                await run(path, url)
+                await run(path, url, patience=0.5)
                 found += await take(events, 2)
         silent.close()
         return found
@@ -110,7 +110,7 @@ def test_a_follower_comes_back_to_a_redis_that_was_away(server: Any, tmp_path: P
         path = str(tmp_path / "s.db")
         async with SqliteSessionService(path) as store:
             await run(path, server.url)
-            async with aclosing(Bus(server.url, patience=0.5).follow(store, **WHERE, after=2, every=0.1)) as events:
+            async with aclosing(Bus(server.url, patience=20).follow(store, **WHERE, after=2, every=1)) as events:
                 waiting = asyncio.create_task(take(events, 4))
                 while not server.client.pubsub_channels():
                     await asyncio.sleep(0.01)
