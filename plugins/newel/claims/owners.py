@@ -57,6 +57,8 @@ class _Process(NamedTuple):
         machine, _, rest = owner.partition("/")
         number, _, rest = rest.partition("/")
         here = _machine()
+        if os.name == "nt":  # to ask for a process by a signal would be a Ctrl-C there
+            return None
         if machine not in (here, _digest(here)) or not number.isdecimal() or len(number) > _DIGITS:
             return None
         return cls(int(number), rest.partition("/")[0])
