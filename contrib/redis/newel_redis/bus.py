@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import time
-import weakref
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
@@ -20,25 +18,22 @@ from typing import NamedTuple, Protocol
 
 from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
-from redis.exceptions import RedisError
 
 from newel.plugins import BasePlugin
 from newel_kernel import ConfigurationError, Event, InvocationContext, seam
-from newel_redis.client import client_of
+from newel_redis.client import FAILURES, REST, client_of
+from newel_redis.loops import PerLoop
 
 #: How many messages wait for Redis at most; the oldest go first.
 _WAITING = 1000
-#: How long a Redis that did not answer is left alone, in seconds.
-_REST = 5.0
 #: How many digits a number of events has at most.
 _DIGITS = 18
 #: How many times as late the store is looked at while partial events come.
-_PATIENCE = 10
+_TIMES_AS_LATE = 10
 #: How soon an event that was announced is looked for in the store, in seconds; each time twice as late.
 _SOON = 0.005
 #: How late at most, in seconds.
 _LATEST = 0.5
-_FAILURES = (RedisError, OSError, TimeoutError, asyncio.IncompleteReadError)
 
 
 class Tailed(Protocol):
@@ -89,7 +84,7 @@ class Bus:
             while True:
                 now = time.monotonic()
                 if now >= latest or (message is None and now >= quiet):  # whatever is published, the store is looked at
-                    message, quiet, latest = None, now + every, now + every * _PATIENCE
+                    message, quiet, latest = None, now + every, now + every * _TIMES_AS_LATE
                 elif message is None:
                     message = _Message.read(await listener.next(min(quiet, latest) - now))
                     continue
@@ -113,8 +108,7 @@ class Publisher(BasePlugin):
     def __init__(self, bus: Bus, name: str = "redis_bus") -> None:
         super().__init__(name)
         self._bus = bus
-        self._pid = os.getpid()
-        self._senders: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Sender] = weakref.WeakKeyDictionary()
+        self._senders = PerLoop(lambda: _Sender(bus))
 
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> Event | None:
         """Send a partial event whole, and of another one that it is stored soon; what a live session plays, neither."""
@@ -123,26 +117,14 @@ class Publisher(BasePlugin):
             return None
         count = len(session.events)
         message = _Message(count, event) if event.partial else _Message(count + 1, None)
-        self._mine().send(self._bus.channel(session.app_name, session.user_id, session.id), message)
+        self._senders.mine().send(self._bus.channel(session.app_name, session.user_id, session.id), message)
         return None
 
     async def close(self) -> None:
         """Send what waits, and disconnect."""
-        sender = self._senders.pop(asyncio.get_running_loop(), None)
+        sender = self._senders.pop()
         if sender is not None:
             await sender.close()
-
-    def _mine(self) -> _Sender:
-        if self._pid != os.getpid():  # a forked child must not touch its parent's connections
-            self._pid = os.getpid()
-            self._senders = weakref.WeakKeyDictionary()
-        loop = asyncio.get_running_loop()
-        sender = self._senders.get(loop)
-        if sender is None:
-            for closed in [one for one in self._senders if one.is_closed()]:  # a sender keeps its loop
-                del self._senders[closed]
-            sender = self._senders[loop] = _Sender(self._bus)
-        return sender
 
 
 def _has_media(event: Event) -> bool:
@@ -178,8 +160,8 @@ class _Sender:
             try:
                 async with asyncio.timeout(self._patience):
                     await pipeline.execute()
-            except _FAILURES:
-                self._off_until = time.monotonic() + _REST
+            except FAILURES:
+                self._off_until = time.monotonic() + REST
                 self._waiting.clear()
 
     async def close(self) -> None:
@@ -207,7 +189,7 @@ class _Listener:
         try:
             await self._drop()
         finally:
-            with suppress(*_FAILURES):
+            with suppress(*FAILURES):
                 await self._client.aclose()
 
     async def begin(self) -> None:
@@ -216,8 +198,8 @@ class _Listener:
         try:
             async with asyncio.timeout(self._bus.patience):
                 await subscription.subscribe(self._channel)
-        except _FAILURES:
-            self._again = time.monotonic() + _REST
+        except FAILURES:
+            self._again = time.monotonic() + REST
             await _closed(subscription)
         else:
             self._subscription = subscription
@@ -233,7 +215,7 @@ class _Listener:
                 continue
             try:
                 message = await self._subscription.get_message(timeout=left)
-            except _FAILURES:
+            except FAILURES:
                 await self._drop()
                 continue
             if message is not None and isinstance(data := message.get("data"), bytes):
@@ -245,12 +227,12 @@ class _Listener:
         subscription, self._subscription = self._subscription, None
         if subscription is not None:
             self._again = time.monotonic() + self._pause
-            self._pause = min(self._pause * 2, _REST)
+            self._pause = min(self._pause * 2, REST)
             await _closed(subscription)
 
 
 async def _closed(subscription: PubSub) -> None:
-    with suppress(*_FAILURES):
+    with suppress(*FAILURES):
         await subscription.aclose()  # type: ignore[no-untyped-call]
 
 

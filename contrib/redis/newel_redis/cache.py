@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
-import weakref
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import TypeVar
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
 from newel_kernel import ConfigurationError, seam
-from newel_redis.client import client_of
+from newel_redis.client import FAILURES, REST, client_of
+from newel_redis.loops import PerLoop
 
 T = TypeVar("T")
-#: How long a Redis that did not answer is left alone, in seconds.
-_REST = 5.0
-_FAILURES = (RedisError, OSError, TimeoutError, asyncio.IncompleteReadError)
 
 
 class _Loop:
@@ -35,24 +30,22 @@ class Cache:
     def __init__(self, url: str, *, ttl: float, patience: float) -> None:
         if ttl < 1 or patience <= 0:
             raise ConfigurationError(f"ttl={ttl:g}, patience={patience:g}: give a ttl of 1 or more and some patience")
-        self._url = url
         self._ttl = int(ttl)
         self._patience = patience
-        self._loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Loop] = weakref.WeakKeyDictionary()
-        self._pid = os.getpid()
+        self._loops = PerLoop(lambda: _Loop(client_of(url, patience)))
         self._off_until = 0.0
         client_of(url, patience)  # a URL that is none is told now
 
     async def read(self, keys: Sequence[str]) -> Sequence[bytes | None]:
         """What is under the keys."""
-        found = await self._asked(self._mine().client.mget(keys))
+        found = await self._asked(self._loops.mine().client.mget(keys))
         if not isinstance(found, list) or len(found) != len(keys):
             return [None] * len(keys)
         return [one if isinstance(one, bytes) else None for one in found]
 
     def write(self, entries: Mapping[str, bytes]) -> None:
         """Let the keys have these values soon; nobody waits for it."""
-        mine = self._mine()
+        mine = self._loops.mine()
         task = seam.spawn(self._written(mine.client, entries))
         mine.tasks.add(task)
         task.add_done_callback(mine.tasks.discard)
@@ -65,11 +58,11 @@ class Cache:
     async def forget(self, keys: Sequence[str]) -> None:
         """Take the keys out."""
         if keys:
-            await self._asked(self._mine().client.unlink(*keys))
+            await self._asked(self._loops.mine().client.unlink(*keys))
 
     async def close(self) -> None:
         """Finish what is being written, and disconnect."""
-        mine = self._loops.pop(asyncio.get_running_loop(), None)
+        mine = self._loops.pop()
         if mine is not None:
             await asyncio.gather(*mine.tasks, return_exceptions=True)
             await mine.client.aclose()
@@ -83,16 +76,6 @@ class Cache:
         try:
             async with asyncio.timeout(self._patience):
                 return await question
-        except _FAILURES:
-            self._off_until = time.monotonic() + _REST
+        except FAILURES:
+            self._off_until = time.monotonic() + REST
             return None
-
-    def _mine(self) -> _Loop:
-        if self._pid != os.getpid():  # a forked child must not touch its parent's connections
-            self._pid = os.getpid()
-            self._loops = weakref.WeakKeyDictionary()
-        loop = asyncio.get_running_loop()
-        mine = self._loops.get(loop)
-        if mine is None:
-            mine = self._loops[loop] = _Loop(client_of(self._url, self._patience))
-        return mine

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
 
 from newel_kernel import ConfigurationError
 
+#: How long a Redis that did not answer is left alone, in seconds.
+REST = 5.0
+#: What is raised where Redis does not answer.
+FAILURES = (RedisError, OSError, TimeoutError, asyncio.IncompleteReadError)
 #: How often a connection that only listens is asked whether it is there, in seconds.
 _CHECKED = 15
 

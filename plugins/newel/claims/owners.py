@@ -54,11 +54,11 @@ class _Process(NamedTuple):
     @classmethod
     def of(cls, owner: str) -> _Process | None:
         """The owner's; None where that is of another machine, or no owner that `new_owner` made."""
+        if os.name == "nt":  # to ask for a process by a signal would be a Ctrl-C there
+            return None
         machine, _, rest = owner.partition("/")
         number, _, rest = rest.partition("/")
         here = _machine()
-        if os.name == "nt":  # to ask for a process by a signal would be a Ctrl-C there
-            return None
         if machine not in (here, _digest(here)) or not number.isdecimal() or len(number) > _DIGITS:
             return None
         return cls(int(number), rest.partition("/")[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from newel.flows.interrupted_calls import NOT_REPEATED, begun_elsewhere, first_results, interrupted, repeat_request
+from newel.flows.interrupted_calls import NOT_REPEATED, first_results, interrupted, repeat_request, why_not_again
 from newel.questions.answers import Answer, open_answers, result_event, run_again, tools_of
 from newel.questions.confirmation import ConfirmationAnswer, UnusableAnswerError, read_answer
 from newel.questions.names import CONFIRMATION_CALL
@@ -80,7 +80,7 @@ class _Verdicts:
             return
         if answer.question.repeats and not verdict.confirmed:
             self._refused.append((call, {"error": NOT_REPEATED}))
-        elif verdict.confirmed and (problem := begun_elsewhere(answer.question)) is not None:
+        elif verdict.confirmed and (problem := why_not_again(answer.question)) is not None:
             self._refused.append((call, {"error": problem}))
         elif verdict.confirmed and not answer.new and happens_once(call, self._tools):
             self._doubtful[call_id] = call  # approved before, by a run that may have crashed or still goes on

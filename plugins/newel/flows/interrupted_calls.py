@@ -66,7 +66,7 @@ def repeat_request(ctx: InvocationContext, call: FunctionCall) -> FunctionCall:
     return approval_request(call, ToolConfirmation(hint=hint), repeats=True, begun_by=begun_by)
 
 
-def begun_elsewhere(question: Question) -> str | None:
+def why_not_again(question: Question) -> str | None:
     """Why a call that the user lets run again must not: the process that began it is known not to have ended."""
     return _IN_USE if question.begun_by is not None and is_alive(question.begun_by) else None
 

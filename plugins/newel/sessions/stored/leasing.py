@@ -24,16 +24,14 @@ class Leasing:
     def holder(self, session: Session) -> str | None:
         """Who else had the lease of the session when it was last opened; not a process that is known to be dead."""
         log = self._reader.logs.get(_key(session))
-        return self._living(log.owner) if log is not None and log.held_for > 0 else None
+        owner = self._other(log.owner) if log is not None and log.held_for > 0 else None
+        return None if owner is None or is_dead(owner) else owner
 
     def lapsed_holder(self, session: Session) -> str | None:
         """Whose lease ran out before this view asked for it; not a process that is known to be dead."""
         lease = self._leases.of(session)
-        return self._living(lease.lapsed) if lease is not None else None
-
-    def _living(self, owner: str | None) -> str | None:
-        other = self._other(owner)
-        return None if other is None or is_dead(other) else other
+        lapsed = lease.lapsed if lease is not None else None
+        return None if lapsed is None or is_dead(lapsed) else lapsed
 
     def held_for(self, session: Session) -> float:
         """For how many seconds the lease was taken when the session was last opened, unless it is prolonged."""
@@ -46,9 +44,10 @@ class Leasing:
         if log is not None:
             owner, lapsed = self._other(log.owner), log.held_for <= 0
             gone = owner if owner is not None and not lapsed and is_dead(owner) else None
-            lease = Lease(session, log.number, self._leases.owner, gone, seconds, lasting=True)
-            lease.lapsed = owner if lapsed else None
-            self._leases.add(lease)
+            lost = owner if lapsed else None
+            self._leases.add(
+                Lease(session, log.number, self._leases.owner, gone, seconds, lasting=True, lapsed=lost)
+            )  # fmt: skip
 
     def _other(self, owner: str | None) -> str | None:
         """`owner`, where that is not this service itself: what it has just given back may not be written yet."""
