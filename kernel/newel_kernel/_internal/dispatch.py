@@ -66,7 +66,7 @@ def _run(ctx: InvocationContext, call: FunctionCall, tools: Tools) -> Coroutine[
 async def _execute(ctx: InvocationContext, call: FunctionCall, tools: Tools) -> Event | None:
     args: Json = deep_copy(call.args) if call.args else {}
     context = ctx.context_type(ctx, function_call_id=call.id)
-    name = call.name or ""
+    name, hooks, agent = call.name or "", ctx.composition.hooks, ctx.agent
     tool = tools.get(name)
     if tool is None:
         tool = UnknownTool(name, tools)
@@ -75,7 +75,7 @@ async def _execute(ctx: InvocationContext, call: FunctionCall, tools: Tools) -> 
             raise tool.error
         return _result_event(ctx, tool, call, result, context.touched_actions)
     result = None
-    if ctx.round_of("before_tool_callback"):
+    if "before_tool_callback" in hooks or getattr(agent, "before_tool_callback", None):
         result = await tool_round("before_tool_callback", tool, args, context)
     if result is None:
         try:
@@ -87,7 +87,7 @@ async def _execute(ctx: InvocationContext, call: FunctionCall, tools: Tools) -> 
                 raise failure from failure.__cause__
     if OPEN_CALLS in ctx.stash and call.id in ctx.stash[OPEN_CALLS]:
         return None
-    if ctx.round_of("after_tool_callback"):
+    if "after_tool_callback" in hooks or getattr(agent, "after_tool_callback", None):
         altered = await tool_round("after_tool_callback", tool, args, context, result)
         result = result if altered is None else altered
     if not result and (tool.is_long_running or (result is None and tool.defers_response)):

@@ -153,15 +153,13 @@ class Event(LlmResponse):
 
     def get_function_calls(self) -> list[FunctionCall]:
         """The tool calls in the content, in order."""
-        if self.content is None or not self.content.parts:
-            return []
-        return [p.function_call for p in self.content.parts if p.function_call is not None]
+        parts = self.content.parts if self.content is not None else None
+        return [p.function_call for p in parts or () if p.function_call is not None]
 
     def get_function_responses(self) -> list[FunctionResponse]:
         """The tool results in the content, in order."""
-        if self.content is None or not self.content.parts:
-            return []
-        return [p.function_response for p in self.content.parts if p.function_response is not None]
+        parts = self.content.parts if self.content is not None else None
+        return [p.function_response for p in parts or () if p.function_response is not None]
 
     def has_trailing_code_execution_result(self) -> bool:
         """Whether the last part is the result of executed code."""

@@ -31,20 +31,20 @@ class Plan:
     root: BaseAgent
     edits: int
     #: and for these chains.
-    chains: tuple[object, object]
+    chains: object
     request: Sequence[Any]
     response: Sequence[Any]
 
     @classmethod
     def of(cls, ctx: InvocationContext) -> Plan:
         """The plan of the agent that runs; made anew after a field of any agent of its tree was assigned."""
-        agent, chains = ctx.agent, (ctx.composition.request_steps, ctx.composition.response_chain)
+        agent, chains = ctx.agent, ctx.composition
         plan: Plan | None = agent.plan
         # Where the agent has another root than before, the old one counts it as an edit, too.
-        if plan is None or plan.agent is not agent or plan.edits != plan.root.edits or plan.chains != chains:
-            steps = [p for p in chains[0] if p.applies_to is None or p.applies_to(agent)]
+        if plan is None or plan.agent is not agent or plan.edits != plan.root.edits or plan.chains is not chains:
+            steps = [p for p in chains.request_steps if p.applies_to is None or p.applies_to(agent)]
             request = tuple([p.run if p.for_agent is None else p.for_agent(agent) for p in steps])
-            response = [p.run for p in chains[1] if p.applies_to is None or p.applies_to(agent)]
+            response = [p.run for p in chains.response_chain if p.applies_to is None or p.applies_to(agent)]
             plan = cls(agent, root := agent.root_agent, root.edits, chains, request, response)
             agent.__dict__["plan"] = plan
         return plan

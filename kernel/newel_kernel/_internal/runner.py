@@ -101,7 +101,8 @@ class Runner:
         return self._observed(events, session_id, None, None)
 
     def _observed(self, events: Events, session_id: str, invocation_id: str | None, message: object) -> Events:
-        if observers := [one for one in self.composition.observers if one.wanted is None or one.wanted()]:
+        listed = self.composition.observers
+        if listed and (observers := [one for one in listed if one.wanted is None or one.wanted()]):
             what = ("invocation", self.app_name, session_id, invocation_id, self, message)
             return Operation(*what, observers=tuple(observers)).stream(events)
         return events
@@ -202,10 +203,8 @@ class Runner:
 
 def _has_media(event: Event) -> bool:
     """Whether it holds audio or images themselves: of a live session these are not stored."""
-    for part in (event.content.parts or ()) if event.content is not None else ():
-        if part.inline_data is not None:
-            return True
-    return False
+    parts = event.content.parts if event.content is not None else None
+    return any(part.inline_data is not None for part in parts or ())
 
 
 def _merged(event: Event, changed: Event) -> Event:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import re
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
@@ -49,10 +50,8 @@ def random_uuid() -> str:
     try:
         return _ids.random.pop()
     except IndexError:
-        text = os.urandom(16 * _BATCH).hex()
-        for at in range(0, len(text), 32):
-            h = text[at : at + 32]
-            _ids.random.append(f"{h[:8]}-{h[8:12]}-4{h[13:16]}-a{h[17:20]}-{h[20:]}")
+        digits = re.findall("(.{8})(.{4}).(.{3}).(.{3})(.{12})", os.urandom(16 * _BATCH).hex())
+        _ids.random += ["%s-%s-4%s-a%s-%s" % one for one in digits]  # noqa: UP031 - one step for each
         return _ids.random.pop()
 
 
