@@ -137,8 +137,9 @@ class LlmAgent(base_agent.BaseAgent):
         super().model_post_init(context)
         if self._has_modes() or any(getattr(entry, "of_mode", False) for entry in self.tools):
             self.tools = task.tools_of(self)
+        own = self.__dict__  # to ask for a hook that is no field of an agent costs an error
         for hook in LIFECYCLE:
-            if getattr(self, hook, None) is not None:
+            if own.get(hook) is not None:
                 self.callbacks(hook)
 
     @cached_property
@@ -148,19 +149,20 @@ class LlmAgent(base_agent.BaseAgent):
 
     def _has_modes(self) -> bool:
         """Whether the agent works for another one, on a task, or has sub-agents that work for it."""
-        return self.mode == "task" or (bool(self.sub_agents) and any(map(is_delegate, self.sub_agents)))
+        own = self.__dict__
+        return own["mode"] == "task" or (bool(own["sub_agents"]) and any(map(is_delegate, own["sub_agents"])))
 
     def run_async(self, parent_context: KernelInvocationContext) -> AsyncGenerator[Event, None]:
         """Run the agent, and those that it hands over to; their events, in order."""
-        if not self.sub_agents and self.parent_agent is None:  # nothing will be handed over
+        own = self.__dict__
+        if not own["sub_agents"] and own["parent_agent"] is None:  # nothing will be handed over
             return self.enter(parent_context)
         return relay(self, parent_context)
 
     #: An empty request, for the request chain to prepare.
     new_request: ClassVar[type[LlmRequest]] = LlmRequest
 
-    def _run_async_impl(self, ctx: KernelInvocationContext) -> AsyncGenerator[Event, None]:
-        assert isinstance(ctx, InvocationContext)  # as a policy of turns makes sure
+    def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:  # type: ignore[override]
         if ctx.resumability_config is not None and ctx.is_resumable:  # most apps have none: no call
             return self._resumable(ctx)
         if ctx.resumed and (target := handed_over(self, ctx)) is not None:

@@ -46,13 +46,19 @@ class KnowsLapsed(Protocol):
 
 
 _METHODS = ("holder", "held_for", "hold", "take", "confirm", "let_go")
-_leasing: dict[type, bool] = {}
+
+
+class _Kinds(dict[type, bool]):
+    """Whether stores of a class have leases, found out once: each tool call asks, which a lookup makes cheap."""
+
+    def __missing__(self, kind: type) -> bool:
+        self[kind] = leases = all(callable(getattr(kind, name, None)) for name in _METHODS)
+        return leases
+
+
+LEASES = _Kinds()
 
 
 def is_leasing(store: object) -> TypeGuard[LeasingStore]:
     """Whether a store has leases. Asking a protocol would cost more than the rest of a claim."""
-    kind = type(store)
-    known = _leasing.get(kind)
-    if known is None:
-        known = _leasing[kind] = all(callable(getattr(kind, name, None)) for name in _METHODS)
-    return known
+    return LEASES[type(store)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from newel.claims.leasing import is_leasing
+from newel.claims.leasing import LEASES, is_leasing
 from newel.claims.settings import Settings
 from newel_kernel import BaseTool, Context, Effect, Json, ToolCall, ToolPolicy, hookimpl
 
@@ -20,7 +20,8 @@ def confirming(call_tool: ToolCall) -> ToolCall:
 
     def confirmed(tool: BaseTool, args: Json, context: Context) -> Awaitable[Any]:
         ctx = context.get_invocation_context()
-        if not is_leasing(store := ctx.session_service) or tool.effect is Effect.PURE:
+        store = ctx.session_service
+        if not LEASES[type(store)] or not is_leasing(store) or tool.effect is Effect.PURE:  # the second for its type
             return call_tool(tool, args, context)
         if (asked := store.confirm(ctx.session)) is None:
             return call_tool(tool, args, context)

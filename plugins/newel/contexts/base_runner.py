@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Self
 
-from newel.claims.claim import Claim, table_of, take, wait
+from newel.claims.claim import Claim, table_of, wait
 from newel.claims.errors import SessionBusyError
 from newel.claims.leasing import is_leasing
 from newel.claims.settings import Settings
@@ -103,11 +103,14 @@ class BaseRunner(KernelRunner):
         """What an invocation shares."""
         if not isinstance(config, RunConfig):
             config = RunConfig(**dict(config))
-        return InvocationContext(
+        ctx = InvocationContext(
             self.session_service, session, self.agent, self.composition, config, invocation_id,
             content, self.artifact_service, self.memory_service, self.credential_service, None, self.app,
             self.resumability_config,
         )  # fmt: skip
+        if self.agent.sub_agents:  # each has a view of it: what reads them all finds their values in one way
+            ctx.__dict__ = {**ctx.__dict__}
+        return ctx
 
     async def _open(self, user_id: str, session_id: str, config: KernelRunConfig, resumes: bool) -> Session:
         """The session to work with, claimed."""
@@ -117,7 +120,9 @@ class BaseRunner(KernelRunner):
         if store.service is not self.session_service:  # the runner has another one than before
             store = self._store = _Store(self.session_service)
         where = (self.app_name, user_id, session_id)
-        claim = take(store.claims, where) or await wait(store.claims, where, session_id, self.claims)
+        claim = Claim(store.claims, where)
+        if store.claims.setdefault(where, claim) is not claim:
+            claim = await wait(store.claims, where, session_id, self.claims)
         session: Session | None = None
         try:
             session = await store.service.open(

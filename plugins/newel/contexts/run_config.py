@@ -109,7 +109,7 @@ def _transcription(name: str) -> property:
 def unset() -> RunConfig:
     """A configuration of which nothing is set, without the validation of nothing: every run without one has its own."""
     new = object.__new__(RunConfig)
-    _assign(new, "__dict__", _DEFAULTS.copy())
+    new.__dict__.update(_DEFAULTS)
     _assign(new, "__pydantic_fields_set__", set())
     _assign(new, "__pydantic_extra__", None)
     _assign(new, "__pydantic_private__", None)

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from newel import live
 from newel.flows.llm_agents import LlmContext, agent_processor
 from newel.models.live import LIVE_CONFIG
-from newel_kernel import Json, LlmRequest, RequestProcessor, hookimpl
+from newel_kernel import BaseLlm, Chains, Json, LlmRequest, RequestProcessor, hookimpl
 from newel_types import deep_copy
 
 if TYPE_CHECKING:
@@ -28,9 +28,14 @@ def for_agent(agent: LlmAgent) -> RequestStep:
     """What starts a request from what the agent and the RunConfig say."""
     name, config, tools = agent.name, agent.generate_content_config, agent.tools
     schema = agent.output_schema if agent.mode != "task" else None
+    #: A composition and the model in it: as long as no agent of the tree is edited, for then this is made anew.
+    seen: tuple[Chains, BaseLlm] | None = None
 
     def start(ctx: LlmContext, request: LlmRequest) -> None:
-        model = agent.model_for(ctx)
+        nonlocal seen
+        if seen is None or seen[0] is not ctx.composition:
+            seen = (ctx.composition, agent.model_for(ctx))
+        model = seen[1]
         request.model = model.model
         if config is not None:
             request.config = _own(config)

@@ -44,8 +44,9 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
 
 def close(ctx: InvocationContext, error: BaseException | None) -> Awaitable[list[Event] | None] | None:
     """Compact after an invocation that finished."""
-    config = _config(ctx)
-    return None if config is None or error is not None else _close(ctx, config)
+    if ctx.app is None or error is not None or (config := _config(ctx)) is None:
+        return None
+    return _close(ctx, config)
 
 
 async def _close(ctx: InvocationContext, config: EventsCompactionConfig) -> list[Event] | None:

@@ -134,16 +134,14 @@ class FunctionTool(BaseTool):
         needed = self._require_confirmation
         if needed and (said_no := await refusal(self.name, needed, values, tool_context)) is not None:
             return said_no
-        if self.shape.context_name is not None:  # in a dict of its own: what the callbacks see must not hold it
-            values = {**values, self.shape.context_name: tool_context}
+        shape = self._shape or self.shape
+        if shape.context_name is not None:  # in a dict of its own: what the callbacks see must not hold it
+            values = {**values, shape.context_name: tool_context}
         if self._injected:
             values = {**values, **self._injected}
         function = self._call or self._read_call()
         call_sync = tool_context.call_sync or self._call_sync
-        if call_sync is not None and not self.shape.is_async:
-            result = call_sync(function, values)
-        else:
-            result = function(**values)
+        result = call_sync(function, values) if call_sync is not None and not shape.is_async else function(**values)
         if self._limit and inspect.isawaitable(result):
             return await within(self._limit, result, self.name)
         return await result if result.__class__ not in ATOMS and inspect.isawaitable(result) else result

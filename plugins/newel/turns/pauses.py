@@ -10,13 +10,13 @@ from newel_kernel import InvocationContext as KernelInvocationContext
 from newel_kernel import Log
 
 
-def waits(ctx: KernelInvocationContext) -> bool:
+def waits(context: KernelInvocationContext) -> bool:
     """Whether long-running calls, of this agent's run or those within it, wait for an answer or for its effect.
 
     What the user says instead of an answer ends the waiting; and nothing waits in an app that is not resumable, but in
     a graph, where a call waits that has no result at all.
     """
-    assert isinstance(ctx, InvocationContext)  # or `enter` would have refused it
+    ctx: InvocationContext = context  # type: ignore[assignment]  # or `enter` would have refused it
     if ctx.resumability_config is None or not ctx.is_resumable:  # each step asks, and most apps have none
         return False
     waiting: set[str] = set()

@@ -67,8 +67,7 @@ def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | Non
 
 def answering(context: KernelInvocationContext) -> BaseAgent | None:
     """The agent that answers: the one with which a resumed invocation began, unless it had ended, else the turn's."""
-    assert isinstance(context, InvocationContext)  # or `enter` would have refused it
-    ctx = context
+    ctx: InvocationContext = context  # type: ignore[assignment]  # or `enter` would have refused it
     if MESSAGES not in ctx.stash:
         return _agent(ctx)
     late, again = told_late(ctx), answered_again(ctx)
