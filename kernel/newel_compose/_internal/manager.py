@@ -97,7 +97,9 @@ class Manager:
         self._declare(Kind(HookPolicy, register_hook_policies), "the host")
 
     def _specify(self, specification: Callable[..., object]) -> None:
-        self._pluggy.add_hookspecs(type("Specification", (), {specification.__name__: staticmethod(specification)}))
+        namespace = ModuleType(specification.__module__)  # a class would be much to make, and garbage in a ring
+        setattr(namespace, specification.__name__, specification)
+        self._pluggy.add_hookspecs(namespace)
 
     def _declare(self, kind: Kind[Descriptor], owner: str) -> None:
         other = self._owners.setdefault(kind.hook, owner)

@@ -135,9 +135,9 @@ def test_the_service_keeps_nothing_that_it_gave_away(kit: Any, tmp_path: Path) -
         return ran, judged
 
     asyncio.run(peaks(5))  # what is made once is there
-    few, many = asyncio.run(peaks(20)), asyncio.run(peaks(120))
-    for less, more in zip(few, many, strict=True):
-        assert (more - less) / 100 < 1_000  # bytes a case; a result has some ten thousand
+    few, *many = [asyncio.run(peaks(count)) for count in (20, 100, 100)]
+    for less, *more in zip(few, *many, strict=True):  # of two: the interpreter's own tables grow now and then
+        assert (min(more) - less) / 80 < 1_000  # bytes a case; a result has some ten thousand
 
 
 def test_results_are_saved_in_the_order_of_the_request(kit: Any, tmp_path: Path) -> None:
