@@ -87,9 +87,9 @@ class Blob(Record):
     def _check(self, others: Json) -> None:
         """Read the values as pydantic does; bytes and their MIME type, the usual ones, are what they should be."""
         own = {name: value for name in self.field_names if (value := getattr(self, name)) is not None}
-        read = Blob.model_validate(own | others)
+        blob = Blob.model_validate(own | others)
         for name in ("_extra", *self.field_names):
-            setattr(self, name, getattr(read, name, None))
+            setattr(self, name, getattr(blob, name, None))
 
 
 class FileData(ResponseModel):

@@ -127,8 +127,8 @@ class Record:
         except ValidationError as error:
             if not any(e["type"] in _UNKNOWN for e in error.errors(include_url=False, include_context=False)):
                 raise
-            known, unknown = _split_unknown(from_json(data), error)
-            result = _attach(cls._door().validate_json(to_json(known)), unknown)
+            rest, unknown = _split_unknown(from_json(data), error)
+            result = _attach(cls._door().validate_json(to_json(rest)), unknown)
         return result
 
     @classmethod
@@ -184,8 +184,8 @@ class Record:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        shown = (f"{n}={v!r}" for n in self.field_names if (v := getattr(self, n)) is not None)
-        return f"{self._plain.__name__}({', '.join(shown)})"
+        fields = (f"{n}={v!r}" for n in self.field_names if (v := getattr(self, n)) is not None)
+        return f"{self._plain.__name__}({', '.join(fields)})"
 
 
 @dataclass_transform(field_specifiers=(dataclasses.field,))
@@ -323,15 +323,15 @@ _Unknown = list[tuple[tuple[Any, ...], Any]]
 
 
 def _split_unknown(data: object, error: ValidationError) -> tuple[Any, _Unknown]:
-    known = deep_copy(data)
+    rest = deep_copy(data)
     unknown: _Unknown = []
     for problem in error.errors(include_url=False, include_context=False):
         if problem["type"] in _UNKNOWN:
-            path = _real_path(known, problem["loc"])
-            owner = _at(known, path[:-1])
+            path = _real_path(rest, problem["loc"])
+            owner = _at(rest, path[:-1])
             if isinstance(owner, dict) and path[-1] in owner:
                 unknown.append((path, owner.pop(path[-1])))
-    return known, unknown
+    return rest, unknown
 
 
 def _real_path(data: object, loc: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -351,10 +351,10 @@ def _at(data: Any, path: tuple[Any, ...]) -> Any:
 
 
 def _keep_unknown(cls: type[Any], data: object, error: ValidationError) -> Any:
-    known, unknown = _split_unknown(data, error)
+    rest, unknown = _split_unknown(data, error)
     if not unknown:
         raise error
-    return _attach(cls._door().validate_python(known), unknown)
+    return _attach(cls._door().validate_python(rest), unknown)
 
 
 def _attach(root: Any, unknown: _Unknown) -> Any:
@@ -385,5 +385,5 @@ def _write_extras(obj: object, dumped: object, by_alias: bool, mode: str) -> Non
         extra = getattr(obj, "_extra", None) or {}
         dumped.update(to_jsonable_python(extra, bytes_mode="base64") if mode == "json" else extra)
     elif isinstance(obj, list) and isinstance(dumped, list):
-        for value, shown in zip(obj, dumped, strict=False):
-            _write_extras(value, shown, by_alias, mode)
+        for value, target in zip(obj, dumped, strict=False):
+            _write_extras(value, target, by_alias, mode)

@@ -44,10 +44,10 @@ class Reader:
 
     __slots__ = ("read", "shown")
 
-    def __init__(self, read: Callable[[object], object], shown: object) -> None:
+    def __init__(self, read: Callable[[object], object], schema_type: object) -> None:
         self.read = read
         #: The type that a JSON schema shows.
-        self.shown = shown
+        self.shown = schema_type
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(

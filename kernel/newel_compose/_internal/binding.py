@@ -16,26 +16,25 @@ def bind(function: Callable[..., Any], names: tuple[str, ...], hook: str, owner:
     A function that names them (or fewer of them) is called by keyword; one that names as many positional
     parameters otherwise is called by position. Anything else cannot be called and is refused.
     """
+    kinds = inspect.Parameter
     try:
-        parameters = list(inspect.signature(function).parameters.values())
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return function
-    kinds = inspect.Parameter
     if any(p.kind is kinds.VAR_KEYWORD for p in parameters):
         return function
-    wanted = [p for p in parameters if p.kind is not kinds.VAR_POSITIONAL]
-    known = [p.name for p in wanted if p.name in names and p.kind is not kinds.POSITIONAL_ONLY]
-    if all(p.name in known or p.default is not kinds.empty for p in wanted):
-        taken = tuple(known)
-        if taken == names or set(taken) == set(names):
+    single = [p for p in parameters if p.kind is not kinds.VAR_POSITIONAL]
+    keywords = [p.name for p in single if p.name in names and p.kind is not kinds.POSITIONAL_ONLY]
+    if all(p.name in keywords or p.default is not kinds.empty for p in single):
+        if set(keywords) == set(names):
             return function
-        if taken or not wanted:
-            return lambda **given: function(**{name: given[name] for name in taken})
-    positional = [p for p in wanted if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
+        if keywords or not single:
+            return lambda **values: function(**{name: values[name] for name in keywords})
+    positional = [p for p in single if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
     required = [p for p in positional if p.default is kinds.empty]
-    keyword_only = [p for p in wanted if p.kind is kinds.KEYWORD_ONLY and p.default is kinds.empty]
+    keyword_only = [p for p in single if p.kind is kinds.KEYWORD_ONLY and p.default is kinds.empty]
     if not keyword_only and len(required) <= len(names) <= len(positional):
-        return lambda **given: function(*(given[name] for name in names))
+        return lambda **values: function(*(values[name] for name in names))
     raise HookSignatureError(
         f"{owner}: {hook} {_name(function)}{inspect.signature(function)} cannot be called; "
         f"it must take ({', '.join(names)})"

@@ -79,37 +79,37 @@ def compose(
     Raises CompositionError with every problem, each naming the distributions it comes from.
     """
     points = discovery.scan(groups)
-    chosen, lock_here = select_distribution(distribution, points)
-    return _compose(chosen, points, plugins, lock or lock_here if not groups else None, groups)
+    definition, lock_here = select_distribution(distribution, points)
+    return _compose(definition, points, plugins, lock or lock_here if not groups else None, groups)
 
 
 def _compose(
-    chosen: Distribution, points: discovery.Points, plugins: Sequence[object], lock: Path | None,
+    distribution: Distribution, points: discovery.Points, plugins: Sequence[object], lock: Path | None,
     groups: Sequence[str] = (),
 ) -> Composition:  # fmt: skip
     installed = discovery.installed(points)
     objects = [_object(plugin, index) for index, plugin in enumerate(plugins)]
-    _check_mentions(chosen, discovery.installed_anywhere(points), [one.name for one in objects])
+    _check_mentions(distribution, discovery.installed_anywhere(points), [one.name for one in objects])
     with _uncollected():
-        loaded, records, failures = _load(chosen, installed, points)
+        loaded, records, failures = _load(distribution, installed, points)
         for group in groups:
-            more, of_group, of_these = _load_group(group, chosen, points)
+            more, of_group, of_these = _load_group(group, distribution, points)
             loaded, records, failures = [*more, *loaded], [*records, *of_group], {**failures, **of_these}
-    left = clashing(chosen, points)
+    left_out = clashing(distribution, points)
     failed = [record for record in records if record.state == "failed"]
-    left.update((r.name, LeftOut(r.name, r.source, r.why, failures[r.name])) for r in failed)
-    refuse_strictly(chosen, left.values())
+    left_out.update((r.name, LeftOut(r.name, r.source, r.why, failures[r.name])) for r in failed)
+    refuse_strictly(distribution, left_out.values())
     while True:
-        taking_part = [one for one in loaded if one.name not in left]
+        taking_part = [one for one in loaded if one.name not in left_out]
         try:
-            composition = _made(chosen, installed, objects, taking_part, records, left)
+            composition = _build(distribution, installed, objects, taking_part, records, left_out)
             break
         except NewelError as error:
-            guilty = guilty_of(error, chosen, {one.name: one.record.source for one in taking_part})
-            if chosen.strict or not guilty:
+            guilty = guilty_of(error, distribution, {one.name: one.record.source for one in taking_part})
+            if distribution.strict or not guilty:
                 raise
-            left.update((one.name, one) for one in guilty)
-    tell(left.values())
+            left_out.update((one.name, one) for one in guilty)
+    tell(left_out.values())
     if lock is not None:
         check_lock(composition, lock)
     return composition
@@ -127,9 +127,9 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _made(
-    chosen: Distribution, installed: dict[str, discovery.InstalledPoint], objects: Sequence[_Loaded],
-    loaded: Sequence[_Loaded], records: Sequence[PluginRecord], left: Mapping[str, LeftOut],
+def _build(
+    distribution: Distribution, installed: dict[str, discovery.InstalledPoint], objects: Sequence[_Loaded],
+    loaded: Sequence[_Loaded], records: Sequence[PluginRecord], left_out: Mapping[str, LeftOut],
 ) -> Composition:  # fmt: skip
     """The composition of these plugins; an error says which of them could be left out."""
     manager = Manager()
@@ -137,17 +137,17 @@ def _made(
         manager.add(one.name, one.plugin)
     manager.declare_kinds()
     sources = {one.name: one.record.source for one in (*objects, *loaded)}
-    settings = validated_settings(chosen, manager, sources)
-    registry, placed = _provide(chosen, manager, sources, installed, settings)
+    settings = validated_settings(distribution, manager, sources)
+    registry, placed = _provide(distribution, manager, sources, installed, settings)
     hooks = manager.hooks()
     records = [
-        record._replace(state="left out", why=left[record.name].why)
-        if record.state == "enabled" and record.name in left
+        record._replace(state="left out", why=left_out[record.name].why)
+        if record.state == "enabled" and record.name in left_out
         else _with_hooks(record, hooks.get(record.name, ()), manager.left_out.get(record.name, ()))
         for record in (*(one.record for one in objects), *records)
     ]  # fmt: skip
     return Composition(
-        distribution=chosen,
+        distribution=distribution,
         placed=placed,
         hooks=_policed(manager.lifecycle([one.name for one in (*objects, *loaded)], sources), registry),
         registry=registry,
@@ -161,11 +161,11 @@ def _made(
 def compose_once(distribution: str | None = None) -> Composition:
     """`compose(distribution)`, made once; made anew when the distribution's file or what is installed has changed."""
     points = discovery.scan()
-    chosen, lock = select_distribution(distribution, points)
-    key = (chosen.name, chosen.source)
-    known, composition = _composed.get(key, (None, None))
-    if composition is None or composition.distribution != chosen or known != points:
-        composition = _compose(chosen, points, (), lock)
+    definition, lock = select_distribution(distribution, points)
+    key = (definition.name, definition.source)
+    last_points, composition = _composed.get(key, (None, None))
+    if composition is None or composition.distribution != definition or last_points != points:
+        composition = _compose(definition, points, (), lock)
         _composed[key] = points, composition
     return composition
 
@@ -211,18 +211,18 @@ def _merged(first: Hooks, second: Hooks) -> Hooks:
     return {name: (a[0] + b[0], a[1] + b[1]) for name, (a, b) in pairs.items()}
 
 
-def _check_mentions(chosen: Distribution, installed: Sequence[str], objects: Sequence[str]) -> None:
+def _check_mentions(distribution: Distribution, installed: Sequence[str], objects: Sequence[str]) -> None:
     """Refuse names under `disable`, `settings` and `replace` that no plugin has: a typo must not pass.
 
     A plugin of a group that takes no part here may be named: the file is the same for all commands.
     """
     names = [*installed, *objects]
     problems = [
-        f"{chosen.source or chosen.name}: `{key}` names the plugin {name!r}, which is not installed"
+        f"{distribution.label}: `{key}` names the plugin {name!r}, which is not installed"
         f"{did_you_mean(name, names)}"
         for key, mentioned, there_are in (
-            ("disable", chosen.disable, installed), ("settings", chosen.settings, names),
-            ("replace", chosen.replace.values(), names),
+            ("disable", distribution.disable, installed), ("settings", distribution.settings, names),
+            ("replace", distribution.replace.values(), names),
         )
         for name in mentioned
         if name not in there_are
@@ -232,38 +232,38 @@ def _check_mentions(chosen: Distribution, installed: Sequence[str], objects: Seq
 
 
 def _load(
-    chosen: Distribution, installed: dict[str, discovery.InstalledPoint], points: discovery.Points
+    distribution: Distribution, installed: dict[str, discovery.InstalledPoint], points: discovery.Points
 ) -> _Loading:
     """Load what the distribution names, and with `autoload` whatever else is installed."""
-    named = [name for name in chosen.plugins if name not in chosen.disable]
-    discovery.check_named(named, installed, chosen.source or chosen.name, points)
-    others = [name for name in installed if name not in named and name not in chosen.disable] if chosen.autoload else []
-    objects, failures = discovery.load([*named, *others], points)
-    for name in named:
+    names = [name for name in distribution.plugins if name not in distribution.disable]
+    discovery.check_named(names, installed, distribution.label, points)
+    others = sorted(installed.keys() - names - set(distribution.disable)) if distribution.autoload else []
+    objects, failures = discovery.load([*names, *others], points)
+    for name in names:
         if name in failures:
             raise discovery.load_error(installed[name], failures[name])
     loaded: list[_Loaded] = []
     records: list[PluginRecord] = []
-    for name in (*named, *sorted(others)):
+    for name in (*names, *others):
         plugin = installed[name]
         if name in failures:
             records.append(PluginRecord(name, plugin.distribution, plugin.version, "failed", _why(failures[name])))
             continue
-        why = "named by the distribution" if name in named else "installed, and the distribution has autoload"
+        why = "named by the distribution" if name in names else "installed, and the distribution has autoload"
         record = PluginRecord(name, plugin.distribution, plugin.version, "enabled", why)
         loaded.append(_Loaded(name, objects[name], record))
         records.append(record)
     for name in sorted(installed.keys() - {record.name for record in records}):
-        state = "disabled" if name in chosen.disable else "available"
+        state = "disabled" if name in distribution.disable else "available"
         why = "disabled by the distribution" if state == "disabled" else "installed; the distribution does not name it"
         records.append(PluginRecord(name, installed[name].distribution, installed[name].version, state, why))
     return loaded, records, failures
 
 
-def _load_group(group: str, chosen: Distribution, points: discovery.Points) -> _Loading:
+def _load_group(group: str, distribution: Distribution, points: discovery.Points) -> _Loading:
     """Load every plugin of a further group; one that fails is left out, and its record says why."""
     plugins = discovery.installed(points, group)
-    names = [name for name in plugins if name not in chosen.disable]
+    names = [name for name in plugins if name not in distribution.disable]
     objects, failures = discovery.load(names, points, group)
     records = {
         name: PluginRecord(
@@ -290,12 +290,12 @@ def _object(plugin: object, index: int) -> _Loaded:
 
 
 def _provide(
-    chosen: Distribution, manager: Manager, sources: dict[str, str], installed: dict[str, discovery.InstalledPoint],
-    settings: Mapping[str, BaseModel],
+    distribution: Distribution, manager: Manager, sources: dict[str, str],
+    installed: dict[str, discovery.InstalledPoint], settings: Mapping[str, BaseModel],
 ) -> tuple[PluginRegistry, dict[str, tuple[Placed, ...]]]:  # fmt: skip
     by_kind: dict[type[Descriptor], list[Owned]] = {}
     # A plugin of a group that takes no part here replaces nothing here.
-    vain = {name: plugin for name, plugin in chosen.replace.items() if plugin in sources or plugin in installed}
+    vain = {name: plugin for name, plugin in distribution.replace.items() if plugin in sources or plugin in installed}
     ours = {
         name for name, point in installed.items() if sources.get(name) == point.source and point.distribution == _OURS
     }
@@ -305,44 +305,45 @@ def _provide(
             for plugin, item in manager.collect(hook, settings)
         ]
         # A replacement counts in the kinds in which its plugin provides that name; other kinds may have the name, too.
-        replaced = {one.item.name for one in items if chosen.replace.get(one.item.name) == one.plugin}
+        replaced = {one.item.name for one in items if distribution.replace.get(one.item.name) == one.plugin}
         for one in items:
             name = one.item.name
-            if name not in replaced or chosen.replace[name] == one.plugin:
+            if name not in replaced or distribution.replace[name] == one.plugin:
                 by_kind.setdefault(kind.descriptor, []).append(one)
         for name in replaced:
             vain.pop(name, None)
-    disabled = _disabled_stages(chosen, installed)
+    disabled = _disabled_stages(distribution, installed)
     problems = [
-        f"{chosen.source or chosen.name}: `replace` takes {name!r} from {plugin!r}, a plugin that does not provide it"
+        f"{distribution.label}: `replace` takes {name!r} from {plugin!r}, a plugin that does not provide it"
         for name, plugin in vain.items()
     ]
-    problems += _strange_services(chosen, [kind.descriptor for kind in manager.kinds.values()])
+    problems += _strange_services(distribution, [kind.descriptor for kind in manager.kinds.values()])
     orders = {kind.order: cast("type[Stage]", kind.descriptor) for kind in manager.kinds.values() if kind.order}
-    placed = _placed(chosen, orders, by_kind, disabled, problems)
+    placed = _placed(distribution, orders, by_kind, disabled, problems)
     unique = {kind: _unique(kind, owned, problems) for kind, owned in by_kind.items()}
     unique |= {orders[o]: {p.stage.name: Owned(p.stage, p.plugin, p.source) for p in placed.get(o, ())} for o in orders}
     if problems:
         raise CompositionError(problems)
-    hint = f"; distribution {chosen.name!r} disables {', '.join(chosen.disable)}" if chosen.disable else ""
+    disable = ", ".join(distribution.disable)
+    hint = f"; distribution {distribution.name!r} disables {disable}" if disable else ""
     return PluginRegistry(unique, {kind.descriptor for kind in manager.kinds.values()}, hint), placed
 
 
 def _placed(
-    chosen: Distribution, orders: dict[str, type[Stage]], by_kind: dict[type[Descriptor], list[Owned]],
+    distribution: Distribution, orders: dict[str, type[Stage]], by_kind: dict[type[Descriptor], list[Owned]],
     disabled: dict[str, str], problems: list[str],
 ) -> dict[str, tuple[Placed, ...]]:  # fmt: skip
     """The stages of each chain in their order, taken out of `by_kind`; what is wrong is added to `problems`."""
-    if not chosen.disable:  # else the plugin that declares it may be one of those
+    if not distribution.disable:  # else the plugin that declares it may be one of those
         problems += [
-            f"{chosen.source or chosen.name}: `orders` names {order!r}, which no enabled plugin declares"
+            f"{distribution.label}: `orders` names {order!r}, which no enabled plugin declares"
             f"{did_you_mean(order, orders)}"
-            for order in chosen.orders.keys() - orders.keys()
+            for order in distribution.orders.keys() - orders.keys()
         ]
     chains: dict[str, tuple[type[Stage], Sequence[str]]] = {
-        chain: (stage, getattr(chosen, chain)) for chain, stage in _CHAINS.items()
+        chain: (stage, getattr(distribution, chain)) for chain, stage in _CHAINS.items()
     }
-    chains |= {order: (stage, chosen.orders.get(order, ())) for order, stage in orders.items()}
+    chains |= {order: (stage, distribution.orders.get(order, ())) for order, stage in orders.items()}
     placed: dict[str, tuple[Placed, ...]] = {}
     for chain, (stage, spine) in chains.items():
         try:
@@ -352,25 +353,25 @@ def _placed(
     return placed
 
 
-def _strange_services(chosen: Distribution, kinds: Iterable[type[Descriptor]]) -> list[str]:
+def _strange_services(distribution: Distribution, kinds: Iterable[type[Descriptor]]) -> list[str]:
     """Keys under `services` that no kind of store has; one whose plugin is disabled may stand there."""
-    known = sorted({kind.service for kind in kinds if issubclass(kind, Backend) and kind.service})
+    services = sorted({kind.service for kind in kinds if issubclass(kind, Backend) and kind.service})
     return [
-        f"{chosen.source or chosen.name}: `services` has no {name!r}{hint} (there are: {', '.join(known) or 'none'})"
-        for name in chosen.services
-        if name not in known and ((hint := did_you_mean(name, known)) or not chosen.disable)
+        f"{distribution.label}: `services` has no {name!r}{hint} (there are: {', '.join(services) or 'none'})"
+        for name in distribution.services
+        if name not in services and ((hint := did_you_mean(name, services)) or not distribution.disable)
     ]
 
 
-def _disabled_stages(chosen: Distribution, installed: dict[str, discovery.InstalledPoint]) -> dict[str, str]:
+def _disabled_stages(distribution: Distribution, installed: dict[str, discovery.InstalledPoint]) -> dict[str, str]:
     """The stage names of disabled plugins, each with the sentence that says so.
 
     A disabled plugin is not imported, so its stages are known by the convention that a plugin's
     processor carries the plugin's name.
     """
     return {
-        name: f"the distribution {chosen.name!r} disables the plugin {name!r} ({installed[name].source})"
-        for name in chosen.disable
+        name: f"the distribution {distribution.name!r} disables the plugin {name!r} ({installed[name].source})"
+        for name in distribution.disable
         if name in installed
     }
 

@@ -43,7 +43,7 @@ def scan(groups: Sequence[str] = ()) -> Points:
 
     All of it is read anew, so nothing is ever stale; of a package without entry points of ours, one file.
     """
-    found: dict[str, set[InstalledPoint]] = {group: set() for group in (PLUGIN_GROUP, DISTRIBUTION_GROUP, *groups)}
+    by_group: dict[str, set[InstalledPoint]] = {group: set() for group in (PLUGIN_GROUP, DISTRIBUTION_GROUP, *groups)}
     marks = [f"[{_OURS}", *(f"[{group}]" for group in groups)]
     for package in distributions():
         text = package.read_text("entry_points.txt")
@@ -52,9 +52,9 @@ def scan(groups: Sequence[str] = ()) -> Points:
         first = next(iter(distributions(name=_identity(package)[0])), package)  # of several on the path it counts
         identity = _identity(first)
         for point in first.entry_points:
-            if point.group in found or point.group.startswith(_OURS):
-                found.setdefault(point.group, set()).add(InstalledPoint(point.name, point.value, *identity))
-    return found
+            if point.group in by_group or point.group.startswith(_OURS):
+                by_group.setdefault(point.group, set()).add(InstalledPoint(point.name, point.value, *identity))
+    return by_group
 
 
 def _sorted(points: Points | None, group: str) -> list[InstalledPoint]:
@@ -84,8 +84,8 @@ def installed_anywhere(points: Points) -> list[str]:
     """The names of the installed plugins of all groups but those of our prefix that nothing of ours asks for."""
     return [
         name
-        for group, found in points.items()
-        if group == PLUGIN_GROUP or not group.startswith(_OURS) or any(one.distribution == "newel" for one in found)
+        for group, plugins in points.items()
+        if group == PLUGIN_GROUP or not group.startswith(_OURS) or any(one.distribution == "newel" for one in plugins)
         if group != DISTRIBUTION_GROUP
         for name in installed(points, group)
     ]
@@ -174,7 +174,7 @@ def load(
     return {extension.name: extension.plugin for extension in manager}, failures
 
 
-def check_named(named: Iterable[str], plugins: Mapping[str, InstalledPoint], source: str, points: Points) -> None:
+def check_named(names: Iterable[str], plugins: Mapping[str, InstalledPoint], source: str, points: Points) -> None:
     """Refuse a distribution that names plugins which are not installed."""
     elsewhere = installed_anywhere(points)
     problems = [
@@ -182,7 +182,7 @@ def check_named(named: Iterable[str], plugins: Mapping[str, InstalledPoint], sou
         f"leave it out"
         if name in elsewhere
         else f"{source} names the plugin {name!r}, which is not installed{did_you_mean(name, plugins)}"
-        for name in named
+        for name in names
         if name not in plugins
     ]
     if problems:

@@ -51,6 +51,11 @@ class Distribution(BaseModel):
     #: The file it came from, for messages.
     source: str = ""
 
+    @property
+    def label(self) -> str:
+        """What messages call it: its file, or its name where it has none."""
+        return self.source or self.name
+
 
 if TYPE_CHECKING or not yaml.__with_libyaml__:
     _Loader = yaml.SafeLoader
@@ -97,7 +102,9 @@ def load_yaml(text: str, source: str) -> Any:
         mark = error.problem_mark
         line = mark.line + 1 if mark else 1
         raise ConfigurationError(f"{source}:{line}: {error.problem or 'not valid YAML'}") from None
-    except (yaml.YAMLError, RecursionError) as error:
+    except RecursionError:  # PyYAML has a limit of its own from 6.0.4 on, and says so with the line
+        raise ConfigurationError(f"{source}:1: nested too deeply") from None
+    except yaml.YAMLError as error:
         raise ConfigurationError(f"{source}:1: not valid YAML: {error.__class__.__name__}") from None
 
 
@@ -122,15 +129,15 @@ def read_distribution(name_or_path: str | Path, folders: Mapping[str, Path]) -> 
     """
     chain: list[Distribution] = []
     seen: list[str] = []
-    wanted: str | None = str(name_or_path)
+    name: str | None = str(name_or_path)
     base: Path | None = None
-    while wanted is not None:
-        if wanted in seen:
-            raise ConfigurationError(f"distributions extend each other in a circle: {' -> '.join([*seen, wanted])}")
-        seen.append(wanted)
-        path = _find(wanted, folders, base)
+    while name is not None:
+        if name in seen:
+            raise ConfigurationError(f"distributions extend each other in a circle: {' -> '.join([*seen, name])}")
+        seen.append(name)
+        path = _find(name, folders, base)
         chain.append(_parse(path))
-        base, wanted = path.parent, chain[-1].extends
+        base, name = path.parent, chain[-1].extends
     merged = chain.pop()
     while chain:
         merged = _merge(merged, chain.pop())
@@ -171,7 +178,7 @@ def _parse(path: Path) -> Distribution:
         raise ConfigurationError(describe(error, text, str(path), Distribution.model_fields)) from None
 
 
-def describe(error: ValidationError, text: str, source: str, known: Collection[str]) -> str:
+def describe(error: ValidationError, text: str, source: str, keys: Collection[str]) -> str:
     """The problems of a validation as one line each: ``file:line: key: what is wrong``."""
     lines = []
     for problem in error.errors(include_url=False, include_context=False):
@@ -179,27 +186,27 @@ def describe(error: ValidationError, text: str, source: str, known: Collection[s
         where = ".".join(str(step) for step in problem["loc"])
         if problem["type"] == "extra_forbidden":
             key = str(problem["loc"][-1])
-            message = f"unknown key {key!r}{did_you_mean(key, known)}"
+            message = f"unknown key {key!r}{did_you_mean(key, keys)}"
         else:
-            message = f"{where}: {_wanted(problem)}"
+            message = f"{where}: {_complaint(problem)}"
         lines.append(f"{source}:{line_of(text, key)}: {message}")
     return "\n".join(lines)
 
 
 #: By the type of a problem: what is wanted.
-_WANTED = {"tuple_type": "a list", "list_type": "a list", "dict_type": "a mapping", "string_type": "a text"}
+_EXPECTED = {"tuple_type": "a list", "list_type": "a list", "dict_type": "a mapping", "string_type": "a text"}
 
 
-def _wanted(problem: Mapping[str, Any]) -> str:
+def _complaint(problem: Mapping[str, Any]) -> str:
     """What is wrong with a value, in the words of YAML."""
-    wanted, value = _WANTED.get(problem["type"]), problem["input"]
-    if wanted is None:
+    expected, value = _EXPECTED.get(problem["type"]), problem["input"]
+    if expected is None:
         return str(problem["msg"]).removeprefix("Value error, ")
     kinds = {"str": "a text", "list": "a list", "dict": "a mapping", "NoneType": "nothing"}
     kind = kinds.get(type(value).__name__, type(value).__name__)
-    hint = f"; write [{value}]" if wanted == "a list" and isinstance(value, str) else ""
+    hint = f"; write [{value}]" if expected == "a list" and isinstance(value, str) else ""
     hint = hint or ("; remove the line, or say something there" if value is None else "")
-    return f"{wanted} is wanted, not {kind}{hint}"
+    return f"{expected} is wanted, not {kind}{hint}"
 
 
 def _merge(base: Distribution, child: Distribution) -> Distribution:

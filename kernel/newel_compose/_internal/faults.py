@@ -53,15 +53,15 @@ def describe_error(error: BaseException) -> str:
     Notes on the error follow, such as the plugin that it comes from.
     """
     if isinstance(error, SyntaxError):
-        said = error.msg
+        message = error.msg
     elif isinstance(error, ValidationError):
         names = _fields(error)
         problems = error.errors(include_url=False, include_input=False)
-        said = f"{error.title}: {'; '.join(dict.fromkeys(_problem(problem, names) for problem in problems))}"
+        message = f"{error.title}: {'; '.join(dict.fromkeys(_problem(problem, names) for problem in problems))}"
     else:
-        said = _text(error)
+        message = _text(error)
     notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
-    text = " ".join(f"{type(error).__name__}: {said}".split()).removesuffix(":")
+    text = " ".join(f"{type(error).__name__}: {message}".split()).removesuffix(":")
     return text + place_of(error) + " ".join(notes.split())
 
 
@@ -82,9 +82,9 @@ def _problem(problem: Mapping[str, Any], names: Iterable[str]) -> str:
 def _fields(error: ValidationError) -> Iterable[str]:
     """The fields of the model that was to be made, as the frames of the error know it."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
-        made = type(frame.f_locals.get("self"))
-        if made.__name__ == error.title and issubclass(made, BaseModel):
-            return made.model_fields
+        model = type(frame.f_locals.get("self"))
+        if model.__name__ == error.title and issubclass(model, BaseModel):
+            return model.model_fields
     return ()
 
 
@@ -105,10 +105,10 @@ def place_of(error: BaseException) -> str:
     ]
     projects = [one for one in frames if not _INSTALLED & set(one[0].parts) and not one[0].is_relative_to(standard)]
     installed = [one for one in frames if _INSTALLED & set(one[0].parts) and _package(one[0]) not in _CALLERS]
-    chosen = projects or [one for one in installed if _package(one[0]) == _package(installed[0][0])]
-    if not chosen:
+    candidates = projects or [one for one in installed if _package(one[0]) == _package(installed[0][0])]
+    if not candidates:
         return ""
-    path, frame = chosen[-1]
+    path, frame = candidates[-1]
     within = "" if frame.name == "<module>" else f" in {frame.name}"
     return f" ({path.name}:{frame.lineno}{within})"
 

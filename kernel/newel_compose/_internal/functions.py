@@ -131,9 +131,9 @@ def checked(function: Function, who: str, guard: Guard) -> Function:
             return wait(result) if waits else result_of(result)
         if inspect.iscoroutine(result):
             result.close()  # nobody will await it
-        written = "with `async def`" if guard.awaited else "without `async`"
+        spelling = "with `async def`" if guard.awaited else "without `async`"
         raise HookSignatureError(
-            f"{_returned(function, who, result)}; write it {written}, and let it return {guard.wanted}"
+            f"{_returned(function, who, result)}; write it {spelling}, and let it return {guard.wanted}"
         )
 
     return call

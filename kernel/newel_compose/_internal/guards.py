@@ -53,14 +53,14 @@ def _is_events(value: object) -> bool:
 #: How the functions of other kinds are guarded. A kind of a plugin's own has them in its `guards`.
 _GUARDS: dict[type[Descriptor], Mapping[str, Guard]] = {
     ToolPolicy: {"wrap": Guard(("call_tool",), callable, "a function")},
-    HookPolicy: {"wrap": Guard(("bound",), lambda made: isinstance(made, Bound), "a Bound")},
+    HookPolicy: {"wrap": Guard(("bound",), lambda result: isinstance(result, Bound), "a Bound")},
     TurnPolicy: {
         "enter": Guard(("ctx", "turn", "invocation_id"), lambda nothing: nothing is None, "None"),
-        "messages": Guard(("ctx", "turn"), lambda made: isinstance(made, Sequence) and _is_events(made), EVENTS),
-        "agent": Guard(("ctx",), lambda made: made is None or isinstance(made, BaseAgent), "an agent or None"),
+        "messages": Guard(("ctx", "turn"), lambda result: isinstance(result, Sequence) and _is_events(result), EVENTS),
+        "agent": Guard(("ctx",), lambda result: result is None or isinstance(result, BaseAgent), "an agent or None"),
         "waits": Guard(("ctx",), lambda answer: isinstance(answer, bool), "True or False"),
         "interrupted": Guard(("ctx", "tools"), _is_events, EVENTS, awaited=True),
-        "transfer": Guard(("ctx", "results"), lambda made: isinstance(made, Iterable), EVENTS),
+        "transfer": Guard(("ctx", "results"), lambda result: isinstance(result, Iterable), EVENTS),
     },
 }
 
@@ -78,10 +78,10 @@ def guarded(item: D, hook: str, plugin: str, source: str) -> D:
         _check(item.for_agent, ("agent",), f"{item.name!r} with for_agent=", hook, plugin)
         for_agent = named(item.for_agent, who)
         changed["for_agent"] = lambda agent: step(for_agent(agent), who)
-    for asked in ("applies_to", "serves"):
-        if (question := getattr(item, asked, None)) is not None:
-            _check(question, ("it",), f"{item.name!r} with {asked}=", hook, plugin)
-            changed[asked] = named(question, who)
+    for attribute in ("applies_to", "serves"):
+        if (question := getattr(item, attribute, None)) is not None:
+            _check(question, ("it",), f"{item.name!r} with {attribute}=", hook, plugin)
+            changed[attribute] = named(question, who)
     for name, guard in _guards_of(item).items():
         function: Function = getattr(item, name)
         _check(function, guard.arguments, f"{item.name!r} with {name}=", hook, plugin)
@@ -95,10 +95,10 @@ def guarded(item: D, hook: str, plugin: str, source: str) -> D:
 
 def _with(item: D, changed: dict[str, Function]) -> D:
     """A copy. `dataclasses.replace` would call the constructor, and a plugin's own class may have another one."""
-    made = copy.copy(item)
+    result = copy.copy(item)
     for name, function in changed.items():
-        object.__setattr__(made, name, function)
-    return made
+        object.__setattr__(result, name, function)
+    return result
 
 
 def _check(function: object, arguments: tuple[str, ...], what: str, hook: str, plugin: str) -> None:
@@ -129,15 +129,15 @@ def _watching(item: Observer, who: str, hook: str, plugin: str) -> dict[str, Fun
 
 
 def _telling(notify: Function, who: str) -> Function:
-    told: set[str] = set()
+    reports: set[str] = set()
 
     @functools.wraps(notify)
     def telling(signal: object) -> None:
         try:
             notify(signal)
         except Exception as error:  # noqa: BLE001 - the border to a plugin
-            if (text := describe_error(error)) not in told:  # it may fail at each step of each run
-                told.add(text)
+            if (text := describe_error(error)) not in reports:  # it may fail at each step of each run
+                reports.add(text)
                 _log.warning("newel: %s failed: %s", who, text, exc_info=error if debugging() else None)
 
     return telling
@@ -145,7 +145,7 @@ def _telling(notify: Function, who: str) -> Function:
 
 def _guards_of(item: Descriptor) -> Mapping[str, Guard]:
     """The guards of the functions that the plugin gave: those that a policy of turns has by default need none."""
-    guards = next((found for kind, found in _GUARDS.items() if isinstance(item, kind)), None)
+    guards = next((guards for kind, guards in _GUARDS.items() if isinstance(item, kind)), None)
     if guards is None:
         return getattr(item, "guards", {})
     default = _TURNS if isinstance(item, TurnPolicy) else None

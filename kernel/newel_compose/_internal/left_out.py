@@ -12,7 +12,7 @@ from newel_compose._internal.faults import debugging, faults_of
 from newel_kernel import CompositionError, NewelError
 
 _log = logging.getLogger("newel.plugins")
-_told: set[LeftOut] = set()
+_reported: set[LeftOut] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,61 +29,62 @@ class LeftOut:
         return f"plugin {self.name!r} ({self.source}) is left out: {self.why}"
 
 
-def guilty_of(error: NewelError, chosen: Distribution, loaded: Mapping[str, str]) -> list[LeftOut]:
+def guilty_of(error: NewelError, distribution: Distribution, loaded: Mapping[str, str]) -> list[LeftOut]:
     """The plugins without which an error would not be; only such as the distribution does not name.
 
     `loaded` are the installed plugins that take part, each with its source. A clash with a plugin that was given
     directly stays an error: who gave it means it, and is there to read what is wrong.
     """
-    wanted = named(chosen)
+    names = plugins_of(distribution)
     guilty: dict[str, LeftOut] = {}
     for fault in faults_of(error):
         if any(one not in loaded for one in fault.plugins):
             continue
-        name = next((one for one in reversed(fault.plugins) if one in loaded and one not in wanted), None)
+        name = next((one for one in reversed(fault.plugins) if one in loaded and one not in names), None)
         if name is not None:
             guilty.setdefault(name, LeftOut(name, loaded[name], fault.why, error))
     return list(guilty.values())
 
 
-def named(chosen: Distribution) -> set[str]:
+def plugins_of(distribution: Distribution) -> set[str]:
     """The plugins that a distribution names, and means to take part."""
-    return {*chosen.plugins, *chosen.settings, *chosen.replace.values()} - {*chosen.disable}
+    return {*distribution.plugins, *distribution.settings, *distribution.replace.values()} - {*distribution.disable}
 
 
-def clashing(chosen: Distribution, points: discovery.Points) -> dict[str, LeftOut]:
+def clashing(distribution: Distribution, points: discovery.Points) -> dict[str, LeftOut]:
     """The plugins whose name another package's plugin has; a CompositionError where it is not clear which is meant.
 
     The keys say both, for the name alone is that of the plugin that takes part.
     """
+    names = plugins_of(distribution)
     shipping = {point.distribution for point in points[discovery.DISTRIBUTION_GROUP]}
-    left, problems = {}, []
+    left_out, problems = {}, []
     for point, other in discovery.clashes(points):
-        if point.name in named(chosen) and (other.distribution not in shipping or point.distribution in shipping):
+        if point.name in names and (other.distribution not in shipping or point.distribution in shipping):
             problems.append(
                 f"the plugin {point.name!r} is installed twice, by {other.source} and by {point.source}; "
                 f"uninstall one of them"
             )
         why = f"{other.source} has a plugin of that name, too; uninstall one of them"
-        left[f"{point.name} {point.source}"] = LeftOut(point.name, point.source, why)
+        left_out[f"{point.name} {point.source}"] = LeftOut(point.name, point.source, why)
     if problems:
         raise CompositionError(problems)
-    return left
+    return left_out
 
 
-def refuse_strictly(chosen: Distribution, left: Iterable[LeftOut]) -> None:
+def refuse_strictly(distribution: Distribution, left_out: Iterable[LeftOut]) -> None:
     """Raise for what is left out of a strict distribution."""
-    problems = [str(one) for one in left]
-    if chosen.strict and problems:
+    problems = [str(one) for one in left_out]
+    if distribution.strict and problems:
         raise CompositionError([f"{one} (`strict: true`)" for one in problems])
 
 
-def tell(left: Iterable[LeftOut]) -> None:
+def tell(left_out: Iterable[LeftOut]) -> None:
     """One line for each plugin, once in a process; without a handler of the program's own it goes to stderr.
 
     With NEWEL_DEBUG=1 the traceback of what was raised follows it.
     """
-    for one in left:
-        if one not in _told:
-            _told.add(one)
+    for one in left_out:
+        if one not in _reported:
+            _reported.add(one)
             _log.warning("newel: %s", one, exc_info=one.error if debugging() else None)

@@ -174,8 +174,8 @@ class Manager:
 
     def _misspelt(self, name: str) -> bool:
         rest = name.removeprefix(_PREFIX)
-        known = [hook.removeprefix(_PREFIX) for hook in (*self.kinds, "register_settings", "register_kinds")]
-        return any(SequenceMatcher(None, rest, one).ratio() >= _MISSPELT for one in known)
+        names = [hook.removeprefix(_PREFIX) for hook in (*self.kinds, "register_settings", "register_kinds")]
+        return any(SequenceMatcher(None, rest, one).ratio() >= _MISSPELT for one in names)
 
     def _callers(self) -> Iterator[tuple[str, pluggy.HookCaller]]:
         for name in self._pluggy.hook.__dict__:
@@ -227,7 +227,7 @@ class Manager:
         rank = {name: index for index, name in enumerate(order)}
         impls = getattr(self._pluggy.hook, hook).get_hookimpls()
         ordered = sorted(impls, key=lambda impl: (not impl.tryfirst, rank[impl.plugin_name]))
-        bound = [
+        callbacks = [
             Bound(
                 hook,
                 _callable(impl, hook),
@@ -237,7 +237,7 @@ class Manager:
             )
             for impl in ordered
         ]
-        return tuple(b for b in bound if not b.last), tuple(b for b in bound if b.last)
+        return tuple(b for b in callbacks if not b.last), tuple(b for b in callbacks if b.last)
 
 
 def _callable(impl: pluggy.HookImpl, hook: str) -> Callable[..., Any]:

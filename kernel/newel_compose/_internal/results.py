@@ -34,8 +34,8 @@ def _check_anchors(name: str, hook: str, stage: Stage) -> None:
     for side in ("after", "before"):
         anchors = getattr(stage, side)
         if isinstance(anchors, str) or not all(isinstance(anchor, str) for anchor in anchors):
-            wanted = f"({anchors!r},)" if isinstance(anchors, str) else "a tuple of names"
-            raise wrong(name, hook, f"returned {stage.name!r} with {side}={anchors!r}; write {side}={wanted}")
+            remedy = f"({anchors!r},)" if isinstance(anchors, str) else "a tuple of names"
+            raise wrong(name, hook, f"returned {stage.name!r} with {side}={anchors!r}; write {side}={remedy}")
 
 
 def wrong(name: str, hook: str, what: str) -> HookSignatureError:

@@ -117,15 +117,15 @@ def write_lock(composition: Composition, path: Path) -> None:
 def check_lock(composition: Composition, path: Path) -> None:
     """Raise a LockError that lists every difference between `composition` and the lock file."""
     locked = _read_lock(path)
-    wanted = locked["plugins"]
+    expected = locked["plugins"]
     actual = lock_of(composition)
     problems = []
     if locked.get("distribution") != actual["distribution"]:
         problems.append(f"the distribution is {actual['distribution']!r}, locked is {locked.get('distribution')!r}")
-    for name in sorted(wanted.keys() | actual["plugins"].keys()):
-        is_now, was = actual["plugins"].get(name), wanted.get(name)
+    for name in sorted(expected.keys() | actual["plugins"].keys()):
+        is_now, was = actual["plugins"].get(name), expected.get(name)
         if is_now != was:
-            problems.append(f"plugin {name!r}: {_shown(is_now)}, locked is {_shown(was)}")
+            problems.append(f"plugin {name!r}: {_text(is_now)}, locked is {_text(was)}")
     if problems:
         raise LockError([*problems, f"install what {path} says, or run `newel lock` to accept the change"])
 
@@ -142,5 +142,5 @@ def _read_lock(path: Path) -> Lock:
     raise LockError(f"{path} is not a lock file ({why}); write it again with `newel lock`")
 
 
-def _shown(entry: Mapping[str, str] | None) -> str:
+def _text(entry: Mapping[str, str] | None) -> str:
     return "absent" if entry is None else f"{entry.get('distribution')} {entry.get('version')}"

@@ -15,14 +15,14 @@ from newel_kernel import ConfigurationError, HookSignatureError, did_you_mean
 class _Settings(Mapping[str, BaseModel]):
     """The settings of plugins. Those that the distribution leaves as they are, are made when first asked for."""
 
-    def __init__(self, models: Mapping[str, type[BaseModel]], made: dict[str, BaseModel]) -> None:
+    def __init__(self, models: Mapping[str, type[BaseModel]], settings: dict[str, BaseModel]) -> None:
         self._models = models
-        self._made = made
+        self._settings = settings
 
     def __getitem__(self, name: str) -> BaseModel:
-        if name not in self._made:
-            self._made[name] = self._models[name]()
-        return self._made[name]
+        if name not in self._settings:
+            self._settings[name] = self._models[name]()
+        return self._settings[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._models)
@@ -31,26 +31,28 @@ class _Settings(Mapping[str, BaseModel]):
         return len(self._models)
 
 
-def validated_settings(chosen: Distribution, manager: Manager, sources: Mapping[str, str]) -> Mapping[str, BaseModel]:
+def validated_settings(
+    distribution: Distribution, manager: Manager, sources: Mapping[str, str]
+) -> Mapping[str, BaseModel]:
     """Each plugin's settings, validated by the model it declares."""
     declared = {name: model for name, model in manager.call("register_settings") if model is not None}
     models: dict[str, type[BaseModel]] = {}
     settings: dict[str, BaseModel] = {}
-    for name in chosen.settings:
+    for name in distribution.settings:
         if name in sources and name not in declared:
-            raise ConfigurationError(f"{chosen.source}: the plugin {name!r} ({sources[name]}) has no settings")
+            raise ConfigurationError(f"{distribution.source}: the plugin {name!r} ({sources[name]}) has no settings")
     for name, model in declared.items():
         if not isinstance(model, type) or not issubclass(model, BaseModel):
             what = f"register_settings returned {model!r}, which is no pydantic model class"
             raise blamed(HookSignatureError(f"the plugin {name!r}: {what}"), name, f"its {what}")
         models[name] = model
-        if name not in chosen.settings and not any(field.is_required() for field in model.model_fields.values()):
+        if name not in distribution.settings and not any(field.is_required() for field in model.model_fields.values()):
             continue
         try:
-            settings[name] = model.model_validate(chosen.settings.get(name, {}))
+            settings[name] = model.model_validate(distribution.settings.get(name, {}))
         except ValidationError as error:
             details = _details(error, model)
-            text = f"{chosen.source}: settings of {name!r} ({sources[name]}): {details}"
+            text = f"{distribution.source}: settings of {name!r} ({sources[name]}): {details}"
             raise blamed(ConfigurationError(text), name, f"its settings have to be given: {details}") from None
     return _Settings(models, settings)
 

@@ -27,18 +27,18 @@ def sqlite_path(path: str | os.PathLike[str], service: str, schemes: Collection[
     Takes a path, ``sqlite:path``, ``sqlite:///relative`` or ``sqlite:////absolute``.
     """
     text = os.fspath(path)
-    shown = without_password(text)
+    masked = without_password(text)
     scheme, colon, rest = text.partition(":")
     if colon and scheme in schemes:
         if "?" in rest:
-            raise ConfigurationError(f"{shown!r}: a sqlite URI takes no parameters; name the file only")
+            raise ConfigurationError(f"{masked!r}: a sqlite URI takes no parameters; name the file only")
         text = unquote(rest)
         if text.startswith("//"):
             host, slash, text = text[2:].partition("/")
             if host or not slash:
                 raise ConfigurationError(
-                    f"{shown!r} names no file: write sqlite:///relative.db, sqlite:////absolute.db or sqlite:path"
+                    f"{masked!r} names no file: write sqlite:///relative.db, sqlite:////absolute.db or sqlite:path"
                 )
     if not text or "\0" in text:
-        raise ConfigurationError(f"{shown!r} names no file for the {service}")
+        raise ConfigurationError(f"{masked!r} names no file for the {service}")
     return text if text == _MEMORY else os.path.abspath(os.path.expanduser(text))

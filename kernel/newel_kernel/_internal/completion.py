@@ -13,8 +13,8 @@ from newel_kernel._internal.lifecycle import ask
 def finish(ctx: InvocationContext, error: BaseException | None) -> Awaitable[None]:
     """Tell the hooks that the invocation is over, then run the epilogues; each runs whatever the others do."""
     hooks = ctx.composition.hooks
-    told = "on_run_error_callback" in hooks or "after_run_callback" in hooks
-    return _finish(ctx, hooks, error) if told else epilogues(ctx, error)
+    has_hooks = "on_run_error_callback" in hooks or "after_run_callback" in hooks
+    return _finish(ctx, hooks, error) if has_hooks else epilogues(ctx, error)
 
 
 async def _finish(ctx: InvocationContext, hooks: Hooks, error: BaseException | None) -> None:

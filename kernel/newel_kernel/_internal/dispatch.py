@@ -31,19 +31,19 @@ async def dispatch(ctx: InvocationContext, calls: Sequence[FunctionCall], tools:
     Where one call fails, the others are cancelled and awaited before the error goes on.
     """
     if len(calls) == 1:  # the usual case needs no task
-        told = cancellation_count()
-        before = told()
+        count = cancellation_count()
+        before = count()
         event = await _run(ctx, calls[0], tools)
-        if told() <= before:
+        if count() <= before:
             return event
-        ctx.stash[UNCOMMITTED].append(event)  # the tool swallowed what its task was told
+        ctx.stash[UNCOMMITTED].append(event)  # the tool swallowed its cancellation
         raise asyncio.CancelledError
     tasks = [seam.spawn(_run(ctx, call, tools), name=f"tool {call.name}") for call in calls]
     try:
         results = await asyncio.gather(*tasks)
     except BaseException:
         for task in tasks:
-            if not task.cancelling():  # who is told twice cannot clean up
+            if not task.cancelling():  # a second cancellation would stop its cleaning up
                 task.cancel()
         ended = await asyncio.gather(*tasks, return_exceptions=True)
         ctx.stash[UNCOMMITTED] += [event for event in ended if isinstance(event, Event)]

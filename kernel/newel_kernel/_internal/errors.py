@@ -152,7 +152,7 @@ def brief(text: str) -> str:
     return text if len(text) <= 200 else f"{text[:100]}... ({len(text)} characters)"
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
     """``"; did you mean 'x'?"`` where a known name is close, else an empty string."""
-    close = get_close_matches(name, known)
+    close = get_close_matches(name, names)
     return f"; did you mean {close[0]!r}?" if close else ""

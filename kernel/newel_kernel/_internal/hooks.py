@@ -80,9 +80,9 @@ LIFECYCLE: dict[str, HookSpec] = {
 
 async def first_answer(bound: Callbacks, returns: type[Any] | None, keywords: Mapping[str, object]) -> Any:
     """Call `bound` in order; the first result that is not None ends the round, where a result is asked for."""
-    told = cancellation_count()
+    count = cancellation_count()
     for one in bound:
-        before = told()
+        before = count()
         try:
             answer = one.call(**keywords)
             if answer is not None and inspect.isawaitable(answer):
@@ -92,7 +92,7 @@ async def first_answer(bound: Callbacks, returns: type[Any] | None, keywords: Ma
             if one.plugin and not isinstance(error, PluginError):
                 raise PluginHookError(f"{one.owner} failed in {one.hook}: {type(error).__name__}: {error}") from error
             raise error from error.__cause__
-        if told() > before:  # swallowed
+        if count() > before:  # swallowed
             raise CancelledError
         if answer is not None and returns is not None:  # an observer's answer is nothing to anybody
             return _checked(answer, returns, one)

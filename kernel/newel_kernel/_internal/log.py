@@ -85,13 +85,13 @@ class Log:
         if not ids:  # most messages answer nothing
             return Turn(self, content, ids, _NO_ASKERS)
         askers: dict[str | None, Event] = {}
-        left = set(ids)
+        pending = set(ids)
         for _, event in self.backwards():
             for call in event.get_function_calls():
-                if call.id in left:
-                    left.discard(call.id)
+                if call.id in pending:
+                    pending.discard(call.id)
                     askers[call.id] = event
-            if not left:
+            if not pending:
                 break
         return Turn(self, content, ids, askers)
 

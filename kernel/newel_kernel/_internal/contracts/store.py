@@ -22,12 +22,12 @@ class GetSessionConfig:
 
     def select(self, events: Sequence[Event]) -> list[Event]:
         """The events asked for, in order: of the last `num_recent_events`, those of `after_timestamp` and later."""
-        chosen = list(events)
+        result = list(events)
         if self.num_recent_events is not None:
-            chosen = chosen[-self.num_recent_events :] if self.num_recent_events > 0 else []
+            result = result[-self.num_recent_events :] if self.num_recent_events > 0 else []
         if self.after_timestamp is not None:
-            chosen = [e for e in chosen if e.timestamp >= self.after_timestamp]
-        return chosen
+            result = [e for e in result if e.timestamp >= self.after_timestamp]
+        return result
 
 
 @dataclass(slots=True, kw_only=True)
