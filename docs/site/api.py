@@ -54,8 +54,8 @@ class Name(NamedTuple):
 def packages() -> dict[str, tuple[Name, ...]]:
     """The packages with public names, in the order in which they are described, and those names."""
     rooms = sorted(m.name for m in pkgutil.walk_packages(newel.__path__, "newel.") if _is_public(m.name, m.ispkg))
-    found = {name: tuple(_names(import_module(name))) for name in (*DOORS, *rooms, "newel")}
-    return {name: names for name, names in found.items() if names}
+    by_package = {name: tuple(_names(import_module(name))) for name in (*DOORS, *rooms, "newel")}
+    return {name: names for name, names in by_package.items() if names}
 
 
 def _is_public(name: str, is_package: bool) -> bool:

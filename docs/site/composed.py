@@ -55,13 +55,13 @@ def own_plugins() -> tuple[str, ...]:
 @cache
 def kinds() -> tuple[Declared, ...]:
     """Every kind: the kernel's, the host's, and those of newel's plugins."""
-    found = [Declared(kind, "the kernel") for kind in KERNEL_KINDS]
-    found.append(Declared(Kind(hookspecs.HookPolicy, hookspecs.register_hook_policies), "the host"))
+    result = [Declared(kind, "the kernel") for kind in KERNEL_KINDS]
+    result.append(Declared(Kind(hookspecs.HookPolicy, hookspecs.register_hook_policies), "the host"))
     for group in ("newel.plugins", "newel.evaluation"):
         for name, plugin in load(own_plugins(), group=group)[0].items():
             if declare := getattr(plugin, "register_kinds", None):
-                found += [Declared(kind, f"the plugin `{name}`") for kind in declare()]
-    return tuple(found)
+                result += [Declared(kind, f"the plugin `{name}`") for kind in declare()]
+    return tuple(result)
 
 
 def other_registration_hooks() -> tuple[Callable[..., Any], ...]:

@@ -38,11 +38,11 @@ class Docstrings(griffe.Extension):
 
 
 def _before(lines: list[str], at: int) -> str:
-    found: list[str] = []
+    comment: list[str] = []
     while at > 0 and lines[at - 1].strip().startswith(_MARK):
         at -= 1
-        found.insert(0, lines[at].strip().removeprefix(_MARK).strip())
-    return " ".join(found)
+        comment.insert(0, lines[at].strip().removeprefix(_MARK).strip())
+    return " ".join(comment)
 
 
 def _behind(line: str) -> str:

@@ -234,19 +234,19 @@ def _distributions() -> str:
 
 def commands() -> dict[str, click.Command]:
     """Every command and sub-command, by its words."""
-    found: dict[str, click.Command] = {}
+    result: dict[str, click.Command] = {}
     for one in sorted(composed.composition().registry.all(Command), key=lambda command: command.name):
-        _collect(one.load(), one.name, found)
-    return found
+        _collect(one.load(), one.name, result)
+    return result
 
 
-def _collect(command: click.Command, path: str, found: dict[str, click.Command]) -> None:
-    found[path] = command
+def _collect(command: click.Command, path: str, result: dict[str, click.Command]) -> None:
+    result[path] = command
     if isinstance(command, click.Group):
         context = click.Context(command, info_name=path)
         for name in command.list_commands(context):  # a group may load them when they are asked for
             if (below := command.get_command(context, name)) is not None:
-                _collect(below, f"{path} {name}", found)
+                _collect(below, f"{path} {name}", result)
 
 
 def _commands() -> str:

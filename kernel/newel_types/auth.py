@@ -1,6 +1,6 @@
 """Credentials, and the requests for them.
 
-What is secret in them is told by `secret_fields`: it is shown by no repr and no error, and `sealed` takes it out.
+`secret_fields` names what is secret in them: no repr and no error shows it, and `sealed` takes it out.
 """
 
 import hashlib

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newel.questions.asked import answers, open_requests, requests
+from newel.questions.calls import answers, open_requests, requests
 from newel_kernel import Event, EventActions, Log
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 

@@ -90,12 +90,12 @@ class Ids:
         """`wish` as an id; `case_<number>` where nothing is wished."""
         base = _NO_ID.sub("_", str(wish)).strip("_")[:80] if wish else ""
         base = base or f"case_{number}"
-        found, count = base, 1
-        while found in self._taken:
+        name, count = base, 1
+        while name in self._taken:
             count += 1
-            found = f"{base}_{count}"
-        self._taken.add(found)
-        return found
+            name = f"{base}_{count}"
+        self._taken.add(name)
+        return name
 
 
 def case(

@@ -30,30 +30,30 @@ def cases(name: str, text: str) -> Iterator[EvalCase]:
         if "input" not in sample:
             raise ConfigurationError(f"{name}:{number}: the sample has no `input`")
         ideal = sample.get("ideal")
-        wanted = [text_of(one) for one in (ideal if isinstance(ideal, list) else [ideal] if ideal is not None else [])]
+        ideals = [text_of(one) for one in (ideal if isinstance(ideal, list) else [ideal] if ideal is not None else [])]
         wishes = Wishes()
-        if wanted:
-            wishes.one_of(wanted, start=True)
+        if ideals:
+            wishes.one_of(ideals, start=True)
         source: dict[str, Any] = {"file": name, "format": "openai-evals", "line": number}
-        turns = _turns(sample["input"], wanted[0] if wanted else None, f"{name}:{number}", source)
-        made = case(ids.new(sample.get("id"), number), turns, wishes.criteria, [], source)
-        if wanted and len(turns) > 1:  # the sample is about its last answer alone
-            made.turn_criteria = {len(turns) - 1: made.criteria}
-            made.criteria = {"regex": {"value": ""}}
-        yield made
+        turns = _turns(sample["input"], ideals[0] if ideals else None, f"{name}:{number}", source)
+        eval_case = case(ids.new(sample.get("id"), number), turns, wishes.criteria, [], source)
+        if ideals and len(turns) > 1:  # the sample is about its last answer alone
+            eval_case.turn_criteria = {len(turns) - 1: eval_case.criteria}
+            eval_case.criteria = {"regex": {"value": ""}}
+        yield eval_case
 
 
-def _turns(given: Any, answer: str | None, where: str, source: dict[str, Any]) -> list[Invocation]:
-    if isinstance(given, str):
-        return [turn(given, answer)]
-    if not isinstance(given, list) or not all(isinstance(one, dict) and "content" in one for one in given):
+def _turns(prompt: Any, answer: str | None, where: str, source: dict[str, Any]) -> list[Invocation]:
+    if isinstance(prompt, str):
+        return [turn(prompt, answer)]
+    if not isinstance(prompt, list) or not all(isinstance(one, dict) and "content" in one for one in prompt):
         raise ConfigurationError(f"{where}: `input` is a text, or a list of messages with `role` and `content`")
-    said = [text_of(one["content"]) for one in given if one.get("role") == "user"]
-    system = [text_of(one["content"]) for one in given if one.get("role") == "system"]
+    messages = [text_of(one["content"]) for one in prompt if one.get("role") == "user"]
+    system = [text_of(one["content"]) for one in prompt if one.get("role") == "system"]
     if system:
         source["system"] = system
-    if not said:  # a completion: the last message is the question
-        said = system[-1:]
-    if not said:
+    if not messages:  # a completion: the last message is the question
+        messages = system[-1:]
+    if not messages:
         raise ConfigurationError(f"{where}: `input` has no message of the user")
-    return [*(turn(text) for text in said[:-1]), turn(said[-1], answer)]
+    return [*(turn(text) for text in messages[:-1]), turn(messages[-1], answer)]

@@ -72,7 +72,7 @@ def _case(
             missing.append(f"the assertion {one['type']}")
         if one["type"] in ("factuality", "model-graded-factuality", "rouge-n", "equals"):
             reference = reference or (text_of(value) if value is not None else None)
-    message = _filled(prompt, variables, missing) if prompt is not None else _said(variables)
+    message = _filled(prompt, variables, missing) if prompt is not None else _message_of(variables)
     source = {"file": name, "format": "promptfoo", "vars": dict(variables), "metadata": test.get("metadata")}
     turns = [turn(text_of(message), reference)]
     return case(ids.new(test.get("description"), number), turns, wishes.criteria, missing, source)
@@ -144,14 +144,14 @@ def _filled(value: Any, variables: Mapping[str, Any], missing: list[str]) -> Any
 
 
 def _of(path: str, variables: Mapping[str, Any], otherwise: str) -> Any:
-    found: Any = variables
+    value: Any = variables
     for step in path.split("."):
-        if not isinstance(found, dict) or step not in found:
+        if not isinstance(value, dict) or step not in value:
             return otherwise
-        found = found[step]
-    return found
+        value = value[step]
+    return value
 
 
-def _said(variables: Mapping[str, Any]) -> str:
+def _message_of(variables: Mapping[str, Any]) -> str:
     """The message where there is no prompt: the one variable, or all of them as JSON."""
     return text_of(next(iter(variables.values())) if len(variables) == 1 else dict(variables))

@@ -16,8 +16,8 @@ def reads(name: str, text: str) -> bool:
     if not is_document(name) or "inputs" not in text:
         return False
     data = peek(name, text)
-    found = data.get("cases") if isinstance(data, dict) else None
-    return isinstance(found, list) and any(isinstance(one, dict) and "inputs" in one for one in found)
+    entries = data.get("cases") if isinstance(data, dict) else None
+    return isinstance(entries, list) and any(isinstance(one, dict) and "inputs" in one for one in entries)
 
 
 def cases(name: str, text: str) -> Iterator[EvalCase]:
@@ -29,8 +29,8 @@ def cases(name: str, text: str) -> Iterator[EvalCase]:
             raise ConfigurationError(f"{name}: cases.{number - 1} has no `inputs`")
         wishes, missing = Wishes(), []
         for spec in [*(data.get("evaluators") or ()), *(one.get("evaluators") or ())]:
-            kind, given = _spec(spec, f"{name}: cases.{number - 1}")
-            if not _wish(wishes, kind, given, one):
+            kind, options = _spec(spec, f"{name}: cases.{number - 1}")
+            if not _wish(wishes, kind, options, one):
                 missing.append(f"the evaluator {kind}")
         source = {"file": name, "format": "pydantic-evals", "metadata": one.get("metadata")}
         turns = [turn(text_of(one["inputs"]), one.get("expected_output"))]
@@ -46,37 +46,37 @@ def _spec(spec: Any, where: str) -> tuple[str, Any]:
     raise ConfigurationError(f"{where}: an evaluator is a name, or an object with one name, not {spec!r}")
 
 
-def _wish(wishes: Wishes, kind: str, given: Any, one: Mapping[str, Any]) -> bool:
+def _wish(wishes: Wishes, kind: str, options: Any, one: Mapping[str, Any]) -> bool:
     if kind == "EqualsExpected":
         expected = one.get("expected_output")
         # Without an expected output it says nothing.
         return expected is None or wishes.metric("equals", {"value": text_of(expected)})
     if kind == "Equals":
-        return wishes.metric("equals", {"value": text_of(_first(given, "value"))})
+        return wishes.metric("equals", {"value": text_of(_first(options, "value"))})
     if kind == "Contains":
-        value = _first(given, "value")
+        value = _first(options, "value")
         if isinstance(value, (dict, list)):
             return False
-        if isinstance(given, dict) and not given.get("case_sensitive", True):
+        if isinstance(options, dict) and not options.get("case_sensitive", True):
             wishes.one_of([text_of(value)], ignore_case=True)
         else:
             wishes.contains(text_of(value))
         return True
     if kind == "IsInstance":
-        return bool(_first(given, "type_name") == "str")  # an agent's answer is one
-    return _judged(wishes, kind, given)
+        return bool(_first(options, "type_name") == "str")  # an agent's answer is one
+    return _judged(wishes, kind, options)
 
 
-def _judged(wishes: Wishes, kind: str, given: Any) -> bool:
+def _judged(wishes: Wishes, kind: str, options: Any) -> bool:
     if kind == "MaxDuration":
-        seconds = _first(given, "seconds")
+        seconds = _first(options, "seconds")
         return isinstance(seconds, (int, float)) and wishes.metric("max_seconds", float(seconds))
     if kind in ("LLMJudge", "GEval"):
-        model = given.get("model") if isinstance(given, dict) else None
-        wishes.rubric(text_of(_first(given, "rubric" if kind == "LLMJudge" else "criteria")), model)
+        model = options.get("model") if isinstance(options, dict) else None
+        wishes.rubric(text_of(_first(options, "rubric" if kind == "LLMJudge" else "criteria")), model)
         return True
     return False
 
 
-def _first(given: Any, key: str) -> Any:
-    return given.get(key) if isinstance(given, dict) and key in given else given
+def _first(options: Any, key: str) -> Any:
+    return options.get(key) if isinstance(options, dict) and key in options else options

@@ -56,16 +56,16 @@ class Wishes:
     @property
     def criteria(self) -> dict[str, Any]:
         """The criteria of the case."""
-        found = dict(self._others)
+        criteria = dict(self._others)
         if self._contained:
-            found["contains"] = {"value": list(self._contained)}
+            criteria["contains"] = {"value": list(self._contained)}
         if self._patterns:
-            found["regex"] = {"value": r"\A" + "".join(self._patterns)}
+            criteria["regex"] = {"value": r"\A" + "".join(self._patterns)}
         if self._rubrics:
             options: dict[str, Any] = {"num_samples": 1}
             if self._judge:
                 options["judge_model"] = self._judge
-            found[_RUBRICS] = {
+            criteria[_RUBRICS] = {
                 "threshold": 1.0,
                 "judge_model_options": options,
                 "rubrics": [
@@ -73,4 +73,4 @@ class Wishes:
                     for number, text in enumerate(self._rubrics, 1)
                 ],
             }
-        return found
+        return criteria

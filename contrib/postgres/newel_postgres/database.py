@@ -72,9 +72,9 @@ def access_of(url: str, schema: str, pool_size: int, proxy: bool, patience: floa
     parts = urlsplit(url)
     if parts.scheme not in ("postgresql", "postgres", "postgresql+asyncpg"):
         raise ConfigurationError(f"a PostgreSQL {what} is named by postgresql://user@host:port/database")
-    given = parse_qsl(parts.query, keep_blank_values=True)
-    ours = {name: value for name, value in given if name in _OURS}
-    rest = urlencode([(name, value) for name, value in given if name not in _OURS])
+    params = parse_qsl(parts.query, keep_blank_values=True)
+    ours = {name: value for name, value in params if name in _OURS}
+    rest = urlencode([(name, value) for name, value in params if name not in _OURS])
     try:
         pool_size = int(ours.get("pool_size", pool_size))
     except ValueError as error:

@@ -113,14 +113,14 @@ class Masker:
         if part.thought and part.thought_signature:
             # The provider wrote it, knows it, and refuses it when it does not fit its signature.
             return []
-        found = []
+        changes = []
         for holder, field in _FIELDS:
             owner: object = getattr(part, holder) if holder else part
             old = getattr(owner, field) if owner is not None else None
             new = self.value(old, tally) if old else old
             if new is not old:
-                found.append((holder, field, new))
-        return found
+                changes.append((holder, field, new))
+        return changes
 
 
 #: What a model reads of a part. Inline data, and URIs that would no longer resolve, stay as they are.

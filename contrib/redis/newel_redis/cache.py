@@ -38,10 +38,10 @@ class Cache:
 
     async def read(self, keys: Sequence[str]) -> Sequence[bytes | None]:
         """What is under the keys."""
-        found = await self._asked(self._loops.mine().client.mget(keys))
-        if not isinstance(found, list) or len(found) != len(keys):
+        values = await self._answer(self._loops.mine().client.mget(keys))
+        if not isinstance(values, list) or len(values) != len(keys):
             return [None] * len(keys)
-        return [one if isinstance(one, bytes) else None for one in found]
+        return [one if isinstance(one, bytes) else None for one in values]
 
     def write(self, entries: Mapping[str, bytes]) -> None:
         """Let the keys have these values soon; nobody waits for it."""
@@ -52,13 +52,13 @@ class Cache:
 
     async def _written(self, client: Redis, entries: Mapping[str, bytes]) -> None:
         for key, value in entries.items():
-            if await self._asked(client.set(key, value, ex=self._ttl)) is None:
+            if await self._answer(client.set(key, value, ex=self._ttl)) is None:
                 return
 
     async def forget(self, keys: Sequence[str]) -> None:
         """Take the keys out."""
         if keys:
-            await self._asked(self._loops.mine().client.unlink(*keys))
+            await self._answer(self._loops.mine().client.unlink(*keys))
 
     async def close(self) -> None:
         """Finish what is being written, and disconnect."""
@@ -67,7 +67,7 @@ class Cache:
             await asyncio.gather(*mine.tasks, return_exceptions=True)
             await mine.client.aclose()
 
-    async def _asked(self, question: Awaitable[T]) -> T | None:
+    async def _answer(self, question: Awaitable[T]) -> T | None:
         """The answer; None where there is none in time, and for a while after that without asking."""
         if time.monotonic() < self._off_until:
             if asyncio.iscoroutine(question):

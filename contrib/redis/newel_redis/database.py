@@ -86,8 +86,8 @@ class CachedDatabase:
         held = beginning(self._prefix, tail.number)
         keys = [key_of(self._prefix, tail.number, chunk) for chunk in range(tail.version // chunks.SIZE)]
         for at in range(0, len(keys), _AT_ONCE):
-            for found in await self._cache.read(keys[at : at + _AT_ONCE]):
-                further = joined(held, found) if found is not None else None
+            for chunk in await self._cache.read(keys[at : at + _AT_ONCE]):
+                further = joined(held, chunk) if chunk is not None else None
                 if further is None:
                     return held
                 held = further

@@ -16,24 +16,24 @@ class PerLoop(Generic[T]):
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
-        self._made: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, T] = weakref.WeakKeyDictionary()
+        self._per_loop: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, T] = weakref.WeakKeyDictionary()
         self._pid = os.getpid()
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(self._per_loop)
 
     def mine(self) -> T:
         """That of the loop that runs."""
         if self._pid != os.getpid():  # a forked child must not touch its parent's connections
             self._pid = os.getpid()
-            self._made = weakref.WeakKeyDictionary()
+            self._per_loop = weakref.WeakKeyDictionary()
         loop = asyncio.get_running_loop()
-        if loop not in self._made:
-            for closed in [one for one in self._made if one.is_closed()]:  # what was made may keep its loop
-                del self._made[closed]
-            self._made[loop] = self._make()
-        return self._made[loop]
+        if loop not in self._per_loop:
+            for closed in [one for one in self._per_loop if one.is_closed()]:  # what was made may keep its loop
+                del self._per_loop[closed]
+            self._per_loop[loop] = self._make()
+        return self._per_loop[loop]
 
     def pop(self) -> T | None:
         """That of the loop that runs, which has none any more; None where it had none."""
-        return self._made.pop(asyncio.get_running_loop(), None)
+        return self._per_loop.pop(asyncio.get_running_loop(), None)

@@ -55,15 +55,15 @@ def opened(uri: str, open_store: Callable[[str], object] | None = None) -> Store
             f"redis://host:6379/0?store=postgresql://user@host/database"
         )
     parts = urlsplit(address.rstrip("?&"))
-    given = dict(parse_qsl(parts.query, keep_blank_values=True))
+    params = dict(parse_qsl(parts.query, keep_blank_values=True))
     try:
-        ttl, patience = float(given.pop("ttl", 86400.0)), float(given.pop("patience", 1.0))
+        ttl, patience = float(params.pop("ttl", 86400.0)), float(params.pop("patience", 1.0))
     except ValueError as error:
         raise ConfigurationError(f"a number in the URL of the cache is none: {error}") from error
     name = blake2b(without_password(place).encode(), digest_size=6).hexdigest()
-    prefix = given.pop("prefix", f"newel:{name}")
-    url = urlunsplit(parts._replace(query=urlencode(given)))
+    prefix = params.pop("prefix", f"newel:{name}")
+    url = urlunsplit(parts._replace(query=urlencode(params)))
     open_store = open_store or partial(compose_once().open_service, SessionBackend)
     store: Any = open_store(place)
-    made: StoredSessionService = cached(store, url, prefix=prefix, ttl=ttl, patience=patience)
-    return made
+    service: StoredSessionService = cached(store, url, prefix=prefix, ttl=ttl, patience=patience)
+    return service

@@ -54,10 +54,10 @@ async def search(topic: str) -> list[str]:
 
 def check(ctx: Context, node_input: list[dict]) -> list[dict]:
     """Whether there is enough for a report: topics without a fact are left out."""
-    found = [notes for notes in node_input if len(notes["facts"]) >= ENOUGH]
-    ctx.state["left_out"] = [notes["topic"] for notes in node_input if notes not in found]
-    ctx.route = "enough" if found else "too_little"
-    return found
+    topics = [notes for notes in node_input if len(notes["facts"]) >= ENOUGH]
+    ctx.state["left_out"] = [notes["topic"] for notes in node_input if notes not in topics]
+    ctx.route = "enough" if topics else "too_little"
+    return topics
 
 
 def write(ctx: Context, node_input: list[dict]) -> Iterator[Event]:

@@ -18,9 +18,9 @@ def get_weather(city: str) -> dict[str, str | int]:
     Args:
         city: The name of the city, such as Paris.
     """
-    if (known := _CITIES.get(city.strip().lower())) is None:
+    if (facts := _CITIES.get(city.strip().lower())) is None:
         return {"error": f"no weather is known for {city}"}
-    return {"city": city, "weather": known[0], "temperature_celsius": known[1]}
+    return {"city": city, "weather": facts[0], "temperature_celsius": facts[1]}
 
 
 def get_local_time(city: str) -> dict[str, str]:
@@ -29,9 +29,9 @@ def get_local_time(city: str) -> dict[str, str]:
     Args:
         city: The name of the city, such as Tokyo.
     """
-    if (known := _CITIES.get(city.strip().lower())) is None:
+    if (facts := _CITIES.get(city.strip().lower())) is None:
         return {"error": f"no time zone is known for {city}"}
-    return {"city": city, "time": (datetime.now(UTC) + timedelta(hours=known[2])).strftime("%H:%M")}
+    return {"city": city, "time": (datetime.now(UTC) + timedelta(hours=facts[2])).strftime("%H:%M")}
 
 
 def list_cities() -> list[str]:

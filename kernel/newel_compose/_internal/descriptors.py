@@ -63,8 +63,8 @@ class Guard:
     arguments: tuple[str, ...]
     #: Whether a result is what it must return, and that in words.
     fits: Callable[[Any], bool]
-    wanted: str
+    expected: str
     #: Whether its result is awaited; None: a result that can be awaited is.
     awaited: bool | None = False
     #: Of a function that makes another one: how that is guarded.
-    made: Guard | None = None
+    result: Guard | None = None

@@ -121,7 +121,7 @@ def distribution_files(points: Points | None = None) -> dict[str, Path]:
 def _files(point: InstalledPoint) -> list[Path]:
     try:
         spec = find_spec(point.target)
-    except ImportError:  # its package is broken; whoever asks for the distribution is told that it is unknown
+    except ImportError:  # its package is broken; whoever asks for the distribution gets an error that it is unknown
         spec = None
     folders = (spec.submodule_search_locations or ()) if spec else ()
     return [file for folder in folders if (file := Path(folder) / f"{point.name}.yaml").is_file()]

@@ -112,8 +112,8 @@ def checked(function: Function, who: str, guard: Guard) -> Function:
 
     def result_of(value: object) -> object:
         if not guard.fits(value):
-            raise HookSignatureError(f"{_returned(function, who, value)}; it must return {guard.wanted}")
-        return checked(value, who, guard.made) if guard.made is not None and callable(value) else value
+            raise HookSignatureError(f"{_returned(function, who, value)}; it must return {guard.expected}")
+        return checked(value, who, guard.result) if guard.result is not None and callable(value) else value
 
     async def wait(result: Awaitable[object]) -> object:
         try:
@@ -133,7 +133,7 @@ def checked(function: Function, who: str, guard: Guard) -> Function:
             result.close()  # nobody will await it
         spelling = "with `async def`" if guard.awaited else "without `async`"
         raise HookSignatureError(
-            f"{_returned(function, who, result)}; write it {spelling}, and let it return {guard.wanted}"
+            f"{_returned(function, who, result)}; write it {spelling}, and let it return {guard.expected}"
         )
 
     return call

@@ -118,7 +118,7 @@ def _check(function: object, arguments: tuple[str, ...], what: str, hook: str, p
 
 
 def _watching(item: Observer, who: str, hook: str, plugin: str) -> dict[str, Function]:
-    """The functions of an observer. What it raises when it is told something is a line, for it must not stop a run."""
+    """The functions of an observer. What it raises is logged in one line, for it must not stop a run."""
     _check(item.notify, ("signal",), f"{item.name!r} with notify=", hook, plugin)
     changed: dict[str, Function] = {"notify": _telling(item.notify, who)}
     for name, arguments in (("within", ("operation",)), ("wanted", ())):

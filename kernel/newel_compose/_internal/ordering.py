@@ -69,7 +69,7 @@ def order_chain(
 
 
 def _with_anchors(stages: Sequence[Owned]) -> list[Owned]:
-    """The stages, whose optional anchors are those that there are."""
+    """The stages, with the optional anchors that exist."""
     names = {owned.item.name for owned in stages}
 
     def present(anchors: Sequence[str]) -> tuple[str, ...]:

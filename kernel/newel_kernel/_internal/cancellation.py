@@ -1,4 +1,4 @@
-"""Cancellation: what the running task was told, which is not what somebody in it raises or swallows."""
+"""Cancellation: whether the running task itself was cancelled, whatever the code in it raises or swallows."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from newel_kernel._internal.errors import NewelError, PluginError
 
 
 def cancellation_count() -> Callable[[], int]:
-    """What counts how often the task that runs now was told to end, and has not forgiven."""
+    """A function that counts the cancellations of the task that runs now, less those it has taken back."""
     return task.cancelling if (task := asyncio.current_task()) is not None else int  # int() is 0
 
 
 def cancellations() -> int:
-    """How often the running task was told to end, and has not forgiven."""
+    """The cancellations of the running task, less those it has taken back."""
     return cancellation_count()()
 
 
 def failure_of(raised: BaseException, owner: str, kind: type[NewelError]) -> Exception:
-    """What `owner` raised, as an error; a cancellation that the task was told goes on."""
+    """What `owner` raised, as an error; a cancellation of the task itself goes on."""
     if isinstance(raised, Exception):
         return raised
     if isinstance(raised, asyncio.CancelledError) and cancellations():
@@ -31,7 +31,7 @@ def failure_of(raised: BaseException, owner: str, kind: type[NewelError]) -> Exc
 
 
 def stray(raised: BaseException) -> BaseException:
-    """`raised`; of a CancelledError that nobody told the task, an error that names the code it comes from."""
+    """`raised`; for a CancelledError without a cancellation of the task, an error that names the code it comes from."""
     if not isinstance(raised, asyncio.CancelledError) or cancellations():
         return raised
     modules = [str(frame.f_globals.get("__name__")) for frame, _ in traceback.walk_tb(raised.__traceback__)]

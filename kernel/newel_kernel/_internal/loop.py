@@ -27,7 +27,7 @@ Responses = AsyncGenerator[LlmResponse, None]
 
 
 async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the whole loop, on one screen
-    """Steps of one model call each, until an event is final, nothing was said, or the invocation ends (S0 §2.3)."""
+    """Steps of one model call each, until an event is final, a step has no event, or the invocation ends (S0 §2.3)."""
     agent: ModelAgent = ctx.agent  # type: ignore[assignment]  # a cast would be a call
     turns, resuming, new_request = ctx.composition.turns, ctx.resumed, agent.new_request
     while True:

@@ -151,7 +151,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observer(Descriptor):
-    """Is told when operations begin and end. What it raises is logged, and no more."""
+    """Gets a signal when an operation begins or ends. What it raises is logged, and no more."""
 
     notify: Callable[[Signal], None]
     #: Gives what stands around each step of an operation, in the step's task; it must not raise.

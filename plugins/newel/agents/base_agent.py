@@ -59,7 +59,7 @@ class BaseAgent(KernelAgent, defer_build=True):
         return _copy(self, dict(update or {}))
 
     @cached_property
-    def _bound(self) -> dict[str, tuple[object, Callbacks]]:
+    def _callback_cache(self) -> dict[str, tuple[object, Callbacks]]:
         """The bound callbacks by hook, each with the field's value that they were made of."""
         return {}
 
@@ -73,11 +73,11 @@ class BaseAgent(KernelAgent, defer_build=True):
         value = getattr(self, hook)
         if value is None:
             return ()
-        bound = self._bound.get(hook)
-        if bound is None or bound[0] is not value or len(bound[1]) != (len(value) if isinstance(value, list) else 1):
-            bound = (value, newel_compose.as_callbacks(hook, value, f"agent {self.name!r}"))
-            self._bound[hook] = bound
-        return bound[1]
+        entry = self._callback_cache.get(hook)
+        if entry is None or entry[0] is not value or len(entry[1]) != (len(value) if isinstance(value, list) else 1):
+            entry = (value, newel_compose.as_callbacks(hook, value, f"agent {self.name!r}"))
+            self._callback_cache[hook] = entry
+        return entry[1]
 
     def _state_event(self, ctx: InvocationContext) -> Event:
         """An event that stores the agent's checkpoint, or that it ended."""

@@ -47,14 +47,14 @@ _OWN_FIELDS = {
 }
 
 
-class _Asked:
-    """The model that an agent asks in a composition, which has named it so."""
+class _Resolution:
+    """The model that an agent's `choice`, an address or a model, stands for in a composition."""
 
-    __slots__ = ("chains", "model", "named")
+    __slots__ = ("chains", "choice", "model")
 
-    def __init__(self, chains: Chains, named: str | BaseLlm, model: BaseLlm) -> None:
+    def __init__(self, chains: Chains, choice: str | BaseLlm, model: BaseLlm) -> None:
         self.chains = chains
-        self.named = named
+        self.choice = choice
         self.model = model
 
     def __deepcopy__(self, memo: object) -> None:
@@ -137,7 +137,7 @@ class LlmAgent(base_agent.BaseAgent):
         super().model_post_init(context)
         if self._has_modes() or any(getattr(entry, "of_mode", False) for entry in self.tools):
             self.tools = task.tools_of(self)
-        own = self.__dict__  # to ask for a hook that is no field of an agent costs an error
+        own = self.__dict__  # `getattr` for a hook that is no field of an agent raises an error, which is slow
         for hook in LIFECYCLE:
             if own.get(hook) is not None:
                 self.callbacks(hook)
@@ -225,18 +225,18 @@ class LlmAgent(base_agent.BaseAgent):
     @property
     def canonical_model(self) -> BaseLlm:
         """The model itself, resolved by the process's distribution where `model` is an address."""
-        named = self._named_model()
-        return models.model_of(newel_compose.compose_once(), named) if isinstance(named, str) else named
+        choice = self._named_model()
+        return models.model_of(newel_compose.compose_once(), choice) if isinstance(choice, str) else choice
 
     def model_for(self, ctx: InvocationContext) -> BaseLlm:
         """The model, resolved by the invocation's distribution and within its policies."""
         own, chains = self.__dict__, ctx.composition  # each step looks twice, and a field costs ten times a key
-        named: str | BaseLlm = own["model"] or self._named_model()
-        asked: _Asked | None = own.get("_asked")
-        if asked is None or asked.chains is not chains or asked.named is not named:
-            model = models.model_of(chains, named) if isinstance(named, str) else named
-            asked = own["_asked"] = _Asked(chains, named, models.policed(chains, model))
-        return asked.model
+        choice: str | BaseLlm = own["model"] or self._named_model()
+        resolution: _Resolution | None = own.get("_resolution")
+        if resolution is None or resolution.chains is not chains or resolution.choice is not choice:
+            model = models.model_of(chains, choice) if isinstance(choice, str) else choice
+            resolution = own["_resolution"] = _Resolution(chains, choice, models.policed(chains, model))
+        return resolution.model
 
     def _named_model(self) -> str | BaseLlm:
         agent: BaseAgent | None = self

@@ -101,12 +101,12 @@ class FileArtifactService(ArtifactStore):
         """Versions that were not written to their end, and deletions that stopped."""
         return await asyncio.to_thread(self._leftovers, app_name, before, delete)
 
-    def _found(self, app_name: str, pattern: str) -> list[Path]:
+    def _folders(self, app_name: str, pattern: str) -> list[Path]:
         app = self._inside(self.root_dir / named(app_name))
         return [self._inside(path) for path in app.rglob(pattern) if path.is_dir()] if app.is_dir() else []
 
     def _stored(self, app_name: str) -> list[StoredVersion]:
-        folders = [path for path in self._found(app_name, _ARTIFACT + "*") if not self._is_left(path)]
+        folders = [path for path in self._folders(app_name, _ARTIFACT + "*") if not self._is_left(path)]
         entries = [self._read(folder, number) for folder in folders for number in self._numbers(folder)]
         return [
             StoredVersion(one["user_id"], one["session_id"], one["filename"], number, one["create_time"])
@@ -118,7 +118,7 @@ class FileArtifactService(ArtifactStore):
         return any(part.startswith((_NEW, _GONE)) for part in path.relative_to(self.root_dir).parts)
 
     def _leftovers(self, app_name: str, before: float, delete: bool) -> list[str]:
-        paths = [*self._found(app_name, _NEW + "*"), *self._found(app_name, _GONE + "*")]
+        paths = [*self._folders(app_name, _NEW + "*"), *self._folders(app_name, _GONE + "*")]
         old = [path for path in paths if path.stat().st_mtime < before]
         for path in old if delete else ():
             shutil.rmtree(path, ignore_errors=True)

@@ -50,12 +50,12 @@ def _request(
 ) -> tuple[AuthConfig, FunctionCall]:
     """What is asked for, and the call that asks the user for it, which `requests` then holds as the user sees it."""
     full = AuthHandler(config).generate_auth_request()
-    requests[waiting] = request = _shown(ctx, full)
+    requests[waiting] = request = _for_user(ctx, full)
     args = AuthToolArguments(function_call_id=waiting, auth_config=request)
     return full, new_request(CREDENTIAL_CALL, args.model_dump(mode="json", by_alias=True, exclude_none=True))
 
 
-def _shown(ctx: InvocationContext, full: AuthConfig) -> AuthConfig:
+def _for_user(ctx: InvocationContext, full: AuthConfig) -> AuthConfig:
     """What the user's side sees of a request: no secret of the app, and never the PKCE verifier."""
     if not settings_of(ctx).recorded:
         return full.sealed()

@@ -25,7 +25,7 @@ class AuthorizationServerMetadata(BaseModel):
 
 
 async def with_end_points(scheme: AuthScheme, policy: Policy) -> AuthScheme:
-    """`scheme` with its end points, looked up where it only says where they are told."""
+    """`scheme` with its end points, looked up where it only has the address that lists them."""
     if isinstance(scheme, OpenIdConnect):
         metadata = await _read(scheme.openIdConnectUrl, policy)
         return OpenIdConnectWithConfig(
@@ -61,7 +61,7 @@ async def discover(issuer: str, policy: Policy) -> AuthorizationServerMetadata:
             continue
         if metadata.issuer.rstrip("/") == issuer.rstrip("/"):
             return metadata
-        problems.append(f"{place_of(url)} speaks for another issuer")  # or tokens would go to whom it names
+        problems.append(f"{place_of(url)} speaks for another issuer")  # or tokens would go to a foreign server
     raise AuthConfigError(f"the issuer {place_of(issuer)} does not tell its end points: {'; '.join(problems)}")
 
 

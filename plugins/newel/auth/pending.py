@@ -52,8 +52,8 @@ async def take(ctx: InvocationContext, call_id: str, request: AuthConfig) -> Aut
         stored = _stored(ctx, call_id, request)
         stored_credential = await service.load_credential(stored, Context(full_invocation(ctx)))
         if stored_credential is not None:
-            gone = stored.model_copy(update={"exchanged_auth_credential": None})
-            await service.save_credential(gone, Context(full_invocation(ctx)))
+            empty = stored.model_copy(update={"exchanged_auth_credential": None})
+            await service.save_credential(empty, Context(full_invocation(ctx)))
             own = own or stored_credential
     return own if own is not None and not is_over(own) else None
 

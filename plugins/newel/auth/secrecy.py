@@ -52,17 +52,17 @@ class Secrets:
             return value.sealed()
         if isinstance(value, Record):
             fields = ((name, getattr(value, name)) for name in value.field_names)
-            changed = {name: made for name, inner in fields if (made := self.mask(inner, depth - 1)) is not inner}
+            changed = {name: new for name, inner in fields if (new := self.mask(inner, depth - 1)) is not inner}
             return value.model_copy(update=changed) if changed else value
         if isinstance(value, dict):
             pairs = [(self.mask(key, depth - 1), self.mask(inner, depth - 1)) for key, inner in value.items()]
             same = all(a is k and b is v for (a, b), (k, v) in zip(pairs, value.items(), strict=True))
             return value if same else dict(pairs)
         if isinstance(value, (list, tuple)):
-            made = [self.mask(inner, depth - 1) for inner in value]
-            if all(a is b for a, b in zip(made, value, strict=True)):
+            items = [self.mask(inner, depth - 1) for inner in value]
+            if all(a is b for a, b in zip(items, value, strict=True)):
                 return value
-            return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
+            return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
         return value
 
     def mask_event(self, event: Event, state: MutableMapping[str, object]) -> None:
@@ -123,15 +123,15 @@ class Secrets:
 
 def _forms(text: str) -> set[str]:
     """A text as it is, in URLs and forms, in JSON, in Python's own notation, and in base 64."""
-    written = {text, quote(text), quote(text, safe=""), quote_plus(text), repr(text)[1:-1]}
-    return written | {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]} | _in_base64(text)
+    forms = {text, quote(text), quote(text, safe=""), quote_plus(text), repr(text)[1:-1]}
+    return forms | {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]} | _in_base64(text)
 
 
 def _in_base64(text: str) -> set[str]:
     """In either alphabet; a text with padding begins with the one without."""
     data = text.encode("utf-8", "surrogatepass")
-    made = {b64encode(data).decode(), urlsafe_b64encode(data).decode()}
-    return made | {form.rstrip("=") for form in made}
+    forms = {b64encode(data).decode(), urlsafe_b64encode(data).decode()}
+    return forms | {form.rstrip("=") for form in forms}
 
 
 def remember(context: Context, credential: AuthCredential) -> None:
@@ -151,7 +151,7 @@ async def guarded(context: Context, result: Awaitable[object]) -> object:
         failure = secrets.mask_error(error)
         if failure is error:
             raise
-    raise failure  # here, so that what it stands for is not chained
+    raise failure  # here, so that the original error is not chained
 
 
 def note(ctx: InvocationContext, credential: AuthCredential) -> None:

@@ -23,15 +23,17 @@ def confirming(call_tool: ToolCall) -> ToolCall:
         store = ctx.session_service
         if not LEASES[type(store)] or not is_leasing(store) or tool.effect is Effect.PURE:  # the second for its type
             return call_tool(tool, args, context)
-        if (asked := store.confirm(ctx.session)) is None:
+        if (confirmation := store.confirm(ctx.session)) is None:
             return call_tool(tool, args, context)
-        return _after(asked, call_tool, tool, args, context)
+        return _after(confirmation, call_tool, tool, args, context)
 
     return confirmed
 
 
-async def _after(asked: Awaitable[None], call_tool: ToolCall, tool: BaseTool, args: Json, context: Context) -> object:
-    await asked
+async def _after(
+    confirmation: Awaitable[None], call_tool: ToolCall, tool: BaseTool, args: Json, context: Context
+) -> object:
+    await confirmation
     return await call_tool(tool, args, context)
 
 

@@ -18,10 +18,10 @@ class Age(click.ParamType):  # type: ignore[type-arg]  # generic in some release
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The seconds of an age."""
-        found = _AGE.fullmatch(str(value).strip())
-        if found is None or not int(found[1]):
+        match = _AGE.fullmatch(str(value).strip())
+        if match is None or not int(match[1]):
             self.fail(f"{value!r} is no age: write a whole number above 0 and m, h, d or w, such as 30d", param, ctx)
-        return int(found[1]) * _UNITS[found[2]]
+        return int(match[1]) * _UNITS[match[2]]
 
 
 def minute_of(seconds: float) -> str:

@@ -45,15 +45,16 @@ def list_artifacts(ctx: click.Context, agent: str, artifacts: str | None, user: 
 
     async def work() -> list[StoredVersion]:
         async with artifacts_of(source, composition, artifacts) as store:
-            found = await store.stored(app_name=source.name)
-            return sorted((one for one in found if user in (None, one.user_id)), key=_place)
+            entries = await store.stored(app_name=source.name)
+            return sorted((one for one in entries if user in (None, one.user_id)), key=_place)
 
-    found = run_loop(work())
+    versions = run_loop(work())
     if not to_terminal():
-        show_json([one._asdict() for one in found])
+        show_json([one._asdict() for one in versions])
         return
     rows = [
-        [one.user_id, one.session_id or "", one.filename, str(one.version), minute_of(one.create_time)] for one in found
+        [one.user_id, one.session_id or "", one.filename, str(one.version), minute_of(one.create_time)]
+        for one in versions
     ]
     show_table(f"artifacts of {agent}", ("user", "session", "name", "version", "saved"), rows)
 

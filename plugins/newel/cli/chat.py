@@ -190,20 +190,20 @@ def on_interrupt(action: Interrupt | None) -> None:
 
     A second one, while the loop has not come to do it, is for what keeps the loop (a tool that blocks it, say).
     """
-    loop, asked = asyncio.get_running_loop(), False
+    loop, pending = asyncio.get_running_loop(), False
 
     def act() -> None:
-        nonlocal asked
-        asked = False
+        nonlocal pending
+        pending = False
         assert action is not None
         action()
 
     def interrupted(*_: object) -> None:
-        nonlocal asked
-        if asked:
-            asked = False
+        nonlocal pending
+        if pending:
+            pending = False
             raise KeyboardInterrupt
-        asked = True
+        pending = True
         loop.call_soon_threadsafe(act)
 
     with suppress(ValueError):  # in the main thread only

@@ -150,11 +150,11 @@ def _whole_id(begin: str, composition: Composition, source: AgentSource, options
     in_store = import_module("newel.cli.stored").in_store
     listed = in_store(composition, source, options.user, options.sessions, lambda stored: stored.listed())
     ids = [str(one.id) for one in listed]
-    found = [begin] if begin in ids else [id_ for id_ in ids if id_.startswith(begin) and _WHOLE.fullmatch(id_)]
-    if len(found) > 1:
-        several = ", ".join(found[:5])
-        raise ConfigurationError(f"{len(found)} sessions begin with {begin!r}: {several}; give more of the id")
-    return found[0] if found else begin
+    matches = [begin] if begin in ids else [id_ for id_ in ids if id_.startswith(begin) and _WHOLE.fullmatch(id_)]
+    if len(matches) > 1:
+        several = ", ".join(matches[:5])
+        raise ConfigurationError(f"{len(matches)} sessions begin with {begin!r}: {several}; give more of the id")
+    return matches[0] if matches else begin
 
 
 def _arguments(reference: str, options: Options) -> tuple[str, ...]:

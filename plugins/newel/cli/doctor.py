@@ -74,7 +74,7 @@ def _tell(facts: Json) -> None:
 
 def _sdks() -> Iterator[Json]:
     """Each SDK with its version, what newel wants of it, and what is wrong with it."""
-    wanted = _wanted("newel")
+    wanted = _requirements("newel")
     for extra, package in _SDKS.items():
         installed = _version(package)
         condition = wanted.get(package, "")
@@ -88,23 +88,23 @@ def _sdks() -> Iterator[Json]:
 
 def _conflicts(package: str) -> Iterator[str]:
     """What a package wants otherwise than it is installed."""
-    for name, condition in _wanted(package, extras=False).items():
+    for name, condition in _requirements(package, extras=False).items():
         installed = _version(name)
         if installed and not _fits(installed, condition):
             yield f"{package} wants {name}{condition}, and {installed} is installed"
 
 
-def _wanted(package: str, *, extras: bool = True) -> dict[str, str]:
+def _requirements(package: str, *, extras: bool = True) -> dict[str, str]:
     """What a package requires: name -> condition. Those of other environments are left out."""
-    made: dict[str, str] = {}
+    result: dict[str, str] = {}
     for line in requires(package) or ():
         requirement, _, marker = line.partition(";")
         if ("extra" in marker and not extras) or "python_version" in marker or "platform" in marker:
             continue
         match = re.match(r"\s*([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*\(?([^)]*)\)?", requirement)
         if match and match[2]:
-            made.setdefault(match[1], match[2].strip())
-    return made
+            result.setdefault(match[1], match[2].strip())
+    return result
 
 
 def _fits(installed: str, condition: str) -> bool:

@@ -12,7 +12,7 @@ from newel.cli.terminal import say
 from newel.testing.wire.answers import Answer, text
 from newel.testing.wire.environment import VARIABLES, variables
 from newel.testing.wire.http import Logged, Reply
-from newel.testing.wire.said import Said
+from newel.testing.wire.reading import Reading
 from newel.testing.wire.script_file import read_script
 from newel.testing.wire.server import WireServer
 from newel_kernel import ConfigurationError
@@ -20,7 +20,7 @@ from newel_kernel import ConfigurationError
 _KEY = "fake-key"
 
 
-class _Told(WireServer):
+class _Reporter(WireServer):
     """Says what it is asked."""
 
     def _answer(self, request: Logged) -> Reply:
@@ -51,7 +51,7 @@ def fake_server(protocols: tuple[str, ...], port: int, script: Path | None, answ
 
 
 def _started(port: int) -> WireServer:
-    server = _Told(port=port)
+    server = _Reporter(port=port)
     try:
         return server.start()
     except OSError as error:
@@ -62,6 +62,6 @@ def _fixed(words: str) -> Answer:
     return Answer(parts=(text(words),))
 
 
-def _echo(said: Said) -> Answer:
-    words = [item.text for item in said.items if (item.role, item.kind) == ("user", "text")]
+def _echo(reading: Reading) -> Answer:
+    words = [item.text for item in reading.items if (item.role, item.kind) == ("user", "text")]
     return _fixed(words[-1] if words else "Hello.")

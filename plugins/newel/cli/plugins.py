@@ -20,7 +20,7 @@ STATES = ("enabled", "off", "left out", "failed", "disabled", "available")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Listing:
     """The plugins of a distribution; without a composition, where they do not compose."""
 
     composition: Composition | None
@@ -44,7 +44,7 @@ def plugins(ctx: click.Context, distribution: str | None) -> None:
     """List the plugins with their state; a table on a terminal, else JSON."""
     ctx.meta[__name__] = distribution
     if ctx.invoked_subcommand is None:
-        _show_list(ctx, _found(ctx, distribution), (), None)
+        _show_list(ctx, _plugins_of(ctx, distribution), (), None)
 
 
 @plugins.command("list")
@@ -54,7 +54,7 @@ def plugins(ctx: click.Context, distribution: str | None) -> None:
 @click.pass_context
 def list_plugins(ctx: click.Context, states: tuple[str, ...], package: str | None, distribution: str | None) -> None:
     """List the plugins, or some of them."""
-    _show_list(ctx, _found(ctx, distribution), states, package)
+    _show_list(ctx, _plugins_of(ctx, distribution), states, package)
 
 
 @plugins.command("settings")
@@ -73,7 +73,7 @@ def settings(ctx: click.Context, name: str | None, distribution: str | None) -> 
     show_table(f"settings (distribution {composition.distribution.name})", columns, cells)
 
 
-def _found(ctx: click.Context, distribution: str | None) -> Found:
+def _plugins_of(ctx: click.Context, distribution: str | None) -> Listing:
     """The plugins of the distribution that was named; status 2 where they do not compose."""
     try:
         composition = composition_of(ctx, distribution or ctx.meta[__name__])
@@ -81,27 +81,27 @@ def _found(ctx: click.Context, distribution: str | None) -> Found:
         lines = lines_of(error)
         says = f" {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in lines)
         say(f"Error: the plugins do not compose:{says}", err=True)
-        return Found(None, _installed())
-    return Found(composition, _with_those_off(composition.plugins))
+        return Listing(None, _installed())
+    return Listing(composition, _with_those_off(composition.plugins))
 
 
-def _show_list(ctx: click.Context, found: Found, states: Sequence[str], package: str | None) -> None:
-    packages = {record.distribution for record in found.records}
+def _show_list(ctx: click.Context, plugins: Listing, states: Sequence[str], package: str | None) -> None:
+    packages = {record.distribution for record in plugins.records}
     if package is not None and package not in packages:
         hint = did_you_mean(package, packages) or f" (there are: {', '.join(sorted(packages))})"
         raise ConfigurationError(f"no plugin is from {package!r}{hint}")
-    records = [r for r in found.records if (not states or r.state in states) and package in (None, r.distribution)]
+    records = [r for r in plugins.records if (not states or r.state in states) and package in (None, r.distribution)]
     if to_terminal():
         rows = [[r.name, r.distribution, r.version, r.state, r.why, ", ".join(r.hooks)] for r in records]
-        show_table(f"distribution {found.name}", ("plugin", "from", "version", "state", "why", "hooks"), rows)
+        show_table(f"distribution {plugins.name}", ("plugin", "from", "version", "state", "why", "hooks"), rows)
     else:
         show_json([record._asdict() for record in records])
-    _end(ctx, found)
+    _end(ctx, plugins)
 
 
-def _end(ctx: click.Context, found: Found) -> None:
+def _end(ctx: click.Context, plugins: Listing) -> None:
     """Status 2 where the plugins do not compose, whatever was printed about them."""
-    if found.composition is None:
+    if plugins.composition is None:
         ctx.exit(2)
 
 
@@ -111,8 +111,8 @@ def _end(ctx: click.Context, found: Found) -> None:
 @click.pass_context
 def why(ctx: click.Context, name: str, distribution: str | None) -> None:
     """Say why the plugin NAME is in or out, what it provides, and where its processors stand."""
-    found = _found(ctx, distribution)
-    composition, records = found.composition, found.records
+    plugins = _plugins_of(ctx, distribution)
+    composition, records = plugins.composition, plugins.records
     record = next((r for r in records if r.name == name), None)
     if record is None:
         names = [r.name for r in records]
@@ -124,7 +124,7 @@ def why(ctx: click.Context, name: str, distribution: str | None) -> None:
         show_json({**record._asdict(), "provides": provides, "places": places})
     else:
         _explain(record, provides, places)
-    _end(ctx, found)
+    _end(ctx, plugins)
 
 
 def _explain(record: PluginRecord, provides: Sequence[Json], places: Sequence[Json]) -> None:

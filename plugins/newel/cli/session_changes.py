@@ -44,8 +44,8 @@ def fork(
                 new_session_id=new_id, events=events,
             )  # fmt: skip
 
-    made = with_sessions(ctx, agent, user, sessions, work)
-    say(f"forked into {made.id} of {made.user_id}, with {len(made.events)} events")
+    new = with_sessions(ctx, agent, user, sessions, work)
+    say(f"forked into {new.id} of {new.user_id}, with {len(new.events)} events")
 
 
 @click.command("rewind")
@@ -91,13 +91,13 @@ def _last_turn(session: Session, begun: dict[str, Event], turns: int) -> str:
 
 
 def _turn(session: Session, begun: dict[str, Event], before: str) -> str:
-    found = [before] if before in begun else [id_ for id_ in begun if before and id_.startswith(before)]
-    if len(found) != 1:
-        several = f"{len(found)} invocations begin with" if found else "no invocation that counts begins with"
+    matches = [before] if before in begun else [id_ for id_ in begun if before and id_.startswith(before)]
+    if len(matches) != 1:
+        several = f"{len(matches)} invocations begin with" if matches else "no invocation that counts begins with"
         raise ConfigurationError(
             f"the session {session.id}: {several} {before!r}; `newel sessions show` gives them as invocationId, in JSON"
         )
-    return found[0]
+    return matches[0]
 
 
 @click.command("compact")

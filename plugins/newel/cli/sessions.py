@@ -41,14 +41,14 @@ def list_sessions(ctx: click.Context, agent: str, user: str | None, sessions: st
     async def work(stored: Stored) -> list[Session]:
         return [await stored.events_of(one) for one in await stored.listed()]
 
-    found = with_sessions(ctx, agent, user, sessions, work)
+    summaries = with_sessions(ctx, agent, user, sessions, work)
     if not to_terminal():
-        show_json([summary_of(session) for session in found])
+        show_json([summary_of(session) for session in summaries])
         return
-    ids = [session.id for session in found]
+    ids = [session.id for session in summaries]
     rows = [
         [short(one.id, ids), one.user_id, minute_of(one.last_update_time), str(len(one.events)), first_words(one)]
-        for one in found
+        for one in summaries
     ]
     show_table(f"sessions of {agent}", ("id", "user", "last used", "events", "begins with"), rows)
 
@@ -94,18 +94,18 @@ def verify(
     """Check sessions (all, where none is named): their sequence, calls and results, and state. Status 1: a problem."""
 
     async def work(stored: Stored) -> list[tuple[Session, list[str]]]:
-        chosen = [await stored.named(id_) for id_ in session_ids] if session_ids else await stored.listed()
-        return [(one, await problems_of(stored.store, one)) for one in chosen]
+        targets = [await stored.named(id_) for id_ in session_ids] if session_ids else await stored.listed()
+        return [(one, await problems_of(stored.store, one)) for one in targets]
 
-    found = with_sessions(ctx, agent, user, sessions, work)
+    results = with_sessions(ctx, agent, user, sessions, work)
     if to_terminal():
-        for session, problems in found:
+        for session, problems in results:
             say(f"{session.id} of {session.user_id}: {'ok' if not problems else ''}")
             for problem in problems:
                 say(f"  {problem}")
     else:
-        show_json([{"id": one.id, "user_id": one.user_id, "problems": problems} for one, problems in found])
-    if any(problems for _, problems in found):
+        show_json([{"id": one.id, "user_id": one.user_id, "problems": problems} for one, problems in results])
+    if any(problems for _, problems in results):
         ctx.exit(1)
 
 

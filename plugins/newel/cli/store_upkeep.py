@@ -42,14 +42,14 @@ def delete(
         if older_than is not None:
             await _delete_unused(stored, seam.clock() - older_than, artifacts, dry_run, yes)
             return
-        found = [await stored.whole(id_) for id_ in session_ids]
-        names = ", ".join(f"{one.id} ({first_words(one) or 'nothing was said'})" for one in found)
+        targets = [await stored.whole(id_) for id_ in session_ids]
+        names = ", ".join(f"{one.id} ({first_words(one) or 'nothing was said'})" for one in targets)
         if dry_run:
             say(f"would delete {names}")
             return
         _ask(names, yes)
         async with deletion(stored, artifacts) as delete_it:
-            for one in {one.id: one for one in found}.values():
+            for one in {one.id: one for one in targets}.values():
                 async with stored.held(one):
                     await delete_it(one.user_id, one.id)
                 say(f"deleted {one.id}")

@@ -74,15 +74,15 @@ class Stored:
     async def named(self, id_: str) -> Session:
         """The same without its events."""
         listed = await self.listed()
-        found = [one for one in listed if one.id == id_] or [one for one in listed if id_ and one.id.startswith(id_)]
-        if len(found) > 1:
-            several = ", ".join(one.id for one in found[:5])
-            raise ConfigurationError(f"{len(found)} sessions begin with {id_!r}: {several}; give more of the id")
-        if not found:
+        matches = [one for one in listed if one.id == id_] or [one for one in listed if id_ and one.id.startswith(id_)]
+        if len(matches) > 1:
+            several = ", ".join(one.id for one in matches[:5])
+            raise ConfigurationError(f"{len(matches)} sessions begin with {id_!r}: {several}; give more of the id")
+        if not matches:
             ids = [one.id for one in listed]
             hint = did_you_mean(id_, ids) or f"; `newel sessions list` shows the {len(ids)} there are"
             raise ConfigurationError(f"the app {self.app!r} has no session {id_!r}{hint}")
-        return found[0]
+        return matches[0]
 
     async def events_of(self, session: Session) -> Session:
         """A session that was listed, with its events."""

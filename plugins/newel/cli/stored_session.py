@@ -34,8 +34,8 @@ def write_document(session: Session, file: Path) -> None:
 
 def first_words(session: Session) -> str:
     """What the user said first, in at most 60 characters."""
-    said = next((text for event in session.events if event.author == "user" and (text := text_of(event.content))), "")
-    text = " ".join(said.split())
+    first = next((text for event in session.events if event.author == "user" and (text := text_of(event.content))), "")
+    text = " ".join(first.split())
     return text if len(text) <= _WORDS else f"{text[: _WORDS - 1]}…"
 
 

@@ -37,13 +37,13 @@ class Transcript(Protocol):
 class DemoNote:
     """Says once, on stderr, that no real model answers."""
 
-    def __init__(self, *, said: bool = False) -> None:
-        self._said = said
+    def __init__(self, *, noted: bool = False) -> None:
+        self._noted = noted
 
     def note(self, event: Event) -> None:
         """Look at one event."""
-        if not self._said and (event.model_version or "").startswith("demo"):
-            self._said = True
+        if not self._noted and (event.model_version or "").startswith("demo"):
+            self._noted = True
             say(f"note: {_DEMO}", err=True)
 
 
@@ -127,7 +127,7 @@ class Dialogue:
         self._author = root
         self._root = root
         #: What has been needs no note.
-        self._demo = DemoNote(said=past)
+        self._demo = DemoNote(noted=past)
         self._wrap = WordWrap()
         self._bill = Bill()
         self._chunks = False
@@ -162,9 +162,9 @@ class Dialogue:
                 continue  # a request of the runtime's own is put to the user once the turn is over
             args = ", ".join(f"{name}={short_json(value, 40)}" for name, value in (call.args or {}).items())
             say(f"  → {call.name}({short_json(args, _WIDTH)})", dim=True)
-        asked = event.touched_actions.requested_tool_confirmations if event.touched_actions is not None else {}
+        waiting = event.touched_actions.requested_tool_confirmations if event.touched_actions is not None else {}
         for response in event.get_function_responses():
-            if response.id in asked:
+            if response.id in waiting:
                 say(f"  ← {response.name}: waits for your approval", dim=True)
                 continue
             say(f"  ← {response.name}: {short_json(response.response, _WIDTH)}", dim=True)

@@ -52,10 +52,10 @@ def wrapped(text: str) -> str:
     wrap = WordWrap()
     placed: list[str] = []
     for piece in _PIECES.findall(text):
-        made = wrap._placed(piece)
-        if made.startswith("\n") and placed and placed[-1].isspace() and "\n" not in placed[-1]:
+        next_piece = wrap._placed(piece)
+        if next_piece.startswith("\n") and placed and placed[-1].isspace() and "\n" not in placed[-1]:
             placed.pop()
-        placed.append(made)
+        placed.append(next_piece)
     return "".join(placed)
 
 

@@ -115,7 +115,7 @@ class BaseRunner(KernelRunner):
     async def _open(self, user_id: str, session_id: str, config: KernelRunConfig, resumes: bool) -> Session:
         """The session to work with, claimed."""
         if self.claims is None:
-            return await self._made(user_id, session_id, config, resumes)
+            return await self._open_or_create(user_id, session_id, config, resumes)
         store = self._store
         if store.service is not self.session_service:  # the runner has another one than before
             store = self._store = _Store(self.session_service)
@@ -129,7 +129,7 @@ class BaseRunner(KernelRunner):
                 app_name=self.app_name, user_id=user_id, session_id=session_id, config=config.get_session_config
             )
             if session is None:
-                session = await self._made(user_id, session_id, config, resumes)
+                session = await self._open_or_create(user_id, session_id, config, resumes)
             if (leases := store.leases) is not None:
                 session = await self._leased(leases, self.claims, session, config, resumes)
                 leases.hold(session, self.claims.lease_seconds)
@@ -144,7 +144,7 @@ class BaseRunner(KernelRunner):
         self._claimed[id(session)] = claim
         return session
 
-    async def _made(self, user_id: str, session_id: str, config: KernelRunConfig, resumes: bool) -> Session:
+    async def _open_or_create(self, user_id: str, session_id: str, config: KernelRunConfig, resumes: bool) -> Session:
         """The session, made where it is not there and the runner makes such."""
         check_ids(user_id, session_id)
         try:

@@ -25,8 +25,8 @@ def with_suggestions(model: type[BaseModel], data: object, handler: Callable[[ob
         if not any(_is_no_field(problem) for problem in problems):
             raise
         names = [name for name, field in model.model_fields.items() if field.init is not False]
-        told = [_suggesting(problem, names) for problem in problems]
-        raise ValidationError.from_exception_data(error.title, told) from None
+        details = [_suggesting(problem, names) for problem in problems]
+        raise ValidationError.from_exception_data(error.title, details) from None
 
 
 def _is_no_field(problem: ErrorDetails) -> bool:

@@ -33,10 +33,10 @@ async def agent_of_module(name: str, agent_name: str | None = None) -> BaseAgent
         raise ConfigurationError(f"the module {module.__name__!r} has neither `root_agent` nor `get_agent_async`")
     if not agent_name:
         return root
-    found = root.find_agent(agent_name)
-    if found is None:
+    agent = root.find_agent(agent_name)
+    if agent is None:
         raise NotFoundError(f"there is no agent {agent_name!r} below {root.name!r}")
-    return found
+    return agent
 
 
 def folder_of_module(name: str) -> Path | None:

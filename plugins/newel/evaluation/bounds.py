@@ -86,8 +86,8 @@ class MaxSeconds(BoundEvaluator):
 
     def figure(self, turns: Sequence[Invocation]) -> float | None:
         """The seconds, where this process ran the turns."""
-        known = [turn.duration for turn in turns if turn.duration is not None]
-        return sum(known) if known else None
+        durations = [turn.duration for turn in turns if turn.duration is not None]
+        return sum(durations) if durations else None
 
 
 class MaxTokens(BoundEvaluator):

@@ -147,13 +147,13 @@ class NumberIsNear(CheckEvaluator):
 
     def problem(self, answer: str, reference: str | None) -> str | None:
         """Whether a number of the answer is near enough."""
-        wanted = _numbers(str(self.wanted(reference)))
-        if not wanted:
+        expected = _numbers(str(self.wanted(reference)))
+        if not expected:
             raise ConfigurationError(f"{self.name} has no number to compare with")
-        found = _numbers(answer)
-        if any(abs(number - wanted[-1]) <= self.criterion.tolerance for number in found):
+        numbers = _numbers(answer)
+        if any(abs(number - expected[-1]) <= self.criterion.tolerance for number in numbers):
             return None
-        return f"expected {wanted[-1]:g} ± {self.criterion.tolerance:g}, and the answer has {found or 'no number'}"
+        return f"expected {expected[-1]:g} ± {self.criterion.tolerance:g}, and the answer has {numbers or 'no number'}"
 
 
 def _numbers(text: str) -> list[float]:
@@ -185,5 +185,7 @@ class IsInLanguage(CheckEvaluator):
 
     def problem(self, answer: str, reference: str | None) -> str | None:
         """Whether it is that language."""
-        found = language_of(answer)
-        return None if found == self.criterion.value else f"the answer is in {found or 'no language that it shows'}"
+        language = language_of(answer)
+        if language == self.criterion.value:
+            return None
+        return f"the answer is in {language or 'no language that it shows'}"

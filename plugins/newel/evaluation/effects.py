@@ -48,5 +48,5 @@ class EffectGate:
 
 def declares_effects(tool: BaseTool) -> bool:
     """Whether the tool's author said that a call changes something; the default of all tools says nothing."""
-    said = "effect" in vars(tool) or any("effect" in vars(cls) for cls in type(tool).__mro__ if cls is not BaseTool)
-    return said and tool.effect is not Effect.PURE
+    declares = "effect" in vars(tool) or any("effect" in vars(cls) for cls in type(tool).__mro__ if cls is not BaseTool)
+    return declares and tool.effect is not Effect.PURE

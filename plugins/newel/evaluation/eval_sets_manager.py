@@ -77,9 +77,9 @@ class EvalSetsManager(ABC):
     def _case(self, eval_set: EvalSet, eval_case_id: str) -> EvalCase:
         case = _find(eval_set, eval_case_id)
         if case is None:
-            known = [c.eval_id for c in eval_set.eval_cases]
+            ids = [c.eval_id for c in eval_set.eval_cases]
             raise NotFoundError(
-                f"the eval set {eval_set.eval_set_id!r} has no case {eval_case_id!r}{did_you_mean(eval_case_id, known)}"
+                f"the eval set {eval_set.eval_set_id!r} has no case {eval_case_id!r}{did_you_mean(eval_case_id, ids)}"
             )
         return case
 

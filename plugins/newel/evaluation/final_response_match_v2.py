@@ -68,8 +68,8 @@ class FinalResponseMatchV2Evaluator(LlmAsJudge):
         return turn.model_copy(update={"eval_status": status_of(turn.score, self._threshold)})
 
     def _fenced(self, actual: Invocation, expected: Invocation | None) -> tuple[Fence, str, str, str]:
-        asked = expected or actual
-        user = text_of(asked.user_content)
+        source = expected or actual
+        user = text_of(source.user_content)
         answer = answer_of(actual, self._criterion.include_intermediate_responses_in_final)
         reference = answer_of(expected) if expected is not None else ""
         return Fence(user, answer, reference), user, answer, reference

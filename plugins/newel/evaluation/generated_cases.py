@@ -40,9 +40,9 @@ async def generated_scenarios(
         instruction=f"\nMind this:\n{config.generation_instruction}\n" if config.generation_instruction else "",
     )
     answer = answer_text(await ask(config.model_name, prompt(text), role="generator"))
-    found = re.search(r"\{.*\}", answer, re.DOTALL)
+    match = re.search(r"\{.*\}", answer, re.DOTALL)
     try:
-        scenarios = ConversationScenarios.model_validate(json.loads(found.group(0) if found else answer)).scenarios
+        scenarios = ConversationScenarios.model_validate(json.loads(match.group(0) if match else answer)).scenarios
     except ValidationError as error:
         raise ModelError(f"{config.model_name!r} gave no scenarios: {problems_of(error)}") from None
     except ValueError as error:
@@ -53,7 +53,7 @@ async def generated_scenarios(
 def _described(agent: BaseAgent) -> list[str]:
     """An agent and those below it, a line each."""
     instruction = getattr(agent, "instruction", "")
-    told = instruction if isinstance(instruction, str) else ""
+    text = instruction if isinstance(instruction, str) else ""
     tools = [getattr(tool, "name", None) or getattr(tool, "__name__", "") for tool in getattr(agent, "tools", ())]
-    line = f"- {agent.name}: {agent.description} {told} Tools: {', '.join(filter(None, tools)) or 'none'}"
+    line = f"- {agent.name}: {agent.description} {text} Tools: {', '.join(filter(None, tools)) or 'none'}"
     return [line, *(line for child in agent.sub_agents for line in _described(child))]

@@ -115,10 +115,10 @@ class HallucinationsV1Evaluator(Evaluator):
         ):
             so_far = InvocationEvents()
             for event in actual.intermediate_data.invocation_events:
-                known = f"{context}\n{steps_of(so_far)}"
+                before = f"{context}\n{steps_of(so_far)}"
                 for part in event.content.parts or () if event.content is not None else ():
                     if part.text:
-                        yield EvaluationStep(known, part.text)
+                        yield EvaluationStep(before, part.text)
                 so_far = InvocationEvents(invocation_events=[*so_far.invocation_events, event])
         final = answer_of(actual)
         if final:

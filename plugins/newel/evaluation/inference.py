@@ -88,10 +88,10 @@ async def infer_case(
 
     With `live_seconds` it runs over a live connection, and each of its turns may take so long.
     """
-    given = case.session_input
-    runner = stage.runner((given.app_name if given is not None else "") or DEFAULT_APP)
-    user = (given.user_id if given is not None else "") or DEFAULT_USER
-    pinned = given.session_id if given is not None else None
+    place = case.session_input
+    runner = stage.runner((place.app_name if place is not None else "") or DEFAULT_APP)
+    user = (place.user_id if place is not None else "") or DEFAULT_USER
+    pinned = place.session_id if place is not None else None
     result = InferenceResult.model_construct(
         app_name=request[0], eval_set_id=request[1], eval_case_id=case.eval_id, user_id=user,
         session_id=pinned or session_id, inferences=None, status=InferenceStatus.UNKNOWN, error_message=None,
@@ -118,9 +118,9 @@ async def _open(runner: Runner, case: EvalCase, user: str, pinned: str | None, s
     """The session of a case: the one that it names, where that exists, else a new one."""
     service = runner.session_service
     if pinned is not None:
-        found = await service.get_session(app_name=runner.app_name, user_id=user, session_id=pinned)
-        if found is not None:
-            return found
+        session = await service.get_session(app_name=runner.app_name, user_id=user, session_id=pinned)
+        if session is not None:
+            return session
     state = case.session_input.state if case.session_input is not None else None
     return await service.create_session(
         app_name=runner.app_name, user_id=user, state=state or None, session_id=pinned or session_id

@@ -76,22 +76,22 @@ def _turn(old: dict[str, Any], where: str) -> Invocation:
         intermediate_data=IntermediateData(
             tool_uses=_uses(old.get("expected_tool_use"), where),
             intermediate_responses=[
-                (said.get("author", ""), [Part(text=said.get("text", ""))])
-                for said in old.get("expected_intermediate_agent_responses") or ()
+                (message.get("author", ""), [Part(text=message.get("text", ""))])
+                for message in old.get("expected_intermediate_agent_responses") or ()
             ],
         ),
         creation_timestamp=seam.clock(),
     )
 
 
-def _uses(given: Any, where: str) -> list[FunctionCall]:
+def _uses(source: Any, where: str) -> list[FunctionCall]:
     """The expected calls; the specification has them as a text, which is the JSON of the list."""
-    uses = given or []
-    if isinstance(given, str) and given:
+    uses = source or []
+    if isinstance(source, str) and source:
         try:
-            uses = json.loads(given)
+            uses = json.loads(source)
         except ValueError:
-            uses = given
+            uses = source
     if not isinstance(uses, list) or not all(isinstance(use, dict) and "tool_name" in use for use in uses):
         raise ConfigurationError(
             f"{where}.expected_tool_use is a list of objects with `tool_name` and `tool_input`, or its JSON as a text"

@@ -44,7 +44,7 @@ class LiveConversation:
         #: How many turns began, and whether the last one was said to be complete.
         self._turns = 0
         self._complete = False
-        self._said: list[Event] = []
+        self._events: list[Event] = []
         self._pieces: dict[str, str] = {}
         self._open_calls: set[str] = set()
         #: The agents whose task is the last one of a run.
@@ -79,7 +79,7 @@ class LiveConversation:
             raise self._error("the live connection ended before the user had said everything")
         self._ended.clear()
         self._complete = False
-        self._said, self._pieces = [], {}
+        self._events, self._pieces = [], {}
         self._recorder.begin()
         began = seam.monotonic()
         self._say(message)
@@ -146,17 +146,17 @@ class LiveConversation:
     def _keep(self, event: Event) -> None:
         parts = event.content.parts if event.content is not None else None
         if parts and any(part.inline_data is None for part in parts):
-            self._said.append(event)
-        elif event.usage_metadata is not None and self._said and self._said[-1].usage_metadata is None:
+            self._events.append(event)
+        elif event.usage_metadata is not None and self._events and self._events[-1].usage_metadata is None:
             # What a turn used comes with its end; it belongs to what was said last.
-            self._said[-1] = self._said[-1].model_copy(update={"usage_metadata": event.usage_metadata})
+            self._events[-1] = self._events[-1].model_copy(update={"usage_metadata": event.usage_metadata})
 
     def _speak(self, author: str, text: str) -> None:
         if text:
-            self._said.append(Event(author=author, content=Content(role="model", parts=[Part(text=text)])))
+            self._events.append(Event(author=author, content=Content(role="model", parts=[Part(text=text)])))
 
     def _invocation(self, message: Content, seconds: float) -> tuple[Invocation, list[Event]]:
-        events = self._said
+        events = self._events
         turn_id = seam.new_id()
         invocation = invocation_of(message, events, app_details(self._recorder))
         invocation.invocation_id, invocation.duration = turn_id, seconds
@@ -166,18 +166,18 @@ class LiveConversation:
         if (spans := kept_spans.get()) is not None:
             tools = [span for span in self._recorder.spans if span.kind == "tool"]
             spans.append([Span("model", events[-1].author if events else "", 0.0, seconds), *tools])
-        said = Event(author="user", content=message, invocation_id=turn_id)
-        return invocation, [said, *events]
+        question = Event(author="user", content=message, invocation_id=turn_id)
+        return invocation, [question, *events]
 
 
 def _last_steps(agent: BaseAgent, *, ends: bool = True, is_step: bool = False) -> set[str]:
     """The names of the agents, `agent` and below, with whose task the run ends; with `agent` it may, if `ends`."""
     is_sequence = isinstance(agent, SequentialAgent)
-    found = {agent.name} if ends and is_step and not is_sequence else set()
+    names = {agent.name} if ends and is_step and not is_sequence else set()
     for sub in agent.sub_agents:
         last = ends and (not is_sequence or sub is agent.sub_agents[-1])
-        found |= _last_steps(sub, ends=last, is_step=is_sequence)
-    return found
+        names |= _last_steps(sub, ends=last, is_step=is_sequence)
+    return names
 
 
 @asynccontextmanager

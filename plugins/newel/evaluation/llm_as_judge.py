@@ -94,10 +94,10 @@ class LlmAsJudge(Evaluator):
         results = [empty.model_copy(update={"score": one.score, "rubric_scores": one.rubric_scores}) for one in samples]
         turn = self.aggregate_per_invocation_samples(results)
         if turn.score is None and error is None:
-            said = masked(samples[0].answer)
+            answer = masked(samples[0].answer)
             error = (
                 f"the judge {samples[0].judge!r} gave no verdict that can be read; it said "
-                f"{(said if len(said) <= _MOST else said[:_MOST] + '…')!r}"
+                f"{(answer if len(answer) <= _MOST else answer[:_MOST] + '…')!r}"
             )
         details = EvalMetricResultDetails(error=error, agreement=agreement(samples))
         return turn if details == EvalMetricResultDetails() else turn.model_copy(update={"details": details})
@@ -106,13 +106,13 @@ class LlmAsJudge(Evaluator):
         self, text: str, actual: Invocation, expected: Invocation | None, limit: asyncio.Semaphore
     ) -> tuple[list[AutoRaterScore], str | None]:
         """What the judges say, and why the first of them that failed did."""
-        asked = [(judge, n) for judge in self._options.judges for n in range(self._options.num_samples)]
+        questions = [(judge, n) for judge in self._options.judges for n in range(self._options.num_samples)]
         answers = await in_order(
-            [self._sample(judge, n, text, limit) for judge, n in asked], self._options.parallelism_limit
+            [self._sample(judge, n, text, limit) for judge, n in questions], self._options.parallelism_limit
         )
         scores = [
             self.read_answer(answer, actual, expected).model_copy(update={"judge": judge, "answer": answer})
-            for (judge, _), (answer, _) in zip(asked, answers, strict=True)
+            for (judge, _), (answer, _) in zip(questions, answers, strict=True)
             if answer is not None
         ]
         return scores, next((error for _, error in answers if error is not None), None)

@@ -70,17 +70,17 @@ class MetricEvaluatorRegistry:
         return {metric.name: metric for metric in plugin_registry().all(Metric)} if self._plugins else {}
 
     def _unknown(self, name: str) -> str:
-        known = [*self._registered, *self._metrics()]
+        names = [*self._registered, *self._metrics()]
         return (
-            f"no metric {name!r} is installed{brought_by(name) or did_you_mean(name, known)}; `newel eval metrics` "
+            f"no metric {name!r} is installed{brought_by(name) or did_you_mean(name, names)}; `newel eval metrics` "
             f"lists them, a package with the hook `register_metrics` or an entry in `custom_metrics` adds one"
         )
 
 
 def backend_of(eval_metric: EvalMetric) -> JudgeBackend | None:
     """The service that the criterion names; None: a judge model. A ConfigurationError where it cannot be."""
-    given = (eval_metric.criterion.model_extra or {}) if eval_metric.criterion is not None else {}
-    name = given.get("backend")
+    options = (eval_metric.criterion.model_extra or {}) if eval_metric.criterion is not None else {}
+    name = options.get("backend")
     if name is None:
         return None
     backends = {one.name: one for one in plugin_registry().all(JudgeBackend)}

@@ -35,14 +35,14 @@ def metric_means(units: Sequence[UnitResult], metrics: Sequence[str]) -> list[Me
         for one in unit.result.overall_eval_metric_results:
             if one.metric_name in metrics:
                 key = (unit.key[1], one.metric_name)
-                found = means.setdefault(key, MetricMean(*key, one.threshold, None))
-                found.error = found.error or one.details.error
+                metric = means.setdefault(key, MetricMean(*key, one.threshold, None))
+                metric.error = metric.error or one.details.error
         for turn in unit.result.eval_metric_result_per_invocation:
             for one in turn.eval_metric_results:
                 if (unit.key[1], one.metric_name) in means:
                     means[unit.key[1], one.metric_name].turns.append((turn, one))
-    for found in means.values():
-        found.score = mean(one.score for _, one in found.turns if one.score is not None)
+    for metric in means.values():
+        metric.score = mean(one.score for _, one in metric.turns if one.score is not None)
     return list(means.values())
 
 

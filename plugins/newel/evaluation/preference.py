@@ -58,9 +58,9 @@ class PreferenceEvaluator(LlmAsJudge):
         fence, *texts = self._fenced(actual, expected)
         for text in texts:
             fence.around(text)
-        found = _FIELD.findall(fence.without_echo(answer, _FIELD))
+        verdicts = _FIELD.findall(fence.without_echo(answer, _FIELD))
         scores = {"first": 1.0, "second": 0.0, "tie": 0.5}
-        return AutoRaterScore(score=scores[found[-1].lower()] if found else None)
+        return AutoRaterScore(score=scores[verdicts[-1].lower()] if verdicts else None)
 
     async def samples(
         self, text: str, actual: Invocation, expected: Invocation | None, limit: asyncio.Semaphore

@@ -24,23 +24,23 @@ def tokens(text: str) -> list[str]:
     text = unicodedata.normalize("NFKC", text).lower()
     if text.isascii():
         return [_stemmed(word) for word in _ASCII_WORD.findall(text)]
-    found: list[str] = []
+    words: list[str] = []
     word, in_syllable = "", False
     for char in text:
         kind = _kind(char)
         if kind == _SYLLABLE and in_syllable and unicodedata.category(char)[0] == "M":
-            found[-1] += char
+            words[-1] += char
             continue
         in_syllable = kind == _SYLLABLE
         if kind == _WORD:
             word += char
             continue
-        _end_word(word, found)
+        _end_word(word, words)
         word = ""
         if kind != _GAP:
-            found.append(char)
-    _end_word(word, found)
-    return found
+            words.append(char)
+    _end_word(word, words)
+    return words
 
 
 _GAP, _WORD, _IDEOGRAPH, _SYLLABLE = range(4)
@@ -55,11 +55,11 @@ def _kind(char: str) -> int:
     return _SYLLABLE if _within(ord(char), _SYLLABIC) else _WORD
 
 
-def _end_word(word: str, found: list[str]) -> None:
+def _end_word(word: str, words: list[str]) -> None:
     if word.isascii():
-        found.extend(_stemmed(one) for one in _ASCII_WORD.findall(word))
+        words.extend(_stemmed(one) for one in _ASCII_WORD.findall(word))
     elif word:
-        found.append(word)
+        words.append(word)
 
 
 def _stemmed(word: str) -> str:

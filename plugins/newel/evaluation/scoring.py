@@ -106,11 +106,11 @@ def criterion_as(eval_metric: EvalMetric | None, kind: type[C]) -> C | None:
     """The metric's criterion read as one of `kind`; None where it has none, ValueError where it does not fit."""
     if eval_metric is None or eval_metric.criterion is None:
         return None
-    given = eval_metric.criterion
-    if isinstance(given, kind):
-        return given
+    criterion = eval_metric.criterion
+    if isinstance(criterion, kind):
+        return criterion
     try:
-        return kind.model_validate(given.model_dump(exclude_unset=True))
+        return kind.model_validate(criterion.model_dump(exclude_unset=True))
     except ValidationError as error:
         raise ConfigurationError(
             f"the criterion of {eval_metric.metric_name} is no {kind.__name__}: {problems_of(error)}"

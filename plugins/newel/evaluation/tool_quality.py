@@ -25,18 +25,18 @@ class _AlignedEvaluator(TurnEvaluator):
 
     def score_turn(self, actual: Invocation, expected: Invocation | None) -> TurnScore:
         """Score the calls of one turn; nothing expected and nothing called is 1."""
-        made = get_all_tool_calls(actual.intermediate_data)
-        wanted = get_all_tool_calls(expected.intermediate_data if expected is not None else None)
-        if not made and not wanted:
+        calls = get_all_tool_calls(actual.intermediate_data)
+        expected_calls = get_all_tool_calls(expected.intermediate_data if expected is not None else None)
+        if not calls and not expected_calls:
             return TurnScore(1.0)
-        weights = [[self._weight(w, m) for m in made] for w in wanted]
-        return self._score(made, wanted, {row: (c, weights[row][c]) for row, c in best_alignment(weights)})
+        weights = [[self._weight(w, m) for m in calls] for w in expected_calls]
+        return self._score(calls, expected_calls, {row: (c, weights[row][c]) for row, c in best_alignment(weights)})
 
-    def _weight(self, wanted: FunctionCall, made: FunctionCall) -> float:
+    def _weight(self, expected: FunctionCall, actual: FunctionCall) -> float:
         raise NotImplementedError
 
     def _score(
-        self, made: list[FunctionCall], wanted: list[FunctionCall], pairs: Mapping[int, tuple[int, float]]
+        self, calls: list[FunctionCall], expected_calls: list[FunctionCall], pairs: Mapping[int, tuple[int, float]]
     ) -> TurnScore:
         raise NotImplementedError
 
@@ -44,43 +44,45 @@ class _AlignedEvaluator(TurnEvaluator):
 class ToolTrajectoryF1Evaluator(_AlignedEvaluator):
     """The harmonic mean of the share of expected calls that were made and of made calls that were expected."""
 
-    def _weight(self, wanted: FunctionCall, made: FunctionCall) -> float:
-        return float(self._rule.equal(wanted, made))
+    def _weight(self, expected: FunctionCall, actual: FunctionCall) -> float:
+        return float(self._rule.equal(expected, actual))
 
     def _score(
-        self, made: list[FunctionCall], wanted: list[FunctionCall], pairs: Mapping[int, tuple[int, float]]
+        self, calls: list[FunctionCall], expected_calls: list[FunctionCall], pairs: Mapping[int, tuple[int, float]]
     ) -> TurnScore:
-        score = 2 * len(pairs) / (len(made) + len(wanted))
-        taken = {column for column, _ in pairs.values()}
-        missing = [f"missing: {shown(call)}" for row, call in enumerate(wanted) if row not in pairs]
-        extra = [f"not expected: {shown(call)}" for column, call in enumerate(made) if column not in taken]
+        score = 2 * len(pairs) / (len(calls) + len(expected_calls))
+        columns = {column for column, _ in pairs.values()}
+        missing = [f"missing: {shown(call)}" for row, call in enumerate(expected_calls) if row not in pairs]
+        extra = [f"not expected: {shown(call)}" for column, call in enumerate(calls) if column not in columns]
         return TurnScore(score, "; ".join([*missing, *extra]) or None)
 
 
 class ToolArgumentMatchEvaluator(_AlignedEvaluator):
     """The share of expected arguments that were right, over expected calls; a call that was not made has none."""
 
-    def _weight(self, wanted: FunctionCall, made: FunctionCall) -> float:
+    def _weight(self, expected: FunctionCall, actual: FunctionCall) -> float:
         # A little above nothing, so that two calls of one tool are partners even where no argument is right.
-        return max(self._share(wanted, made), 1e-9) if wanted.name == made.name else 0.0
+        return max(self._share(expected, actual), 1e-9) if expected.name == actual.name else 0.0
 
-    def _share(self, wanted: FunctionCall, made: FunctionCall) -> float:
-        if self._rule.equal(wanted, made):
+    def _share(self, expected: FunctionCall, actual: FunctionCall) -> float:
+        if self._rule.equal(expected, actual):
             return 1.0
-        expected: Mapping[str, Any] = wanted.args or {}
-        actual: Mapping[str, Any] = made.args or {}
-        keys = {*expected, *actual}
-        right = sum(1 for key in keys if key in expected and key in actual and expected[key] == actual[key])
+        want: Mapping[str, Any] = expected.args or {}
+        have: Mapping[str, Any] = actual.args or {}
+        keys = {*want, *have}
+        right = sum(1 for key in keys if key in want and key in have and want[key] == have[key])
         return right / len(keys) if keys else 1.0
 
     def _score(
-        self, made: list[FunctionCall], wanted: list[FunctionCall], pairs: Mapping[int, tuple[int, float]]
+        self, calls: list[FunctionCall], expected_calls: list[FunctionCall], pairs: Mapping[int, tuple[int, float]]
     ) -> TurnScore:
-        if not wanted:
-            return TurnScore(0.0, f"not expected: {shown(made[0])}")
-        shares = [self._share(call, made[pairs[row][0]]) if row in pairs else 0.0 for row, call in enumerate(wanted)]
+        if not expected_calls:
+            return TurnScore(0.0, f"not expected: {shown(calls[0])}")
+        shares = [
+            self._share(call, calls[pairs[row][0]]) if row in pairs else 0.0 for row, call in enumerate(expected_calls)
+        ]
         problems = [
-            self._rule.difference(call, made[pairs[row][0]]) if row in pairs else f"missing: {shown(call)}"
-            for row, call in enumerate(wanted)
+            self._rule.difference(call, calls[pairs[row][0]]) if row in pairs else f"missing: {shown(call)}"
+            for row, call in enumerate(expected_calls)
         ]
         return TurnScore(mean(shares), "; ".join(filter(None, problems)) or None)

@@ -29,31 +29,32 @@ class TrajectoryEvaluator(TurnEvaluator):
 
     def score_turn(self, actual: Invocation, expected: Invocation | None) -> TurnScore:
         """Compare the calls of one turn."""
-        made = get_all_tool_calls(actual.intermediate_data)
-        wanted = get_all_tool_calls(expected.intermediate_data if expected is not None else None)
-        problem = self._problem(made, wanted)
+        calls = get_all_tool_calls(actual.intermediate_data)
+        expectations = get_all_tool_calls(expected.intermediate_data if expected is not None else None)
+        problem = self._problem(calls, expectations)
         return TurnScore(1.0) if problem is None else TurnScore(0.0, problem)
 
-    def _problem(self, made: Calls, wanted: Calls) -> str | None:
+    def _problem(self, calls: Calls, expectations: Calls) -> str | None:
         if self._kind is _MATCH.EXACT:
-            return _sequence_problem(self._rule, made, wanted)
+            return _sequence_problem(self._rule, calls, expectations)
         if self._kind is _MATCH.IN_ORDER:
-            return _order_problem(self._rule, made, wanted)
+            return _order_problem(self._rule, calls, expectations)
         if self._kind is _MATCH.SUBSET:
-            missing = _without_partner(self._rule, wanted, made, turned=True)
+            missing = _without_partner(self._rule, expectations, calls, turned=True)
             return f"not expected: {shown(missing[0])}" if missing else None
-        missing = _without_partner(self._rule, made, wanted)
-        return _never_made(self._rule, missing[0], made) if missing else None
+        missing = _without_partner(self._rule, calls, expectations)
+        return _never_made(self._rule, missing[0], calls) if missing else None
 
 
-def _sequence_problem(rule: CallRule, made: Calls, wanted: Calls) -> str | None:
-    for number, (actual, expected) in enumerate(zip(made, wanted, strict=False), 1):
-        if not rule.equal(expected, actual):
-            return f"call {number}: {rule.difference(expected, actual) or _unequal(expected, actual)}"
-    if len(made) < len(wanted):
-        return f"call {len(made) + 1}: expected {shown(wanted[len(made)])}, and no further call was made"
-    if len(made) > len(wanted):
-        return f"call {len(wanted) + 1}: {shown(made[len(wanted)])} was called, and no further call is expected"
+def _sequence_problem(rule: CallRule, calls: Calls, expectations: Calls) -> str | None:
+    for number, (call, expected) in enumerate(zip(calls, expectations, strict=False), 1):
+        if not rule.equal(expected, call):
+            return f"call {number}: {rule.difference(expected, call) or _unequal(expected, call)}"
+    if len(calls) < len(expectations):
+        return f"call {len(calls) + 1}: expected {shown(expectations[len(calls)])}, and no further call was made"
+    if len(calls) > len(expectations):
+        extra = calls[len(expectations)]
+        return f"call {len(expectations) + 1}: {shown(extra)} was called, and no further call is expected"
     return None
 
 
@@ -61,27 +62,27 @@ def _unequal(expected: FunctionCall, actual: FunctionCall) -> str:
     return f"expected {shown(expected)}, and it was {shown(actual)}"
 
 
-def _order_problem(rule: CallRule, made: Calls, wanted: Calls) -> str | None:
+def _order_problem(rule: CallRule, calls: Calls, expectations: Calls) -> str | None:
     """Greedy: an earlier partner never stands in the way of a later call."""
     at = 0
-    for expected in wanted:
+    for expected in expectations:
         start = at
-        while at < len(made) and not rule.equal(expected, made[at]):
+        while at < len(calls) and not rule.equal(expected, calls[at]):
             at += 1
-        if at == len(made):
-            return _never_made(rule, expected, made[start:])
+        if at == len(calls):
+            return _never_made(rule, expected, calls[start:])
         at += 1
     return None
 
 
-def _never_made(rule: CallRule, expected: FunctionCall, made: Calls) -> str:
-    near = next((call for call in made if call.name == expected.name), None)
+def _never_made(rule: CallRule, expected: FunctionCall, calls: Calls) -> str:
+    near = next((call for call in calls if call.name == expected.name), None)
     why = f"; the nearest: {rule.difference(expected, near)}" if near is not None else ""
     return f"expected {shown(expected)}, which was not called{why}"
 
 
-def _without_partner(rule: CallRule, made: Calls, wanted: Calls, turned: bool = False) -> list[FunctionCall]:
+def _without_partner(rule: CallRule, calls: Calls, expectations: Calls, turned: bool = False) -> list[FunctionCall]:
     """Those of `wanted` that have no partner of their own in `made`; `turned`: the two change places in the rule."""
-    weights = [[float(rule.equal(m, w) if turned else rule.equal(w, m)) for m in made] for w in wanted]
+    weights = [[float(rule.equal(m, w) if turned else rule.equal(w, m)) for m in calls] for w in expectations]
     partnered = {row for row, _ in best_alignment(weights)}
-    return [call for number, call in enumerate(wanted) if number not in partnered]
+    return [call for number, call in enumerate(expectations) if number not in partnered]

@@ -52,8 +52,8 @@ class VerdictEvaluator(LlmAsJudge):
         fence, texts = self._fenced(actual, expected)
         for _, text in texts:
             fence.around(text)
-        found = _FIELD.findall(fence.without_echo(answer, _FIELD))
-        return AutoRaterScore(score=self.verdicts.get(found[-1].lower()) if found else None)
+        verdicts = _FIELD.findall(fence.without_echo(answer, _FIELD))
+        return AutoRaterScore(score=self.verdicts.get(verdicts[-1].lower()) if verdicts else None)
 
     def aggregate_per_invocation_samples(
         self, per_invocation_samples: list[PerInvocationResult]

@@ -54,8 +54,8 @@ class AppCode:
             path = owner._locate(inner)
             if path is not None:
                 return (owner, *path)
-        known = [*names_in(self.folder), *names_in(self.project)]
-        close = did_you_mean(parts[0], known)
+        names = [*names_in(self.folder), *names_in(self.project)]
+        close = did_you_mean(parts[0], names)
         raise ConfigurationError(
             f"{name!r} is not allowed here: it is no module of the app's folder {self.folder.name!r}, nor of its "
             f"project{close}; define it in a file there (a function `f` in tools.py is tools.f), or install a plugin "

@@ -116,8 +116,8 @@ def _tool_of_code(place: Place, config: CodeConfig, value: object) -> object:
 def _read_refined(place: Place) -> Factory:
     """A tool with a name, a confirmation, a time-out or an effect that the file says."""
     assert isinstance(place.value, Mapping)
-    said = {key: value for key, value in place.value.items() if key not in (SUBJECT, CONFIRMATION)}
-    refinement = place.parsed(Refinement, said, also=(SUBJECT, CONFIRMATION))
+    options = {key: value for key, value in place.value.items() if key not in (SUBJECT, CONFIRMATION)}
+    refinement = place.parsed(Refinement, options, also=(SUBJECT, CONFIRMATION))
     needed = place.value.get(CONFIRMATION)
     ask = Constant(needed) if needed is None or isinstance(needed, bool) else _function(place, CONFIRMATION)
     make = read_tool(place.child(SUBJECT, place.value[SUBJECT]))

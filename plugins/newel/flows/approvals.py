@@ -39,8 +39,8 @@ async def act_on_answers(ctx: InvocationContext) -> list[Event]:
 
 async def _mended(ctx: InvocationContext) -> list[Event]:
     """What a crash has left out: first results of calls that wait, requests for calls that must not happen twice."""
-    asked, once = await interrupted(ctx)
-    events = [first_results(ctx, asked)] if asked else []
+    calls, once = await interrupted(ctx)
+    events = [first_results(ctx, calls)] if calls else []
     return events + (_ask_to_repeat(ctx, once) if once else [])
 
 

@@ -16,7 +16,7 @@ from newel import auth
 from newel.auth.settings import Settings
 from newel.contexts.stash_keys import SECRETS
 from newel.questions.names import CREDENTIAL_CALL
-from newel.questions.precedence import MESSAGES, late_answers, stored_log, told_late
+from newel.questions.precedence import MESSAGES, late_answers, late_ids, stored_log
 from newel_kernel import (
     BaseTool,
     Context,
@@ -62,7 +62,7 @@ def before(ctx: InvocationContext, request: LlmRequest) -> Awaitable[Sequence[Ev
 
 async def _take_up(ctx: InvocationContext, messages: Sequence[Event]) -> Sequence[Event] | None:
     log = await stored_log(ctx)
-    late = {*told_late(ctx), *late_answers(ctx, log)}
+    late = {*late_ids(ctx), *late_answers(ctx, log)}
     responses = [one for message in messages for one in message.get_function_responses() if one.id not in late]
     waiting = await auth.take_answers(ctx, responses)
     if not waiting or not getattr(ctx.agent, "tools", None):

@@ -106,8 +106,8 @@ class Execution:
     async def _saved(self, result: CodeExecutionResult) -> Part:
         """The part of `result`, its files saved as artifacts where there is a service for them."""
         if result.output_files and self._ctx.artifact_service is None:
-            lost = ", ".join(f"`{file.name}`" for file in result.output_files)
-            text = f"{result.stdout}\nNot saved, for there is no artifact service: {lost}"
+            names = ", ".join(f"`{file.name}`" for file in result.output_files)
+            text = f"{result.stdout}\nNot saved, for there is no artifact service: {names}"
             result = CodeExecutionResult(stdout=text, stderr=result.stderr)
         for file in result.output_files:
             data = Part.from_bytes(data=file_bytes(file), mime_type=file.mime_type)

@@ -66,11 +66,11 @@ async def run_code(ctx: LlmContext, response: LlmResponse, limits: Limits) -> li
     execution = _execution(ctx, executor, limits)
     if execution.exhausted:
         return None
-    ending = Content(role=content.role, parts=list(content.parts or ()))
-    code = CodeExecutionUtils.extract_code_and_truncate_content(ending, executor.code_block_delimiters)
+    code_content = Content(role=content.role, parts=list(content.parts or ()))
+    code = CodeExecutionUtils.extract_code_and_truncate_content(code_content, executor.code_block_delimiters)
     if not code:
         return None
-    code_event = execution.event(ending)
+    code_event = execution.event(code_content)
     code_event.usage_metadata = response.usage_metadata  # the answer itself is not recorded, its tokens are spent
     result = await execution.run(code, execution.context.get_input_files())
     response.content = None

@@ -71,15 +71,15 @@ def older(events: Sequence[Event], keep: int) -> list[Event]:
     spoken_events = [event for event in events if compaction_of(event) is None]
     if latest is not None:
         spoken_events = [event for event in spoken_events if event.timestamp > latest[1].end_timestamp]
-    chosen = _settled(spoken_events[: max(0, len(spoken_events) - keep)])
-    if not chosen or latest is None:
-        return chosen
+    selection = _settled(spoken_events[: max(0, len(spoken_events) - keep)])
+    if not selection or latest is None:
+        return selection
     summary, compaction = latest
     seed = Event(
         author="model", content=compaction.compacted_content, timestamp=compaction.start_timestamp,
         branch=summary.branch, invocation_id=summary.invocation_id,
     )  # fmt: skip
-    return [seed, *chosen]
+    return [seed, *selection]
 
 
 def _common(events: Sequence[Event]) -> list[Event]:

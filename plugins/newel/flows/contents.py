@@ -51,8 +51,8 @@ def processor(reading: Reading) -> Callable[[LlmAgent], RequestStep]:
                 contents = SharedContents(_history(ctx, name, reading).update(ctx.session.events))
             else:
                 events = live_history.quoted(ctx.session.events, name, fence=reading.fence)
-                told = assemble(events, name, ctx.branch, ctx.isolation_scope, reading)
-                contents = SharedContents([outgoing(event.content) for event in told if event.content is not None])
+                history = assemble(events, name, ctx.branch, ctx.isolation_scope, reading)
+                contents = SharedContents([outgoing(event.content) for event in history if event.content is not None])
             if added:
                 at = insertion_point(contents)
                 contents[at:at] = added
@@ -103,10 +103,10 @@ def _with_calls(ctx: InvocationContext, events: Sequence[Event], index: int) -> 
     """The events from `index` on, behind the agent's earlier calls that the last one answers: an approval came late."""
     tail = events[index:]
     last = next(event for event in reversed(tail) if is_visible(event, ctx.branch, ctx.isolation_scope))
-    wanted = set(answered_ids(last)).difference(*map(call_ids, tail))
-    if not wanted or is_from_other_agent(last, ctx.agent.name):  # what others did is quoted
+    ids = set(answered_ids(last)).difference(*map(call_ids, tail))
+    if not ids or is_from_other_agent(last, ctx.agent.name):  # what others did is quoted
         return tail
-    calls = (one for one in events[:index] if one.author == ctx.agent.name and not wanted.isdisjoint(call_ids(one)))
+    calls = (one for one in events[:index] if one.author == ctx.agent.name and not ids.isdisjoint(call_ids(one)))
     return [*calls, *tail]
 
 

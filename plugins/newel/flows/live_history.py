@@ -13,9 +13,11 @@ from newel_kernel import Event
 
 
 def quoted(events: Sequence[Event], agent: str, *, fence: bool) -> list[Event]:
-    """`events`, in which what `agent` said live before its latest transfer to another agent is told as a report."""
+    """`events`, in which what `agent` said live before its latest transfer to another agent is quoted."""
     last = max((at for at, event in enumerate(events) if _hands_over(event, agent)), default=-1)
-    return [_told(event, fence) if at <= last and _live(event, agent) else event for at, event in enumerate(events)]
+    return [
+        _quotation(event, fence) if at <= last and _live(event, agent) else event for at, event in enumerate(events)
+    ]
 
 
 def _hands_over(event: Event, agent: str) -> bool:
@@ -28,7 +30,7 @@ def _live(event: Event, agent: str) -> bool:
     return event.author == agent and event.content is not None and bool(event.live_session_id)
 
 
-def _told(event: Event, fence: bool) -> Event:
+def _quotation(event: Event, fence: bool) -> Event:
     content = as_quotation(event, fence=fence)
     return Event(
         invocation_id=event.invocation_id, author="user", content=content, branch=event.branch,

@@ -39,7 +39,7 @@ def drop_void_answers(events: Sequence[Event], *, asked_only: bool) -> list[Even
     answered: set[str | None] = set()
     unasked: set[str | None] = set()
     results = {id_ for event in events if event.author != "user" for id_ in answered_ids(event)}
-    kept: list[Event] = []
+    result: list[Event] = []
     for event in events:
         calls, responses = exchanged_ids(event)
         answered.difference_update(calls)  # a model may use an id again
@@ -50,14 +50,14 @@ def drop_void_answers(events: Sequence[Event], *, asked_only: bool) -> list[Even
             if not void.isdisjoint(responses):
                 event = _without_responses(event, void)
             answered.update(responses)
-        kept.append(event)
-    return kept
+        result.append(event)
+    return result
 
 
 def _without_responses(event: Event, ids: Set[str | None]) -> Event:
     parts = event.content.parts or () if event.content is not None else ()
-    left = [p for p in parts if p.function_response is None or p.function_response.id not in ids]
-    content = Content(role=event.content.role if event.content is not None else None, parts=left) if left else None
+    rest = [p for p in parts if p.function_response is None or p.function_response.id not in ids]
+    content = Content(role=event.content.role if event.content is not None else None, parts=rest) if rest else None
     return event.model_copy(update={"content": content})
 
 

@@ -70,8 +70,8 @@ class Background:
                 if task.done() and not (task.cancelled() and call.id in self._revoked):
                     task.result()
             await asyncio.wait(tasks)
-            found = [self._outcome(call, task) for call, task in zip(calls, tasks, strict=True)]
-            return [event for event in found if event is not None]
+            events = [self._outcome(call, task) for call, task in zip(calls, tasks, strict=True)]
+            return [event for event in events if event is not None]
         finally:
             await cancelled(tasks, self.session.settings.tool_seconds)
             for call in calls:

@@ -125,27 +125,27 @@ class Conversation:
             return
         for event in await reported if reported is not None else ():
             yield event
-        if (made := self._made(item)) is None:
+        if (pair := self._event_of(item)) is None:
             return
-        event, calls = made
+        event, calls = pair
         yield event
         if calls and not event.partial:
             async with aclosing(self._called(event, calls)) as results:
                 async for event in results:
                     yield event
 
-    def _made(self, item: LlmResponse) -> tuple[Event, Sequence[FunctionCall]] | None:
+    def _event_of(self, item: LlmResponse) -> tuple[Event, Sequence[FunctionCall]] | None:
         """The event of a response and its calls; None where it makes none."""
         session = self.session
         if session.restarts:
             return (session.answer, ()) if session.answer is not None else None
         if (response := as_response(item)) is None:
             return None
-        made = answer_event(session.ctx, session.request, response, session.draft)
-        if spoken_by_user(made[0]):
-            made[0].author = "user"
-        self.turn.note(made[0])
-        return made
+        pair = answer_event(session.ctx, session.request, response, session.draft)
+        if spoken_by_user(pair[0]):
+            pair[0].author = "user"
+        self.turn.note(pair[0])
+        return pair
 
     async def _special(self, item: Item) -> Events:
         """What is no response: an event that a task left, an answer to a question, the end."""
@@ -182,7 +182,7 @@ class Conversation:
     async def _called(self, event: Event, calls: Sequence[FunctionCall]) -> Events:
         """Run the calls of `event`; each event of results is committed, then sent to the model."""
         results = await self.session.background.run(event, calls)
-        async with aclosing(self._told(results)) as events:
+        async with aclosing(self._send_results(results)) as events:
             async for one in events:
                 yield one
 
@@ -209,13 +209,13 @@ class Conversation:
         try:
             while position != DONE:
                 position, reported = await prepare(ctx, session.plan, request, position)
-                async with aclosing(self._told(reported)) as events:
+                async with aclosing(self._send_results(reported)) as events:
                     async for one in events:
                         yield one
         finally:
             ctx.user_content = before
 
-    async def _told(self, results: Iterable[Event]) -> Events:
+    async def _send_results(self, results: Iterable[Event]) -> Events:
         """`results` one by one; what is a result is sent to the model once it is committed."""
         session = self.session
         for event in results:

@@ -31,7 +31,7 @@ def _is_reported(value: object) -> bool:
 
 
 def _maker(step: Guard) -> Mapping[str, Guard]:
-    return {"make": Guard(("live",), lambda made: made is None or callable(made), "a function or None", made=step)}
+    return {"make": Guard(("live",), lambda value: value is None or callable(value), "a function or None", result=step)}
 
 
 _REPORT = Guard(("response",), _is_reported, "a list of events or None", awaited=None)

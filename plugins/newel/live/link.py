@@ -179,7 +179,7 @@ class Link:
         return max(seconds - silent, 0.01) if self.sender.due else seconds
 
     def _since(self) -> float:
-        return max(self.heard, self.sender.asked)
+        return max(self.heard, self.sender.asked_at)
 
     def _check_silence(self) -> None:
         seconds = self.session.settings.silence_seconds

@@ -19,11 +19,11 @@ def as_response(response: LlmResponse) -> LlmResponse | None:
             return LlmResponse(partial=partial, live_session_id=response.live_session_id, **{name: value})
     if response.go_away is not None or response.tool_call_cancellation is not None:
         response = response.model_copy(update={"go_away": None, "tool_call_cancellation": None})
-    said = (
+    fields = (
         response.content, response.error_code, response.interrupted, response.turn_complete, response.usage_metadata,
         response.grounding_metadata,
     )  # fmt: skip
-    return response if any(one is not None and one is not False for one in said) else None
+    return response if any(one is not None and one is not False for one in fields) else None
 
 
 def spoken_by_user(event: Event) -> bool:

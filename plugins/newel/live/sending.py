@@ -34,7 +34,7 @@ class Sender:
 
     __slots__ = (
         "_blob_steps", "_one", "_refused", "_sent", "_steps", "_stopped", "_unconfirmed", "_unconfirmed_bytes",
-        "_unsent", "_work", "asked", "connection", "due", "missed", "session", "unanswered",
+        "_unsent", "_work", "asked_at", "connection", "due", "missed", "session", "unanswered",
     )  # fmt: skip
 
     def __init__(self, session: LiveSession) -> None:
@@ -42,7 +42,7 @@ class Sender:
         self.connection: BaseLlmConnection | None = None
         #: Whether the model is to answer something, and since when, on the loop's clock.
         self.due = False
-        self.asked = 0.0
+        self.asked_at = 0.0
         #: What the user said last, until anything has come back: it may not have been taken.
         self.unanswered: Input | None = None
         #: Inputs that a connection has not got, and those that the service has not confirmed, with their numbers.
@@ -92,16 +92,16 @@ class Sender:
         """Make the steps, with the first connection; send what the one before has not got."""
         if not self._steps:
             stages = self.session.ctx.composition.registry.all(LiveOut)
-            made = [(one, step) for one in stages if (step := one.make(self.session)) is not None]
-            self._steps, self._blob_steps = [step for _, step in made], [step for one, step in made if one.blobs]
+            steps = [(one, step) for one in stages if (step := one.make(self.session)) is not None]
+            self._steps, self._blob_steps = [step for _, step in steps], [step for one, step in steps if one.blobs]
         self.connection, self._sent = connection, 0
         await self._one.enter()
         try:
             while self._unsent:
                 await self._give(connection, one := self._unsent[0])
                 self._unsent.popleft()
-                if (taken := connection.inputs_taken) is not None:
-                    self._keep(one, taken)
+                if (count := connection.inputs_taken) is not None:
+                    self._keep(one, count)
         finally:
             self._one.leave()
 
@@ -209,7 +209,7 @@ class Sender:
     async def _say(self, connection: BaseLlmConnection, content: Content, partial: bool) -> None:
         await (connection.send_partial(content) if partial else connection.send_content(content))
         if not partial:
-            self.due, self.asked = True, asyncio.get_running_loop().time()
+            self.due, self.asked_at = True, asyncio.get_running_loop().time()
             self.unanswered = content, partial
 
     def _keep(self, one: Input, taken: int) -> None:
@@ -229,15 +229,15 @@ def refusal(session: LiveSession, why: str) -> Event:
 
 def _inputs(request: LiveRequest) -> list[Input]:
     """What of a request is sent, in order."""
-    found: list[Input] = []
+    inputs: list[Input] = []
     if request.activity_start is not None:
-        found.append(ActivityStart())
+        inputs.append(ActivityStart())
     elif request.activity_end is not None:
-        found.append(ActivityEnd())
+        inputs.append(ActivityEnd())
     elif request.audio_stream_end:
-        found.append(LiveClientRealtimeInput(audio_stream_end=True))
+        inputs.append(LiveClientRealtimeInput(audio_stream_end=True))
     elif request.blob is not None:
-        found.append(request.blob)
+        inputs.append(request.blob)
     if request.content is not None:
-        found.append((request.content, request.partial))
-    return found
+        inputs.append((request.content, request.partial))
+    return inputs

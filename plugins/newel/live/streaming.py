@@ -75,8 +75,8 @@ class Streaming:
         except Exception as error:  # noqa: BLE001 - a plugin boundary: the model learns of it, and the session goes on
             _log.exception("the streaming tool %s failed", self.tool.name)
             # The error's text may hold what is not the model's affair.
-            told = {"error": f"Invoking `{self.tool.name}()` failed with an internal error."}
-            await self._tell(told, last=True, partial=False)
+            failure = {"error": f"Invoking `{self.tool.name}()` failed with an internal error."}
+            await self._tell(failure, last=True, partial=False)
             if self.session.settings.record_tool_failures:
                 why = f"the streaming tool {self.tool.name!r} failed: {type(error).__name__}: {error}"
                 await self.session.emit(self.session.event(error_code="TOOL_FAILED", error_message=why))
@@ -91,14 +91,14 @@ class Streaming:
                 await self._tell(started, last=True, partial=False)
             return
         items: asyncio.Queue[object] = asyncio.Queue()
-        given = asyncio.Semaphore(1)
-        producer = self.session.spawn(_produce(started, items, given), f"items of {self.tool.name}")
+        permits = asyncio.Semaphore(1)
+        producer = self.session.spawn(_produce(started, items, permits), f"items of {self.tool.name}")
         try:
             while (item := await items.get()) is not _END:
                 for _ in range(_TURNS):
                     await asyncio.sleep(0)
                 await self._give(item, last=producer.done() and items.qsize() == 1 and producer.exception() is None)
-                given.release()
+                permits.release()
             await producer
         finally:
             await cancelled([producer], self.session.settings.tool_seconds)
@@ -146,7 +146,7 @@ _END = object()
 
 
 async def _produce(
-    started: Any, items: asyncio.Queue[object], given: asyncio.Semaphore
+    started: Any, items: asyncio.Queue[object], permits: asyncio.Semaphore
 ) -> None:
     """Put what the tool yields into `items`, in a task of its own, one item ahead of what is `given`.
 
@@ -155,11 +155,11 @@ async def _produce(
     try:
         async with aclosing(started):
             async for item in started:
-                await given.acquire()
+                await permits.acquire()
                 items.put_nowait(item)
                 if isinstance(item, Event):
-                    await given.acquire()
-                    given.release()
+                    await permits.acquire()
+                    permits.release()
     finally:
         items.put_nowait(_END)
 

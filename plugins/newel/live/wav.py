@@ -12,8 +12,8 @@ _DEFAULT_RATE = 24000
 
 def rate_of(mime_type: str) -> int:
     """The sample rate that a MIME type names (``audio/pcm;rate=16000``), in Hz; 24,000 where it names none."""
-    found = _RATE.search(mime_type)
-    return int(found[1]) if found else _DEFAULT_RATE
+    match = _RATE.search(mime_type)
+    return int(match[1]) if match else _DEFAULT_RATE
 
 
 def as_wav(data: bytes, mime_type: str) -> tuple[bytes, str]:

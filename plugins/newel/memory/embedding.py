@@ -51,11 +51,11 @@ def other_vectors(name: str, dimension: int, embedder: Embedder | None) -> Embed
 
 async def vectors_of(embedder: Embedder, texts: Sequence[str]) -> list[array[float]]:
     """The vectors of texts, made in batches."""
-    made: list[array[float]] = []
+    vectors: list[array[float]] = []
     for start in range(0, len(texts), embedder.batch):
         some = texts[start : start + embedder.batch]
-        made += _checked(await embedder.embed(some), embedder, len(some))
-    return made
+        vectors += _checked(await embedder.embed(some), embedder, len(some))
+    return vectors
 
 
 async def question_vector(embedder: Embedder | None, query: str) -> array[float] | None:

@@ -43,10 +43,10 @@ def fused(words: WordRanking, near: Sequence[tuple[int, float]], most: int) -> l
     # What was not ranked by its words has at most what the last one has.
     other = min(shares.values(), default=0.0) if len(shares) >= depth(most) else 0.0
     best = max(cosines.values(), default=0.0)
-    found = []
+    ranking = []
     for number in cosines.keys() | shares.keys():
         cosine = cosines.get(number, 0.0)
         by_vector, by_words = (max(cosine, 0.0) / best if best > 0 else 0.0), shares.get(number, other)
-        confirmed = by_words * max(by_words, by_vector)
-        found.append((confirmed + _ALONE * (by_words + by_vector), cosine, number))
-    return [(number, score) for score, _, number in sorted(found, reverse=True)[:most]]
+        score = by_words * max(by_words, by_vector)
+        ranking.append((score + _ALONE * (by_words + by_vector), cosine, number))
+    return [(number, score) for score, _, number in sorted(ranking, reverse=True)[:most]]

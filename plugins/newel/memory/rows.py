@@ -34,7 +34,7 @@ class Row:
     text: str
 
 
-class Known(Enum):
+class Existing(Enum):
     """What becomes of an entry that is there already."""
 
     KEPT = "kept"
@@ -49,7 +49,7 @@ COLUMNS = "e.number, e.session, e.key, e.is_event, e.author, e.timestamp, e.cont
 
 def row_of_event(event: Event, metadata: Mapping[str, object] | None) -> Row | None:
     """The row of an event; None where it says nothing."""
-    text = said(event.content)
+    text = words_of(event.content)
     if event.content is None or not text:
         return None
     timestamp = time_of(event)
@@ -67,7 +67,7 @@ def row_of_entry(entry: MemoryEntry, metadata: Mapping[str, object] | None) -> R
     return Row(
         key=key, is_event=False, author=entry.author, timestamp=entry.timestamp, at=seconds(entry.timestamp),
         content=_content(entry.content, f"entry {key}"),
-        metadata=_json({**(metadata or {}), **entry.custom_metadata}, f"entry {key}"), text=said(entry.content),
+        metadata=_json({**(metadata or {}), **entry.custom_metadata}, f"entry {key}"), text=words_of(entry.content),
     )  # fmt: skip
 
 
@@ -85,7 +85,7 @@ def remembered(values: tuple[object, ...], score: float, shown: str) -> MemoryEn
     )  # fmt: skip
 
 
-def said(content: Content | None) -> str:
+def words_of(content: Content | None) -> str:
     """The text of a content."""
     return " ".join(part.text for part in (content.parts if content is not None else None) or () if part.text)
 

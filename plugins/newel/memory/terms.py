@@ -39,13 +39,13 @@ def indexed(owner: int, text: str) -> str:
 
 def queries(owner: int, text: str, most: int) -> list[str]:
     """What to ask the index for, each once, in the order of the text; at most so many."""
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     for word in _words(text):
-        for term, is_prefix in _asked(word):
-            found.setdefault(f'"{owner}{_MARK}{term}"' + "*" * is_prefix)
-        if len(found) >= most:
+        for term, is_prefix in _terms_of(word):
+            result.setdefault(f'"{owner}{_MARK}{term}"' + "*" * is_prefix)
+        if len(result) >= most:
             break
-    return list(found)[:most]
+    return list(result)[:most]
 
 
 def snippet(text: str, query: str, width: int = 200) -> str:
@@ -102,7 +102,7 @@ def _all_terms(word: str) -> Iterator[str]:
             yield from (part[at : at + size] for at in range(len(part)))
 
 
-def _asked(word: str) -> Iterator[tuple[str, bool]]:
+def _terms_of(word: str) -> Iterator[tuple[str, bool]]:
     for part, size in _parts(word):
         if not size:
             yield part[:_LONGEST], False
@@ -113,4 +113,4 @@ def _asked(word: str) -> Iterator[tuple[str, bool]]:
 
 
 def _shown(word: str) -> Iterator[str]:
-    return (term for term, _ in _asked(word))
+    return (term for term, _ in _terms_of(word))

@@ -133,12 +133,12 @@ def _live(capable: LiveCapabilities | None, value: object) -> LiveCapabilities |
     """What overrides say of live connections: all of it, None, or the fields that differ."""
     if value is None or isinstance(value, LiveCapabilities):
         return value
-    known = [field.name for field in fields(LiveCapabilities)]
+    names = [field.name for field in fields(LiveCapabilities)]
     if not isinstance(value, Mapping):
         raise ConfigurationError(f"the capability 'live' must be fields of LiveCapabilities or None, not {value!r}")
     for name in value:
-        if name not in known:
-            raise ConfigurationError(f"a live connection has no capability {name!r}{did_you_mean(str(name), known)}")
+        if name not in names:
+            raise ConfigurationError(f"a live connection has no capability {name!r}{did_you_mean(str(name), names)}")
     changes: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in value.items()}
     return replace(capable or LiveCapabilities(), **changes)
 

@@ -35,25 +35,25 @@ class EchoModel(OfflineLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Yield the request as pretty JSON."""
-        text = json.dumps(shown(llm_request), indent=2, ensure_ascii=False)
+        text = json.dumps(data_of(llm_request), indent=2, ensure_ascii=False)
         for response in text_responses(text, self.model, stream):
             yield response
 
 
-def shown(request: LlmRequest) -> dict[str, Any]:
+def data_of(request: LlmRequest) -> dict[str, Any]:
     """What of a request is data, in a fixed order of keys."""
     config = request.config
     settings = {n: v for n in type(config).model_fields if n not in _ELSEWHERE and _is_set(v := getattr(config, n))}
     if config.response_schema is not None:
         settings["response_schema"] = json_schema(config.response_schema)
-    found = {
+    data = {
         "model": request.model,
         "system_instruction": instruction_text(request),
         "contents": list.copy(request.contents),
         "tools": config.tools,
         "config": settings,
     }
-    return {name: plain(value) for name, value in found.items() if _is_set(value)}
+    return {name: plain(value) for name, value in data.items() if _is_set(value)}
 
 
 def _is_set(value: Any) -> bool:

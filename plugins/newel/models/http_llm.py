@@ -133,26 +133,26 @@ class HttpLlm(RemoteLlm):
 
         A schema for the answer and a choice of tools are among them: a service that has them says so in `body`.
         """
-        given = {name: getattr(request.config, name) for name in request.config.model_fields_set - _ELSEWHERE}
-        for name in given.keys() - self.settings.keys():
-            if given[name] is not None:
+        values = {name: getattr(request.config, name) for name in request.config.model_fields_set - _ELSEWHERE}
+        for name in values.keys() - self.settings.keys():
+            if values[name] is not None:
                 self.say_once(request, name, f"{self.provider} has no {name}; it is left out")
-        return {sent: given[name] for name, sent in self.settings.items() if given.get(name) is not None}
+        return {sent: values[name] for name, sent in self.settings.items() if values.get(name) is not None}
 
     def functions_of(self, request: LlmRequest) -> list[Json]:
         """The name, description and parameters (a JSON schema) of each function, under names that are legal."""
-        made: list[Json] = []
+        functions: list[Json] = []
         for tool in request.config.tools or ():
             if not isinstance(tool, Tool):  # the processors make declarations of whatever else an agent may have
                 continue
             for one in tool.function_declarations or ():
-                given = one.parameters_json_schema or one.parameters
-                schema = {"type": "object", "properties": {}, **json_schema(given)}
-                named = {"name": self._names.out(one.name or ""), "description": one.description or ""}
-                made.append({**named, "parameters": schema})
+                source = one.parameters_json_schema or one.parameters
+                schema = {"type": "object", "properties": {}, **json_schema(source)}
+                function = {"name": self._names.out(one.name or ""), "description": one.description or ""}
+                functions.append({**function, "parameters": schema})
             for other in tool.model_dump(exclude_none=True, exclude={"function_declarations"}):
                 self.say_once(request, other, f"{self.provider} has no tool {other} of its own; it is left out")
-        return made
+        return functions
 
     def turns_of(self, request: LlmRequest, service: Service, longest_id: int = 40) -> Iterator[Turn]:
         """The conversation; roles alternate, every call has its result, and all but texts and calls is an error."""
@@ -170,16 +170,16 @@ class HttpLlm(RemoteLlm):
         client = await self._client(library, service, limits)
         with service.translated():
             reading, body = self.reading(service, self._names), self.body(request, service)
-            asked = {"json": body, "headers": self.headers(), "timeout": limits.timeout(library)}
-            async with client.sdk.stream("POST", f"{self.base_url}{self.path}", **asked) as response:
+            options = {"json": body, "headers": self.headers(), "timeout": limits.timeout(library)}
+            async with client.sdk.stream("POST", f"{self.base_url}{self.path}", **options) as response:
                 if response.status_code != 200:
                     message = (await response.aread()).decode("utf-8", "replace")
                     raise service.refused(response.status_code, message, response.headers)
                 with service.answering():
                     async for event in events(response.aiter_bytes(), service):
                         reading.take(event)
-                        if stream and (shown := reading.shown()) is not None:
-                            yield shown
+                        if stream and (partial := reading.shown()) is not None:
+                            yield partial
             yield reading.response()
 
     async def _client(self, library: str, service: Service, limits: Limits) -> Client[Any]:

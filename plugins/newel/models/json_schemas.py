@@ -44,10 +44,10 @@ def nullable(schema: Schema) -> Schema:
     """`schema` that null fits as well."""
     if "type" in schema and "const" not in schema:
         kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-        made = {**schema, "type": kinds if "null" in kinds else [*kinds, "null"]}
+        result = {**schema, "type": kinds if "null" in kinds else [*kinds, "null"]}
         if isinstance(listed := schema.get("enum"), list) and None not in listed:
-            made["enum"] = [*listed, None]
-        return made
+            result["enum"] = [*listed, None]
+        return result
     if "anyOf" in schema:
         branches = schema["anyOf"]
         return schema if {"type": "null"} in branches else {**schema, "anyOf": [*branches, {"type": "null"}]}
@@ -72,37 +72,37 @@ def referred(schema: Schema, root: Schema) -> Schema:
     seen: set[str] = set()
     while isinstance(ref := schema.get("$ref"), str) and ref not in seen:
         seen.add(ref)
-        found: object = root
+        place: object = root
         for step in ref.removeprefix("#").strip("/").split("/"):
             if step:
                 key = step.replace("~1", "/").replace("~0", "~")
-                found = found.get(key) if isinstance(found, dict) else None
-        schema = found if isinstance(found, dict) else {}
+                place = place.get(key) if isinstance(place, dict) else None
+        schema = place if isinstance(place, dict) else {}
     return schema
 
 
 def _normal(schema: Mapping[str, Any]) -> Schema:
-    made: Schema = {}
-    for given, value in schema.items():
-        key = SPELLING.get(given, given)
+    result: Schema = {}
+    for name, value in schema.items():
+        key = SPELLING.get(name, name)
         if key == "type":
             if kind := _type(value):
-                made[key] = kind
+                result[key] = kind
         elif key in _NAMED and isinstance(value, Mapping):
-            made[key] = {name: _child(child) for name, child in value.items()}
+            result[key] = {name: _child(child) for name, child in value.items()}
         elif key in _LISTS and isinstance(value, list):
-            made[key] = [_child(child) for child in value]
+            result[key] = [_child(child) for child in value]
         elif key in _SINGLE:
-            made[key] = _child(value)
+            result[key] = _child(value)
         elif key == "$ref" and isinstance(value, str):
-            made[key] = _reference(value)
+            result[key] = _reference(value)
         else:
-            made[key] = value
-    _order(made)
-    _bounds(made)
-    if "example" in made:
-        made.setdefault("examples", [made.pop("example")])
-    return nullable(made) if made.pop("nullable", None) is True else made
+            result[key] = value
+    _order(result)
+    _bounds(result)
+    if "example" in result:
+        result.setdefault("examples", [result.pop("example")])
+    return nullable(result) if result.pop("nullable", None) is True else result
 
 
 def _child(value: Any) -> Any:

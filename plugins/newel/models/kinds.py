@@ -67,11 +67,11 @@ def model_of(chains: Chains, address: str) -> BaseLlm:
     if address not in models:
         resolved = address or default_model(chains)
         registered = LLMRegistry.find(resolved)
-        models[address] = registered(model=resolved) if registered else _made(chains, resolved)
+        models[address] = registered(model=resolved) if registered else _create(chains, resolved)
     return models[address]
 
 
-def _made(chains: Chains, address: str) -> BaseLlm:
+def _create(chains: Chains, address: str) -> BaseLlm:
     """The model that a provider makes; what the provider does wrong is a ModelError that names its plugin."""
     provider = _provider(chains, address)
     try:
@@ -79,8 +79,8 @@ def _made(chains: Chains, address: str) -> BaseLlm:
     except (NewelError, OSError):
         raise
     except Exception as error:
-        said = newel_compose.describe_error(error)
-        raise ModelError(f"{_plugin(chains, provider)} cannot make the model {address!r}: {said}") from error
+        reason = newel_compose.describe_error(error)
+        raise ModelError(f"{_plugin(chains, provider)} cannot make the model {address!r}: {reason}") from error
     if not isinstance(model, newel_kernel.BaseLlm):
         raise ModelError(
             f"{_plugin(chains, provider)} made {type(model).__name__} of the address {address!r}; `create` must return "

@@ -24,25 +24,25 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 
     @field_validator("capabilities")
     @classmethod
-    def _known(cls, given: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        known = [field.name for field in fields(newel_kernel.ModelCapabilities)]
-        for pattern, changes in given.items():
+    def _check_names(cls, capabilities: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        names = [field.name for field in fields(newel_kernel.ModelCapabilities)]
+        for pattern, changes in capabilities.items():
             try:
                 re.compile(pattern)
             except re.error as error:
                 raise ValueError(f"{pattern!r} is no pattern: {error}") from error
-            for name in changes.keys() - set(known):
-                raise ValueError(f"{pattern!r}: a model has no capability {name!r}{did_you_mean(name, known)}")
-        return given
+            for name in changes.keys() - set(names):
+                raise ValueError(f"{pattern!r}: a model has no capability {name!r}{did_you_mean(name, names)}")
+        return capabilities
 
 
 def with_overrides(model: BaseLlm, address: str, settings: Settings) -> BaseLlm:
     """`model` with what the settings say of it; those that stand later win, and they win over the provider's own."""
-    given = getattr(model, "capability_overrides", None)
-    if not settings.capabilities or not isinstance(given, Mapping):
+    own = getattr(model, "capability_overrides", None)
+    if not settings.capabilities or not isinstance(own, Mapping):
         return model
-    changes = dict(given)
+    changes = dict(own)
     for pattern, more in settings.capabilities.items():
         if any(re.fullmatch(pattern, name) for name in (address, model.model)):
             changes |= more
-    return model if changes == given else model.model_copy(update={"capability_overrides": changes})
+    return model if changes == own else model.model_copy(update={"capability_overrides": changes})

@@ -39,10 +39,10 @@ class LLMRegistry:
     @classmethod
     def resolve(cls, model: str) -> type[BaseLlm]:
         """The class that was registered for a name; a ModelError where there is none."""
-        found = cls.find(model)
-        if found is None:
+        match = cls.find(model)
+        if match is None:
             raise ModelError(f"no class is registered for the model {model!r}; register one with LLMRegistry.register")
-        return found
+        return match
 
     @classmethod
     def new_llm(cls, model: str) -> BaseLlm:

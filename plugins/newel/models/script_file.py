@@ -61,8 +61,8 @@ def _places(text: str, count: int) -> list[int]:
     if not dashes:
         return []
     indent = dashes[0][1][1]
-    found = [number for number, match in dashes if match[1] == indent]
-    return found if len(found) == count else []
+    places = [number for number, match in dashes if match[1] == indent]
+    return places if len(places) == count else []
 
 
 def _line(text: str, places: list[int], index: int, key: str) -> int:

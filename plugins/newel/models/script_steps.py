@@ -67,27 +67,27 @@ class Step:
         return not (self.chunks or self.responses or self.fault or self.hang or self.ask)
 
 
-def as_step(given: Any) -> Step:
+def as_step(spec: Any) -> Step:
     """One step from a text, a response, parts, a call, chunks, an exception, a mapping, a delay or a callable."""
-    if isinstance(given, Step):
-        return given
-    if isinstance(given, str):
-        return Step(responses=(_said(Part(text=given)),))
-    if isinstance(given, (LlmResponse, Content)):
-        return Step(responses=(given if isinstance(given, LlmResponse) else LlmResponse(content=given),))
-    if isinstance(given, BaseException) or (isinstance(given, type) and issubclass(given, BaseException)):
-        return Step(fault=given() if isinstance(given, type) else given)
-    if isinstance(given, Mapping):
-        return _from_mapping(given)
-    if isinstance(given, (Part, FunctionCall)):
-        return Step(responses=(_said(_part(given)),))
-    if isinstance(given, (int, float)) and not isinstance(given, bool):
-        return Step(delay=_seconds(given))
-    if isinstance(given, Sequence):
-        return _from_list(given)
-    if callable(given):
-        return Step(ask=given)
-    raise StepError(f"{given!r} is no step (a text, a response, a call, a list, an exception, a delay or a callable)")
+    if isinstance(spec, Step):
+        return spec
+    if isinstance(spec, str):
+        return Step(responses=(_response(Part(text=spec)),))
+    if isinstance(spec, (LlmResponse, Content)):
+        return Step(responses=(spec if isinstance(spec, LlmResponse) else LlmResponse(content=spec),))
+    if isinstance(spec, BaseException) or (isinstance(spec, type) and issubclass(spec, BaseException)):
+        return Step(fault=spec() if isinstance(spec, type) else spec)
+    if isinstance(spec, Mapping):
+        return _from_mapping(spec)
+    if isinstance(spec, (Part, FunctionCall)):
+        return Step(responses=(_response(_part(spec)),))
+    if isinstance(spec, (int, float)) and not isinstance(spec, bool):
+        return Step(delay=_seconds(spec))
+    if isinstance(spec, Sequence):
+        return _from_list(spec)
+    if callable(spec):
+        return Step(ask=spec)
+    raise StepError(f"{spec!r} is no step (a text, a response, a call, a list, an exception, a delay or a callable)")
 
 
 def _from_list(items: Sequence[Any]) -> Step:
@@ -98,94 +98,94 @@ def _from_list(items: Sequence[Any]) -> Step:
         return Step(chunks=tuple(items))
     if all(isinstance(item, LlmResponse) for item in items):
         return Step(responses=tuple(items))
-    return Step(responses=(_said(*map(_part, items)),))
+    return Step(responses=(_response(*map(_part, items)),))
 
 
-def _from_mapping(given: Mapping[str, Any]) -> Step:
-    _check_keys(given)
-    chunks = _texts(given["chunks"], "chunks") if "chunks" in given else ()
-    responses = () if chunks else _responses(given)
-    ending = next((key for key in _ENDINGS if given.get(key)), None)
-    if "after" in given:
-        chunks = _first(chunks, given["after"])
-    if ending == "malformed":
-        responses = (*responses, malformed(given["malformed"]))
+def _from_mapping(spec: Mapping[str, Any]) -> Step:
+    _check_keys(spec)
+    chunks = _texts(spec["chunks"], "chunks") if "chunks" in spec else ()
+    responses = () if chunks else _responses(spec)
+    end = next((key for key in _ENDINGS if spec.get(key)), None)
+    if "after" in spec:
+        chunks = _first(chunks, spec["after"])
+    if end == "malformed":
+        responses = (*responses, malformed(spec["malformed"]))
     return Step(
-        delay=_seconds(given.get("delay", 0)),
+        delay=_seconds(spec.get("delay", 0)),
         chunks=chunks,
         responses=responses,
-        fault=_fault(given["raise"]) if ending == "raise" else None,
-        hang=ending == "hang",
-        expect=_expectation(given["expect"]) if "expect" in given else None,
+        fault=_fault(spec["raise"]) if end == "raise" else None,
+        hang=end == "hang",
+        expect=_expectation(spec["expect"]) if "expect" in spec else None,
     )
 
 
-def _check_keys(given: Mapping[str, Any]) -> None:
-    for key in given:
+def _check_keys(spec: Mapping[str, Any]) -> None:
+    for key in spec:
         if key not in KEYS:
-            known = f"(a step has: {', '.join(KEYS)})"
-            raise StepError(f"unknown key {key!r}{did_you_mean(str(key), KEYS)} {known}", str(key))
-    answers = [key for key in given if key in _ANSWERS]
+            there_are = f"(a step has: {', '.join(KEYS)})"
+            raise StepError(f"unknown key {key!r}{did_you_mean(str(key), KEYS)} {there_are}", str(key))
+    answers = [key for key in spec if key in _ANSWERS]
     if len(answers) > 1:
         raise StepError(f"a step has one of {' and '.join(map(repr, answers))}, not both", answers[1])
-    endings = [key for key in _ENDINGS if given.get(key)]
+    endings = [key for key in _ENDINGS if spec.get(key)]
     if len(endings) > 1:
         raise StepError(f"a step ends with one of {' and '.join(map(repr, endings))}, not both", endings[1])
     if endings and answers not in ([], ["chunks"]):
         raise StepError(f"{endings[0]!r} goes with 'chunks' only, not with {answers[0]!r}", endings[0])
     for key, others in _BESIDE.items():
-        if key in given and not any(other in given for other in others):
+        if key in spec and not any(other in spec for other in others):
             raise StepError(f"{key!r} needs {' or '.join(map(repr, others))} beside it", key)
-    if "after" in given and "chunks" not in given:
+    if "after" in spec and "chunks" not in spec:
         raise StepError("'after' counts 'chunks', which the step does not have", "after")
-    if not answers and not endings and not given.get("delay"):
+    if not answers and not endings and not spec.get("delay"):
         raise StepError(f"the step gives no answer (it needs one of: {', '.join((*_ANSWERS, *_ENDINGS))})")
 
 
-def _responses(given: Mapping[str, Any]) -> tuple[Any, ...]:
-    if "text" in given:
-        return (_said(Part(text=_texts([given["text"]], "text")[0])),)
-    if "call" in given:
-        return (_said(_part({name: given.get(name) for name in _CALL})),)
-    if "calls" in given:
-        return (_said(*(_part(call) for call in _listed(given["calls"], "calls"))),)
-    if "parts" in given:
-        return (_said(*map(_part, _listed(given["parts"], "parts"))),)
-    if "response" in given:
-        return (_read(LlmResponse, given["response"], "response"),)
-    if "error" in given:
-        message = given.get("message")
-        return (LlmResponse(error_code=str(given["error"]), error_message=str(message) if message else None),)
+def _responses(spec: Mapping[str, Any]) -> tuple[Any, ...]:
+    if "text" in spec:
+        return (_response(Part(text=_texts([spec["text"]], "text")[0])),)
+    if "call" in spec:
+        return (_response(_part({name: spec.get(name) for name in _CALL})),)
+    if "calls" in spec:
+        return (_response(*(_part(call) for call in _listed(spec["calls"], "calls"))),)
+    if "parts" in spec:
+        return (_response(*map(_part, _listed(spec["parts"], "parts"))),)
+    if "response" in spec:
+        return (_validated(LlmResponse, spec["response"], "response"),)
+    if "error" in spec:
+        message = spec.get("message")
+        return (LlmResponse(error_code=str(spec["error"]), error_message=str(message) if message else None),)
     return ()
 
 
-def _part(given: Any) -> Part:
+def _part(spec: Any) -> Part:
     """A part from a text, a call (``{call: name, args: {…}}``, or `name`), or a Part's own fields."""
-    if isinstance(given, str):
-        return Part(text=given)
-    if isinstance(given, FunctionCall):
-        return Part(function_call=given)
-    if isinstance(given, Mapping) and ("call" in given or "name" in given):
-        for key in given:
+    if isinstance(spec, str):
+        return Part(text=spec)
+    if isinstance(spec, FunctionCall):
+        return Part(function_call=spec)
+    if isinstance(spec, Mapping) and ("call" in spec or "name" in spec):
+        for key in spec:
             if key not in (*_CALL, "name"):
                 raise StepError(f"unknown key {key!r} in a call{did_you_mean(str(key), _CALL)}", str(key))
-        args = given.get("args") or {}
-        name = given.get("call") or given.get("name")
+        args = spec.get("args") or {}
+        name = spec.get("call") or spec.get("name")
         if not isinstance(args, Mapping) or not isinstance(name, str):
             raise StepError("a call is a name with a mapping of arguments under 'args'", "call")
-        return Part(function_call=FunctionCall(name=name, args=dict(args), id=given.get("id")))
-    part: Part = _read(Part, given, "parts")
+        return Part(function_call=FunctionCall(name=name, args=dict(args), id=spec.get("id")))
+    part: Part = _validated(Part, spec, "parts")
     return part
 
 
-def _read(cls: Any, given: Any, key: str) -> Any:
+def _validated(cls: Any, value: Any, key: str) -> Any:
     try:
-        return cls.model_validate(given)
+        return cls.model_validate(value)
     except ValueError as error:
         raise StepError(f"{key!r} holds no {cls.__name__}: {str(error).splitlines()[0]}", key) from error
 
 
-def _said(*parts: Part) -> LlmResponse:
+def _response(*parts: Part) -> LlmResponse:
     return LlmResponse(content=Content(role="model", parts=list(parts)))
 
 
@@ -195,55 +195,55 @@ def malformed(how: Any) -> Any:
     if how == "empty":
         return LlmResponse()
     if how == "nameless_call":
-        return _said(Part(function_call=FunctionCall(args={})))
+        return _response(Part(function_call=FunctionCall(args={})))
     if how == "arguments":
-        return _said(Part(function_call=FunctionCall(name="tool", args="{not an object")))  # type: ignore[arg-type]
+        return _response(Part(function_call=FunctionCall(name="tool", args="{not an object")))  # type: ignore[arg-type]
     if how == "foreign":
         return "not a response"
     raise StepError(f"'malformed' is one of {', '.join(MALFORMED)}{did_you_mean(str(how), MALFORMED)}", "malformed")
 
 
-def _fault(given: Any) -> BaseException:
+def _fault(spec: Any) -> BaseException:
     """An exception as it is, or from a text: ``TimeoutError: too slow`` names a built-in one."""
-    if isinstance(given, BaseException):
-        return given
-    if isinstance(given, type) and issubclass(given, BaseException):
-        return given()
-    name, _, message = str(given).partition(":")
-    named = getattr(builtins, name.strip(), None)
-    if isinstance(named, type) and issubclass(named, Exception):
-        return named(message.strip() or name)
-    return ScriptedFault(str(given))
+    if isinstance(spec, BaseException):
+        return spec
+    if isinstance(spec, type) and issubclass(spec, BaseException):
+        return spec()
+    name, _, message = str(spec).partition(":")
+    kind = getattr(builtins, name.strip(), None)
+    if isinstance(kind, type) and issubclass(kind, Exception):
+        return kind(message.strip() or name)
+    return ScriptedFault(str(spec))
 
 
-def _expectation(given: Any) -> Expectation:
-    if isinstance(given, str):
-        return Expectation(user=given)
-    if not isinstance(given, Mapping):
+def _expectation(spec: Any) -> Expectation:
+    if isinstance(spec, str):
+        return Expectation(user=spec)
+    if not isinstance(spec, Mapping):
         raise StepError("'expect' is a text or a mapping", "expect")
-    for key in given:
+    for key in spec:
         if key not in EXPECTED:
             raise StepError(f"unknown key {key!r} in 'expect'{did_you_mean(str(key), EXPECTED)}", str(key))
-    tools = given.get("tools")
-    contents = given.get("contents")
+    tools = spec.get("tools")
+    contents = spec.get("contents")
     if contents is not None and not isinstance(contents, int):
         raise StepError("'contents' is the number of contents", "contents")
     return Expectation(
-        user=given.get("user"),
-        system=given.get("system"),
+        user=spec.get("user"),
+        system=spec.get("system"),
         tools=_texts([tools] if isinstance(tools, str) else tools, "tools") if tools is not None else None,
         contents=contents,
     )
 
 
-def _listed(given: Any, key: str) -> Sequence[Any]:
-    if isinstance(given, str) or not isinstance(given, Sequence) or not given:
+def _listed(value: Any, key: str) -> Sequence[Any]:
+    if isinstance(value, str) or not isinstance(value, Sequence) or not value:
         raise StepError(f"{key!r} is a list", key)
-    return given
+    return value
 
 
-def _texts(given: Any, key: str) -> tuple[str, ...]:
-    items = _listed(given, key)
+def _texts(value: Any, key: str) -> tuple[str, ...]:
+    items = _listed(value, key)
     if wrong := [item for item in items if not isinstance(item, str)]:
         raise StepError(f"{key!r} holds texts, not {wrong[0]!r}", key)
     return tuple(items)
@@ -255,7 +255,7 @@ def _first(chunks: tuple[str, ...], count: Any) -> tuple[str, ...]:
     return chunks[:count]
 
 
-def _seconds(given: Any) -> float:
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or given < 0:
-        raise StepError(f"'delay' is a number of seconds, not {given!r}", "delay")
-    return float(given)
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+        raise StepError(f"'delay' is a number of seconds, not {value!r}", "delay")
+    return float(value)

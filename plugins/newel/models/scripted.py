@@ -158,10 +158,10 @@ class ScriptedModel(OfflineLlm):
 
 def _mismatch(expected: Expectation, request: LlmRequest) -> str | None:
     """The first difference, in words."""
-    if expected.user is not None and expected.user not in (said := read_conversation(request).message):
-        return f"the user's last message to contain {expected.user!r}, and it is {said!r}"
-    if expected.system is not None and expected.system not in (told := instruction_text(request)):
-        return f"the system instruction to contain {expected.system!r}, and it is {told!r}"
+    if expected.user is not None and expected.user not in (message := read_conversation(request).message):
+        return f"the user's last message to contain {expected.user!r}, and it is {message!r}"
+    if expected.system is not None and expected.system not in (instruction := instruction_text(request)):
+        return f"the system instruction to contain {expected.system!r}, and it is {instruction!r}"
     declared = [
         one.name
         for tool in request.config.tools or ()

@@ -75,10 +75,10 @@ class GEPARootAgentPromptOptimizer(AgentOptimizer[UnstructuredSamplingResult, Ag
             ) from error
         bridge = _Bridge(asyncio.get_running_loop())
         adapter = _Adapter(agent, sampler, bridge, batch)
-        asked = iter(range(10**9))
+        numbers = iter(range(10**9))
 
         def reflect(question: str) -> str:
-            return bridge.wait(self._reflection(question, next(asked)))
+            return bridge.wait(self._reflection(question, next(numbers)))
 
         def run() -> Any:
             return search(
@@ -94,12 +94,12 @@ class GEPARootAgentPromptOptimizer(AgentOptimizer[UnstructuredSamplingResult, Ag
                 logger=_Logger(),
             )
 
-        found = await bridge.search(run)
+        result = await bridge.search(run)
         agents = [
             AgentWithScores(optimized_agent=agent.clone(update={"instruction": one[_TEXT]}), overall_score=score)
-            for one, score in zip(found.candidates, found.val_aggregate_scores, strict=True)
+            for one, score in zip(result.candidates, result.val_aggregate_scores, strict=True)
         ]
-        return GEPARootAgentPromptOptimizerResult(optimized_agents=agents, gepa_result=found.to_dict())
+        return GEPARootAgentPromptOptimizerResult(optimized_agents=agents, gepa_result=result.to_dict())
 
     async def _reflection(self, question: str, number: int) -> str:
         config = self._config

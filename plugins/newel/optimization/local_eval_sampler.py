@@ -83,10 +83,10 @@ class LocalEvalSampler(Sampler[UnstructuredSamplingResult]):
         return UnstructuredSamplingResult(scores=scores, data=data)
 
     def _set(self, set_id: str) -> EvalSet:
-        found = self._sets.get_eval_set(self._config.app_name, set_id)
-        if found is None:
+        eval_set = self._sets.get_eval_set(self._config.app_name, set_id)
+        if eval_set is None:
             raise NotFoundError(f"the app {self._config.app_name!r} has no eval set {set_id!r}")
-        return found
+        return eval_set
 
     def _ids(self, set_id: str) -> list[str]:
         return [case.eval_id for case in self._set(set_id).eval_cases]

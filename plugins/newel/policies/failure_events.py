@@ -12,21 +12,21 @@ async def record(ctx: InvocationContext, error: BaseException | None) -> list[Ev
     if not isinstance(error, Exception) or isinstance(error, FencedError):
         return None
     secrets = ctx.stash.get(SECRETS, None)
-    shown = error if secrets is None else secrets.mask_error(error)
-    spoken = [e for e in ctx.session.events if e.invocation_id == ctx.invocation_id and e.author != "user"]
+    masked = error if secrets is None else secrets.mask_error(error)
+    events = [e for e in ctx.session.events if e.invocation_id == ctx.invocation_id and e.author != "user"]
     failures = _failures(error)
-    if any(_is_of(event, one) for event in spoken for one in failures):
+    if any(_is_of(event, one) for event in events for one in failures):
         return None
     # In the name of who spoke last in the conversation: the next message is for the same agent as without the failure.
-    author = next((event.author for event in reversed(spoken) if event.branch is None), ctx.agent.name)
-    message = message_of(shown)
+    author = next((event.author for event in reversed(events) if event.branch is None), ctx.agent.name)
+    message = message_of(masked)
     return [Event(invocation_id=ctx.invocation_id, author=author, error_code=_code(error), error_message=message)]
 
 
 def _failures(error: Exception) -> list[Exception]:
-    """The error, what it holds and what it comes from: any of these may have been told already."""
-    held = (error, getattr(error, "error", None), error.__cause__)
-    return [one for one in held if isinstance(one, Exception)]
+    """The error, the one in it and its cause: any of these may have an event already."""
+    errors = (error, getattr(error, "error", None), error.__cause__)
+    return [one for one in errors if isinstance(one, Exception)]
 
 
 def _is_of(event: Event, error: Exception) -> bool:

@@ -63,10 +63,10 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_hook_policies(settings: Mapping[str, Settings]) -> list[HookPolicy]:
     """The policy `hook_timeout`."""
-    chosen = settings["hook_timeout"]
+    options = settings["hook_timeout"]
 
     def wrap(bound: Bound) -> Bound:
-        seconds = chosen.hooks.get(bound.hook, chosen.seconds)
+        seconds = options.hooks.get(bound.hook, options.seconds)
         return within(bound, seconds) if seconds > 0 else bound
 
     return [HookPolicy(name="hook_timeout", wrap=wrap)]

@@ -62,7 +62,7 @@ class _Open:
         self._last = events[-1] if events else None
 
     def _restart(self, log: Log) -> None:
-        """Count anew what stands behind a rewind, which may also bring back what an earlier one took."""
+        """Start over with what is left after a rewind, which may also bring back what an earlier one took."""
         self.calls.clear()
         self.waiting.clear()
         for event in log.standing():
@@ -70,15 +70,15 @@ class _Open:
 
     def _take(self, event: Event) -> None:
         if event.isolation_scope is not None:
-            taken = self.calls.pop(event.isolation_scope, None)  # a sub-agent took the call up
-            if taken is not None and event.long_running_tool_ids and event.author == taken[0].author:
-                # It works elsewhere, for its caller puts a question of it before the user.
-                self.waiting[event.isolation_scope] = taken
+            entry = self.calls.pop(event.isolation_scope, None)  # a sub-agent took the call up
+            if entry is not None and event.long_running_tool_ids and event.author == entry[0].author:
+                # It works elsewhere: its caller passes a question of it to the user.
+                self.waiting[event.isolation_scope] = entry
         for part in (event.content.parts or ()) if event.content is not None else ():
             call, response = part.function_call, part.function_response
             if call is not None and call.id and call.id not in (event.long_running_tool_ids or ()):
                 self.calls[call.id] = (event, call)
-            elif response is not None and event.author != "user":  # whom nobody has asked for these
+            elif response is not None and event.author != "user":  # nobody asked the user for these
                 self.calls.pop(response.id or "", None)
                 self.waiting.pop(response.id or "", None)
 
@@ -150,16 +150,16 @@ async def close(ctx: InvocationContext, error: BaseException | None) -> list[Eve
     why = CANCELLED if cancelled else f"The run failed before the tool call had a result ({type(error).__name__})."
     calls = dict(_open_calls(ctx.session).calls)
     ended = list(_ended(ctx, calls))
-    left = [one for one in calls.values() if one[0].invocation_id == ctx.invocation_id]
-    return ended + _results(left, why)
+    pending = [one for one in calls.values() if one[0].invocation_id == ctx.invocation_id]
+    return ended + _results(pending, why)
 
 
 def _ended(ctx: InvocationContext, calls: dict[str, tuple[Event, FunctionCall]]) -> Iterator[Event]:
     """The results that tools have given to open calls and nobody has stored; these are open no longer."""
     for result in filter(None, ctx.stash.get(UNCOMMITTED, None) or ()):
-        asked = [calls.pop(response.id or "", None) for response in result.get_function_responses()]
-        if asked and asked[0] is not None:
-            result.isolation_scope = asked[0][0].isolation_scope
+        entries = [calls.pop(response.id or "", None) for response in result.get_function_responses()]
+        if entries and entries[0] is not None:
+            result.isolation_scope = entries[0][0].isolation_scope
             yield result
 
 

@@ -31,10 +31,10 @@ def plain(value: object, as_text: Callable[[set[str]], None] | None = None) -> o
     raise goes through.
     """
     maker = _Maker()
-    made = maker.make(value, MOST_DEPTH)
+    data = maker.make(value, MOST_DEPTH)
     if maker.as_text and as_text is not None:
         as_text(maker.as_text)
-    return made
+    return data
 
 
 class _Maker:

@@ -24,15 +24,15 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     max_calls: int = Field(default=100, ge=1)
 
 
-def bound(response: LlmResponse, most: int) -> None:
+def limit_calls(response: LlmResponse, most: int) -> None:
     """Leave out the calls of a response beyond `most`."""
     content = response.content
     calls = [part for part in content.parts or () if part.function_call is not None] if content is not None else ()
     if content is None or len(calls) <= most:
         return
     left_out = {id(part) for part in calls[most:]}
-    kept = [part for part in content.parts or () if id(part) not in left_out]
-    response.content = content.model_copy(update={"parts": kept})
+    parts = [part for part in content.parts or () if id(part) not in left_out]
+    response.content = content.model_copy(update={"parts": parts})
     response.custom_metadata = {**(response.custom_metadata or {}), LEFT_OUT: len(left_out)}
     _log.warning(
         "a response of the model had %d tool calls; the first %d are run, the others left out (settings: "
@@ -78,7 +78,7 @@ def register_response_processors(settings: Mapping[str, Settings]) -> list[Respo
 
     def bounded(ctx: InvocationContext, request: LlmRequest, response: LlmResponse) -> None:
         if not response.partial:  # a chunk's calls are not run
-            bound(response, most)
+            limit_calls(response, most)
         run(ctx, request, response)
 
     return [ResponseProcessor(name="tool_calls", run=bounded, after=("code_execution",))]

@@ -29,12 +29,16 @@ def _tell(tool: BaseTool, context: Context, error: Exception) -> None:
     """Tell the developer what the model is told, with the place; on stderr, where the program logs nowhere else."""
     ctx = context.get_invocation_context()
     secrets = ctx.stash.get(SECRETS, None)
-    shown = error if secrets is None else secrets.mask_error(error)
-    what = describe_error(shown) if shown is error else f"{type(shown).__name__}: {message_of(shown)}{place_of(error)}"
-    wanted = os.environ.get("NEWEL_DEBUG", "") not in ("", "0") and shown is error
+    masked = error if secrets is None else secrets.mask_error(error)
+    what = (
+        describe_error(masked)
+        if masked is error
+        else f"{type(masked).__name__}: {message_of(masked)}{place_of(error)}"
+    )
+    with_traceback = os.environ.get("NEWEL_DEBUG", "") not in ("", "0") and masked is error
     _log.warning(
         "newel: the tool %r of the agent %r failed, and the model is told: %s", tool.name, ctx.agent.name,
-        clean_text(what)[:MOST_CHARACTERS], exc_info=error if wanted else None,
+        clean_text(what)[:MOST_CHARACTERS], exc_info=error if with_traceback else None,
     )  # fmt: skip
 
 

@@ -19,8 +19,8 @@ _PREVIEW = 1_000
 #: No value of a dict is cut to less.
 _LEAST = 200
 _log = logging.getLogger("newel.tools")
-#: The tools of which it was told that their results are no JSON.
-_told: set[str] = set()
+#: The tools about whose results a warning was logged: they have no form in JSON.
+_warned_tools: set[str] = set()
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -98,8 +98,8 @@ def _cut(text: str, most: int) -> str:
 
 def _tell(tool: str, types: set[str]) -> None:
     """Tell the developer that a result has no form in JSON; once for each tool."""
-    if tool not in _told:
-        _told.add(tool)
+    if tool not in _warned_tools:
+        _warned_tools.add(tool)
         _log.warning(
             "newel: the tool %r returned %s, which JSON has no form for: the model gets its text; return a dict, "
             "a list, a model or a dataclass", tool, ", ".join(sorted(types)),
@@ -122,8 +122,8 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_tool_policies(settings: Mapping[str, Settings]) -> list[ToolPolicy]:
     """The policy `tool_results`."""
-    chosen = settings["tool_results"]
-    sure = min(chosen.max_characters, chosen.artifact_above or chosen.max_characters)
+    options = settings["tool_results"]
+    sure = min(options.max_characters, options.artifact_above or options.max_characters)
 
     def wrap(call_tool: ToolCall) -> ToolCall:
         async def plainly(tool: BaseTool, args: Json, context: Context) -> object:
@@ -135,14 +135,14 @@ def register_tool_policies(settings: Mapping[str, Settings]) -> list[ToolPolicy]
                 if secrets is None or (failure := secrets.mask_error(error)) is error:
                     raise
             if failure is not None:
-                raise failure  # here, so that what it stands for is not chained
+                raise failure  # here, so that the original error is not chained
             if result is None:
                 return None
             try:
                 data = plain(result, partial(_tell, tool.name))
                 secrets = _secrets_of(context)
                 data = data if secrets is None else secrets.mask(data)
-                return data if _surely_fits(data, sure) else await _fitting(tool, data, context, chosen)
+                return data if _surely_fits(data, sure) else await _fitting(tool, data, context, options)
             except Exception as error:  # noqa: BLE001 - a plugin boundary: somebody else's objects
                 _log.warning("newel: the result of the tool %r cannot be used: %s", tool.name, text_of(error))
                 return {"error": f"the result of {tool.name} cannot be used: {text_of(error)}"}

@@ -34,8 +34,8 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_tool_policies(settings: Mapping[str, Settings]) -> list[ToolPolicy]:
     """The policy `tool_threads`."""
-    chosen: Settings = settings["tool_threads"]
-    pool = Pool(chosen.max_workers, chosen.in_place_after, chosen.quick)
+    options: Settings = settings["tool_threads"]
+    pool = Pool(options.max_workers, options.in_place_after, options.quick)
 
     def wrap(call_tool: ToolCall) -> ToolCall:
         def threaded(tool: BaseTool, args: Json, context: Context) -> Awaitable[object]:

@@ -64,11 +64,11 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_tool_policies(settings: Mapping[str, Settings]) -> list[ToolPolicy]:
     """The policy `tool_timeout`."""
-    chosen: Settings = settings["tool_timeout"]
+    options: Settings = settings["tool_timeout"]
 
     def wrap(call_tool: ToolCall) -> ToolCall:
         async def bounded(tool: BaseTool, args: Json, context: Context) -> object:
-            seconds, where = _limit(tool, chosen)
+            seconds, where = _limit(tool, options)
             if seconds <= 0:
                 return await call_tool(tool, args, context)
             steps = call_tool(tool, args, context).__await__()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newel.questions.asked import open_requests
+from newel.questions.calls import open_requests
 from newel.questions.precedence import LATE, answered_id, first_answer, surely_late
 from newel.questions.question import Kind, Question, find_question
 from newel_kernel import ConfigurationError, InvocationContext, Log, Turn, brief
@@ -49,11 +49,11 @@ def accepted(ctx: InvocationContext, turn: Turn) -> Content | None:
     late = surely_late(ctx, turn.log, turn.answered)
     if late:
         ctx.stash[LATE].update(late)
-    parts = [_named(part, turn) for part in content.parts or () if answered_id(part) not in late]
+    parts = [_with_name(part, turn) for part in content.parts or () if answered_id(part) not in late]
     return Content(role=content.role, parts=parts) if parts else None
 
 
-def _named(part: Part, turn: Turn) -> Part:
+def _with_name(part: Part, turn: Turn) -> Part:
     response = part.function_response
     if response is None:
         return part

@@ -30,7 +30,7 @@ class ConfirmationAnswer(BaseModel):
 
 
 def read_answer(response: FunctionResponse, call: FunctionCall) -> ConfirmationAnswer:
-    """The answer in `response` to a request about the call `asked`; raises UnusableAnswerError."""
+    """The answer in `response` to a request about `call`; raises UnusableAnswerError."""
     answer_fields = _fields(response.response or {})
     try:
         answer = ConfirmationAnswer.model_validate(answer_fields)

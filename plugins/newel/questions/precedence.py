@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from enum import Enum, auto
 
-from newel.questions.asked import answers
+from newel.questions.calls import answers
 from newel.questions.provisional import is_provisional
 from newel.questions.question import Kind, Question, find_question
 from newel_kernel import Event, InvocationContext, Key, Log
@@ -75,7 +75,7 @@ def _answered_by_others(
                 yield first, place[1]
 
 
-def told_late(ctx: InvocationContext) -> list[str]:
+def late_ids(ctx: InvocationContext) -> list[str]:
     """The ids of the questions whose answers in this run's message come too late, stored or not."""
     refused = ctx.stash.get(LATE, None) or ()
     return sorted({*refused, *late_answers(ctx, Log(ctx.session.events))})
@@ -83,8 +83,8 @@ def told_late(ctx: InvocationContext) -> list[str]:
 
 def overtaken(ctx: InvocationContext, log: Log) -> list[Question]:
     """The questions of the agent that runs to which another answer came first, as only the stored `log` shows."""
-    told = told_late(ctx)
-    places = (find_question(log, call_id) for call_id in late_answers(ctx, log) if call_id not in told)
+    ids = late_ids(ctx)
+    places = (find_question(log, call_id) for call_id in late_answers(ctx, log) if call_id not in ids)
     return [place[1] for place in places if place is not None and place[1].is_of(ctx)]
 
 
@@ -142,8 +142,8 @@ def left_to_others(ctx: InvocationContext, call_ids: Collection[str]) -> set[str
 
 def _is_late(ctx: InvocationContext, log: Log, first: Event, question: Question) -> bool:
     """Whether a later answer must change nothing."""
-    taken = _is_taken(ctx, log, first, question)
-    return not _is_alone(ctx) if taken is None else taken
+    is_taken = _is_taken(ctx, log, first, question)
+    return not _is_alone(ctx) if is_taken is None else is_taken
 
 
 def _is_taken(ctx: InvocationContext, log: Log, first: Event, question: Question) -> bool | None:
@@ -151,7 +151,7 @@ def _is_taken(ctx: InvocationContext, log: Log, first: Event, question: Question
     if is_acted_on(log, first, question):
         return True
     if question.kind is Kind.INPUT and question.invocation_id != ctx.invocation_id:
-        return True  # the invocation is over: it would go on else
+        return True  # the invocation is over: otherwise it would go on
     work = _work_of(ctx, first)
     return None if work is None else work is not Work.FAILED
 

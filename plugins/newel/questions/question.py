@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
-from newel.questions.asked import open_requests, requests
+from newel.questions.calls import open_requests, requests
 from newel.questions.names import CONFIRMATION_CALL, CREDENTIAL_CALL, INPUT_CALL
 from newel.questions.values import answer_value
 from newel_kernel import Event, InvocationContext, Json, Log

@@ -98,11 +98,11 @@ def _read(value: object, kinds: list[str], where: str, problems: list[str]) -> o
     for kind in kinds:
         if isinstance(value, str) and kind in _SPELT:
             try:
-                read = _SPELT[kind](value)
+                result = _SPELT[kind](value)
             except ValueError:
                 continue
-            if _TYPES[kind](read):
-                return read
+            if _TYPES[kind](result):
+                return result
     problems.append(f"{where} is {value!r}, not of type {' or '.join(kinds)}")
     return value
 

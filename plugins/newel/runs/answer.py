@@ -38,10 +38,10 @@ class Waiting(NewelError):
     ) -> None:
         self.questions = tuple(questions)
         self._agent, self._options, self._stores = agent, options, stores
-        asked = " ".join(map(_described, questions))
+        text = " ".join(map(_described, questions))
         hint = "True or False" if questions[0].kind is Kind.APPROVAL else "the answer"
         super().__init__(
-            f"the agent {agent.name!r} waits: {asked} Answer with `except newel.Waiting as waiting: "
+            f"the agent {agent.name!r} waits: {text} Answer with `except newel.Waiting as waiting: "
             f"waiting.answer({hint})`, which goes on and returns the text; or run it in a session of a Runner"
         )
 
@@ -54,7 +54,7 @@ class Waiting(NewelError):
         if not 1 <= len(answers) <= len(self.questions):
             raise ConfigurationError(f"{len(answers)} answers, and the run waits for {len(self.questions)}")
         pairs = zip(self.questions, answers, strict=False)
-        parts = [Part(function_response=question.response(_response(question, given))) for question, given in pairs]
+        parts = [Part(function_response=question.response(_response(question, value))) for question, value in pairs]
         return _run(self._agent, Content(role="user", parts=parts), self._options, self._stores)
 
 

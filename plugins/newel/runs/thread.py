@@ -23,7 +23,7 @@ class _Thread:
         self._ready = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
-        self._wanted = asyncio.Event()
+        self._demand = asyncio.Event()
         self._thread = threading.Thread(target=self._main, name="newel-run", daemon=True)
         self._thread.start()
         self._ready.wait()
@@ -40,16 +40,16 @@ class _Thread:
     async def _drive(self) -> None:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         self._ready.set()
-        await self._wanted.wait()
+        await self._demand.wait()
         async with aclosing(self._start()) as events:
             async for event in events:
-                self._wanted.clear()
+                self._demand.clear()
                 self._out.put(event)
-                await self._wanted.wait()
+                await self._demand.wait()
 
     def next(self) -> object:
         """The next event, or _END; raises what the run raises."""
-        self._call(self._wanted.set)
+        self._call(self._demand.set)
         result = self._out.get()
         if isinstance(result, BaseException):
             raise result

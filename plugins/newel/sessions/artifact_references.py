@@ -14,21 +14,21 @@ def referred_versions(session: Session, versions: Mapping[str, Collection[int]])
     An event's `artifact_delta` names one version, and so does ``name#version`` in an address, as saved audio has it. A
     name in a text, a result or the state means the latest: it is what loading by name gives.
     """
-    named: set[tuple[str, int]] = set()
+    references: set[tuple[str, int]] = set()
     for event in session.events:
         if event.touched_actions is not None:
-            named.update(event.touched_actions.artifact_delta.items())
+            references.update(event.touched_actions.artifact_delta.items())
     texts = [event.model_dump_json(by_alias=True, exclude_none=True) for event in session.events]
     text = _plain("\n".join([*texts, json.dumps(dict(session.state), ensure_ascii=False, default=str)]))
     for name, numbers in versions.items():
         # Both forms of JSON: as the models write it, and with what is not ASCII escaped.
-        written = {_plain(json.dumps(name, ensure_ascii=escaped)[1:-1]) for escaped in (False, True)}
-        if numbers and any(one in text for one in written):
-            named.add((name, max(numbers)))
-            named.update((name, number) for number in numbers if any(f"{one}#{number}" in text for one in written))
-    return named
+        forms = {_plain(json.dumps(name, ensure_ascii=escaped)[1:-1]) for escaped in (False, True)}
+        if numbers and any(one in text for one in forms):
+            references.add((name, max(numbers)))
+            references.update((name, number) for number in numbers if any(f"{one}#{number}" in text for one in forms))
+    return references
 
 
-def _plain(written: str) -> str:
+def _plain(text: str) -> str:
     """JSON without its backslashes: how many there are depends on how deep it is in texts that are JSON again."""
-    return written.replace("\\", "")
+    return text.replace("\\", "")

@@ -58,19 +58,19 @@ def read_document(data: bytes) -> Document:
     except ValueError as error:
         raise ConfigurationError(f"it is no JSON: {error}") from error
     try:
-        read = _Document.model_validate(parsed)
-        events = [_event(number, fields) for number, fields in enumerate(read.events)]
-        if len(events) != read.event_count:
-            raise ConfigurationError(f"it has {len(events)} events and says {read.event_count}")
-        _check(read, events)
-        change = StateChange.initial(read.state, "the state")
+        document = _Document.model_validate(parsed)
+        events = [_event(number, fields) for number, fields in enumerate(document.events)]
+        if len(events) != document.event_count:
+            raise ConfigurationError(f"it has {len(events)} events and says {document.event_count}")
+        _check(document, events)
+        change = StateChange.initial(document.state, "the state")
         brought = [Brought(event.timestamp, encode_event(event).data) for event in events]
     except ValidationError as error:
         raise ConfigurationError(f"it is no session that was exported: {_first(error)}") from error
     except (ValueError, SessionError) as error:
         raise ConfigurationError(str(error)) from error
     return Document(
-        Key(read.app_name, read.user_id, read.id), read.last_update_time, change, brought,
+        Key(document.app_name, document.user_id, document.id), document.last_update_time, change, brought,
         [event.id for event in events],
     )  # fmt: skip
 
@@ -104,11 +104,11 @@ def _event(number: int, fields: Json) -> Event:
     return event
 
 
-def _check(read: _Document, events: Sequence[Event]) -> None:
+def _check(document: _Document, events: Sequence[Event]) -> None:
     """What a store would refuse event by event."""
-    if not read.id.strip() or read.id != read.id.strip():
-        raise ConfigurationError(f"the id {brief(read.id)!r} is blank, or has spaces around it")
-    check_keys(read.state, "the state")
+    if not document.id.strip() or document.id != document.id.strip():
+        raise ConfigurationError(f"the id {brief(document.id)!r} is blank, or has spaces around it")
+    check_keys(document.state, "the state")
     pairs, ids = CallPairs(), set[str]()
     for event in events:
         check_delta(event)

@@ -116,7 +116,7 @@ class LiveLogs:
     def __init__(self, most: int) -> None:
         self.most = max(most, 1)
         self._used: weakref.WeakValueDictionary[Key, EventLog] = weakref.WeakValueDictionary()
-        self._kept: OrderedDict[Key, EventLog] = OrderedDict()
+        self._recent: OrderedDict[Key, EventLog] = OrderedDict()
 
     def get(self, key: Key) -> EventLog | None:
         """The log of a session, or None."""
@@ -130,14 +130,14 @@ class LiveLogs:
                 if present.number == log.number:
                     present.grow(0, log)  # two readers loaded it at the same time
                 log = present
-            self._used[key] = self._kept[key] = log
-            self._kept.move_to_end(key)
-            while len(self._kept) > self.most:
-                self._kept.popitem(last=False)
+            self._used[key] = self._recent[key] = log
+            self._recent.move_to_end(key)
+            while len(self._recent) > self.most:
+                self._recent.popitem(last=False)
             return log
 
     def forget(self, key: Key) -> None:
         """Drop the log of a session that is gone."""
         with _lock:
-            self._kept.pop(key, None)
+            self._recent.pop(key, None)
             self._used.pop(key, None)

@@ -51,12 +51,12 @@ async def _copy(store: ArtifactStore, source: Session, fork: Session) -> None:
     names = [name for name in await store.list_artifact_keys(**old) if not name.startswith("user:")]
     versions = {name: await store.list_versions(**old, filename=name) for name in names}
     versions = _until(versions, source.events[len(fork.events) :])
-    wanted: dict[str, set[int]] = defaultdict(set)
+    references: dict[str, set[int]] = defaultdict(set)
     for name, number in referred_versions(fork, versions):
         if number in versions.get(name, ()):
-            wanted[name].add(number)
+            references[name].add(number)
     try:
-        for name, numbers in sorted(wanted.items()):
+        for name, numbers in sorted(references.items()):
             await _copy_versions(store, {**old, "filename": name}, {**new, "filename": name}, numbers)
     except BaseException:
         await store.delete_session(**new)
@@ -74,7 +74,7 @@ def _until(versions: Mapping[str, Sequence[int]], later: Sequence[Event]) -> dic
 
 
 async def _copy_versions(store: ArtifactStore, old: Json, new: Json, numbers: Collection[int]) -> None:
-    """Copy versions of an artifact under their numbers; stores count them, so that others stand in between first."""
+    """Copy versions of an artifact under their numbers; stores count them, so empty ones fill the gaps first."""
     fillers = []
     for number in range(max(numbers) + 1):
         part, metadata = Part(text=""), None

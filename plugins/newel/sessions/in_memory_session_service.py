@@ -106,8 +106,8 @@ class InMemorySessionService(SessionStore):
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
         """The sessions by user, each user's in the order of creation, without events."""
         users = self.sessions.get(app_name, {})
-        chosen = sorted(users) if user_id is None else [user_id]
-        sessions = [self._copy(stored, []) for user in chosen for stored in users.get(user, {}).values()]
+        user_ids = sorted(users) if user_id is None else [user_id]
+        sessions = [self._copy(stored, []) for user in user_ids for stored in users.get(user, {}).values()]
         return ListSessionsResponse(sessions=sessions)
 
     async def list_page(
@@ -116,12 +116,12 @@ class InMemorySessionService(SessionStore):
         """At most `size` sessions, by user and in the order of their creation, behind the page that gave `after`."""
         place = read_place(after, size) or ("", 0)
         users = self.sessions.get(app_name, {})
-        chosen = sorted(users) if user_id is None else [user_id]
-        found = [
-            stored for user in chosen for stored in users.get(user, {}).values() if (user, stored.number) > place
+        user_ids = sorted(users) if user_id is None else [user_id]
+        entries = [
+            stored for user in user_ids for stored in users.get(user, {}).values() if (user, stored.number) > place
         ]
-        rest = place_of(found[size - 1].user_id, found[size - 1].number) if found[size:] else None
-        return SessionPage([self._copy(stored, []) for stored in found[:size]], rest)
+        rest = place_of(entries[size - 1].user_id, entries[size - 1].number) if entries[size:] else None
+        return SessionPage([self._copy(stored, []) for stored in entries[:size]], rest)
 
     async def fork(
         self, *, app_name: str, user_id: str, session_id: str, new_session_id: str | None = None,

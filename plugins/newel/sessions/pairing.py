@@ -19,13 +19,13 @@ def check_pairing(events: Sequence[Event], event: Event, coming: Sequence[Event]
         return
     if not (answered := response_ids(event.content)):
         return
-    if not (wanted := {one for one in answered if one is not None}):
+    if not (missing := {one for one in answered if one is not None}):
         return
     for past in chain(reversed(coming), reversed(events)):
         for part in (past.content.parts or ()) if past.content is not None else ():
             if part.function_call is not None:
-                wanted.discard(part.function_call.id)
-        if not wanted:
+                missing.discard(part.function_call.id)
+        if not missing:
             return
-    unknown = sorted(brief(str(one)) for one in wanted)
+    unknown = sorted(brief(str(one)) for one in missing)
     raise PairingError(f"event {event.id} of {event.author!r} answers unknown call(s) {unknown}")

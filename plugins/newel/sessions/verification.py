@@ -22,24 +22,24 @@ async def problems_of(store: BaseSessionService, session: Session) -> list[str]:
     result or waits, every agent's result its call; what the deltas wrote last into the session's own state is there.
     ``app:`` and ``user:`` state is written by other sessions too, and is not compared.
     """
-    found: list[str] = []
+    problems: list[str] = []
     pairs, ids, replayed = CallPairs(), set[str](), Json()
-    async for event in _events(store, session, found):
+    async for event in _events(store, session, problems):
         if event.id in ids:
-            found.append(f"event {event.id}: there is another one of that id")
+            problems.append(f"event {event.id}: there is another one of that id")
         ids.add(event.id)
         pairs.see(event)
         if event.touched_actions is not None:
             replayed |= split_by_scope(event.touched_actions.state_delta)[2]
     pairs.end()
     for id_, calls in pairs.unanswered.items():
-        found.append(f"event {id_}: no result of the call(s) {', '.join(sorted(calls))}")
+        problems.append(f"event {id_}: no result of the call(s) {', '.join(sorted(calls))}")
     for id_, results in pairs.stray.items():
-        found.append(f"event {id_}: no call of the result(s) {', '.join(sorted(results))}")
+        problems.append(f"event {id_}: no call of the result(s) {', '.join(sorted(results))}")
     for name, value in replayed.items():
         if _form(session.state.get(name)) != _form(value):
-            found.append(f"state {name!r}: it is not what the events wrote last")
-    return found
+            problems.append(f"state {name!r}: it is not what the events wrote last")
+    return problems
 
 
 def _form(value: object) -> object:
@@ -48,7 +48,7 @@ def _form(value: object) -> object:
     return data if b"NaN" in data else value
 
 
-async def _events(store: BaseSessionService, session: Session, found: list[str]) -> AsyncIterator[Event]:
+async def _events(store: BaseSessionService, session: Session, problems: list[str]) -> AsyncIterator[Event]:
     """The events that can be read; of those of a durable store, one after another as they are stored."""
     key = Key(session.app_name, session.user_id, session.id)
     if not isinstance(store, StoredSessionService):
@@ -62,12 +62,12 @@ async def _events(store: BaseSessionService, session: Session, found: list[str])
         there = dict(rows)
         for number in range(place, min(place + _CHUNK, version or 0)):
             if number not in there:
-                found.append(f"event {number}: it is missing from the sequence")
+                problems.append(f"event {number}: it is missing from the sequence")
                 continue
             try:
                 (event,) = decode_events([(number, there[number])], key)
             except SessionError as error:
-                found.append(str(error))
+                problems.append(str(error))
                 continue
             yield event
         place += _CHUNK

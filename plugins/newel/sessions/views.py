@@ -88,18 +88,18 @@ def _check_length(name: str, subject: str) -> None:
         )
 
 
-def fenced(session_id: str, held: int, current: int) -> str:
+def fenced(session_id: str, lease: int, current: int) -> str:
     """The message of a FencedError."""
     return (
-        f"another worker took the session {brief(session_id)!r} over (lease {current}, this view holds {held}): "
+        f"another worker took the session {brief(session_id)!r} over (lease {current}, this view holds {lease}): "
         f"stop, and open the session again if the work is still yours"
     )
 
 
-def behind(session_id: str, stored: int, known: int, event: Event) -> str:
-    """The message of a StaleSessionError: the session has `stored` events, of which `known` were known."""
+def behind(session_id: str, stored: int, version: int, event: Event) -> str:
+    """The message of a StaleSessionError: the session has `stored` events, the view `version` of them."""
     return (
-        f"another process appended to the session {brief(session_id)!r} (it has {stored} events, {known} were known "
+        f"another process appended to the session {brief(session_id)!r} (it has {stored} events, {version} were known "
         f"here); event {event.id} is not stored. The session object has been brought up to date: look at the new "
         f"events, then append again"
     )

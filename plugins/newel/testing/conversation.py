@@ -128,10 +128,10 @@ class Conversation:
 
     def _composition(self) -> Composition:
         """What is composed of a name or a file is the same for all; what was kept with it, such as models, is not."""
-        given = self._distribution
-        if isinstance(given, str | Path):
-            return replace(compose_once(str(given)), stash=Stash())
-        return given if isinstance(given, Composition) else compose(given)
+        choice = self._distribution
+        if isinstance(choice, str | Path):
+            return replace(compose_once(str(choice)), stash=Stash())
+        return choice if isinstance(choice, Composition) else compose(choice)
 
     def say(self, message: object = "hello", **options: Unpack[RunOptions]) -> Turn:
         """Send one message (a text, a part, a list of parts, a content); the events of its invocation.

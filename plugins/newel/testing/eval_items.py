@@ -81,12 +81,12 @@ class EvalItem(pytest.Item):
 
 def check(run: EvaluationRun) -> None:
     """Raise an EvalFailure for the cases that did not pass."""
-    bad = [_told(unit) for unit in run.units if unit.outcome in (FAILED, ERROR)]
+    bad = [_report(unit) for unit in run.units if unit.outcome in (FAILED, ERROR)]
     if bad:
         raise EvalFailure("\n".join(bad))
 
 
-def _told(unit: UnitResult) -> str:
+def _report(unit: UnitResult) -> str:
     lines = [f"{unit.key[0]}/{unit.key[1]}: {unit.outcome}"]
     if unit.result.error_message:
         lines.append(f"  {unit.result.error_message}")
@@ -126,8 +126,8 @@ def agent_of(setting: str, path: Path, root: Path) -> BaseAgent:
 def _of_place(place: Path) -> BaseAgent:
     if place.is_dir() and (place / "root_agent.yaml").is_file():
         place = place / "root_agent.yaml"
-    found = load_file(place, compose_once()) if place.is_file() else _of_code(place)
-    agent = found if isinstance(found, BaseAgent) else getattr(found, "root_agent", None)
+    loaded = load_file(place, compose_once()) if place.is_file() else _of_code(place)
+    agent = loaded if isinstance(loaded, BaseAgent) else getattr(loaded, "root_agent", None)
     if not isinstance(agent, BaseAgent):
         raise ConfigurationError(f"{place} has no `root_agent`")
     return agent

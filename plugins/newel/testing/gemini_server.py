@@ -204,10 +204,10 @@ class _Scripted(WireServer):
             if streamed and step.status == 200:
                 return Reply(events=[b"data: " + step.raw + b"\r\n\r\n"])
             return Reply(status=step.status, body=step.raw)
-        told = self._gemini.spoken(step.chunks, request, streamed=streamed, whole=step.then == "end")
+        chunks = self._gemini.translated(step.chunks, request, streamed=streamed, whole=step.then == "end")
         if streamed:
-            return Reply(events=[event_of(chunk) for chunk in told], pause=step.pause, then=step.then)
-        return Reply(body=json.dumps(told[0]).encode(), then=step.then)
+            return Reply(events=[event_of(chunk) for chunk in chunks], pause=step.pause, then=step.then)
+        return Reply(body=json.dumps(chunks[0]).encode(), then=step.then)
 
 
 def text(value: str, *, thought: bool = False, signature: bytes | None = None) -> Json:

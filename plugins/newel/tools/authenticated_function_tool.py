@@ -44,8 +44,8 @@ class AuthenticatedFunctionTool(FunctionTool):
         if self._shape is None:
             whole = super().shape
             self._takes_credential = CREDENTIAL in whole.parameters
-            shown = {name: parameter for name, parameter in whole.parameters.items() if name != CREDENTIAL}
-            self._shape = replace(whole, parameters=shown, reserved=whole.reserved | {CREDENTIAL})
+            parameters = {name: parameter for name, parameter in whole.parameters.items() if name != CREDENTIAL}
+            self._shape = replace(whole, parameters=parameters, reserved=whole.reserved | {CREDENTIAL})
         return self._shape
 
     async def run_async(self, *, args: Json, tool_context: ToolContext) -> object:

@@ -16,14 +16,14 @@ Needed: TypeAlias = bool | Callable[..., object]
 
 async def refusal(tool_name: str, needed: Needed, values: Json, tool_context: Context) -> Json | None:
     """None where the call may go ahead, else the result that says why not (S0 §6.7)."""
-    wanted: object = needed
+    need: object = needed
     if callable(needed):
         shape = shape_of(needed)
-        named = values if shape.context_name is None else {**values, shape.context_name: tool_context}
-        wanted = (needed if shape.signature is None else Call(needed, shape.signature))(**named)
-        if inspect.isawaitable(wanted):
-            wanted = await wanted
-    if not wanted:
+        args = values if shape.context_name is None else {**values, shape.context_name: tool_context}
+        need = (needed if shape.signature is None else Call(needed, shape.signature))(**args)
+        if inspect.isawaitable(need):
+            need = await need
+    if not need:
         return None
     context = full(tool_context)
     confirmation = context.tool_confirmation

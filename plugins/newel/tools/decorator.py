@@ -57,6 +57,6 @@ def _refinement(options: Options) -> Refinement:
         problem = error.errors(include_url=False)[0]
     name = str(problem["loc"][0])
     if problem["type"] == "extra_forbidden":
-        known = sorted(Refinement.model_fields)
-        raise ConfigurationError(f"@tool has no option {name!r}{did_you_mean(name, known)} ({', '.join(known)})")
+        names = sorted(Refinement.model_fields)
+        raise ConfigurationError(f"@tool has no option {name!r}{did_you_mean(name, names)} ({', '.join(names)})")
     raise ConfigurationError(f"@tool({name}={problem['input']!r}): {problem['msg'].removeprefix('Value error, ')}")

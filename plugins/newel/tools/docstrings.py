@@ -43,5 +43,5 @@ def _prose(parsed: Docstring) -> Iterator[str]:
         if one.description:
             yield f"Raises {one.type_name}: {one.description}" if one.type_name else f"Raises: {one.description}"
     for example in parsed.examples:
-        if shown := "\n".join(filter(None, (example.snippet, example.description))):
-            yield f"Example:\n{shown}"
+        if text := "\n".join(filter(None, (example.snippet, example.description))):
+            yield f"Example:\n{text}"

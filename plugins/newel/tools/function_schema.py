@@ -27,7 +27,7 @@ _PLAIN: dict[object, Json] = {
     list[float]: {"items": {"type": "number"}, "type": "array"},
     list[bool]: {"items": {"type": "boolean"}, "type": "array"},
 }
-#: Types whose values are JSON as they are, but for what is no JSON at all.
+#: Types whose values are JSON as they are, except NaN and the infinities.
 _ATOMS = (str, int, float, bool)
 #: Stands for further keywords where a schema is made; no parameter is called so.
 _FURTHER = "**"
@@ -39,7 +39,7 @@ def parameters_schema(name: str, shape: Shape, descriptions: Mapping[str, str], 
     """The JSON schema of the parameters that a model fills, or None where there are none.
 
     A parameter with a default whose annotation says nothing in JSON is the function's own affair, and left out.
-    `whole`: a parameter whose default is None may be null, further keywords are told, `descriptions` are put in.
+    `whole`: a parameter whose default is None may be null, further keywords are declared, `descriptions` are put in.
     """
     if not shape.parameters and shape.further is None:
         return None
@@ -135,22 +135,22 @@ def _field(name: str, parameter: Parameter) -> tuple[Any, FieldInfo]:
 
 def _describable(name: str, parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
     """The parameters that a schema can be made of; an error lists those that it must be made of and cannot."""
-    found, problems = {}, []
+    result, problems = {}, []
     for parameter, what in parameters.items():
         try:
             _schema_of(name, {parameter: what}, None)
         except _UNKNOWN as error:
             if what.mandatory:
-                shown = getattr(what.hint, "__qualname__", None) or repr(what.hint)
-                problems.append(f"{parameter}: {shown} ({str(error).splitlines()[0].partition('. ')[0]})")
+                type_name = getattr(what.hint, "__qualname__", None) or repr(what.hint)
+                problems.append(f"{parameter}: {type_name} ({str(error).splitlines()[0].partition('. ')[0]})")
         else:
-            found[parameter] = what
+            result[parameter] = what
     if problems:
         raise ConfigurationError(
             f"the tool {name!r} cannot be described to a model: {'; '.join(problems)}; "
             f"annotate its parameters with types that pydantic can make of JSON, or give them defaults"
         )
-    return found
+    return result
 
 
 def without_titles(schema: Any, names: bool = False) -> Any:

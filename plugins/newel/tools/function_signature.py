@@ -71,16 +71,16 @@ class Call:
 
     def __call__(self, /, **values: Any) -> object:
         """The function's result; `*args` are a list under their name."""
-        bound = self.signature.bind_partial()
+        binding = self.signature.bind_partial()
         further = {name: value for name, value in values.items() if name not in self.signature.parameters}
         for name, parameter in self.signature.parameters.items():
             if parameter.kind is parameter.VAR_KEYWORD:
-                bound.arguments[name] = further
+                binding.arguments[name] = further
             elif name in values:
                 is_list = parameter.kind is parameter.VAR_POSITIONAL
-                bound.arguments[name] = tuple(values[name]) if is_list else values[name]
-        bound.apply_defaults()
-        return self.function(*bound.args, **bound.kwargs)
+                binding.arguments[name] = tuple(values[name]) if is_list else values[name]
+        binding.apply_defaults()
+        return self.function(*binding.args, **binding.kwargs)
 
 
 def shape_of(function: Callable[..., object], *, whole: bool = False) -> Shape:
@@ -184,21 +184,21 @@ def _owner(function: Any) -> Any:
 
 def _closure(owner: Any) -> dict[str, Any]:
     """The names of a function that are not global: those of the functions around it, and type parameters."""
-    found = {parameter.__name__: parameter for parameter in getattr(owner, "__type_params__", ())}
+    names = {parameter.__name__: parameter for parameter in getattr(owner, "__type_params__", ())}
     code, cells = getattr(owner, "__code__", None), getattr(owner, "__closure__", None) or ()
     for name, cell in zip(getattr(code, "co_freevars", ()), cells, strict=False):
         try:
-            found[name] = cell.cell_contents
+            names[name] = cell.cell_contents
         except ValueError:
             continue  # not assigned yet
-    return found
+    return names
 
 
 def _resolved(hint: Any, names: Mapping[str, Any], local: dict[str, Any], whole: bool) -> Any:
     holder = types.SimpleNamespace(__annotations__={"hint": hint})
-    for known in (names, {**_USUAL, **names}):
+    for scope in (names, {**_USUAL, **names}):
         try:
-            return typing.get_type_hints(holder, dict(known), local, include_extras=whole)["hint"]
+            return typing.get_type_hints(holder, dict(scope), local, include_extras=whole)["hint"]
         except NameError:
             continue  # an annotation that exists for type checkers only
         except Exception as error:

@@ -85,7 +85,7 @@ class FunctionTool(BaseTool):
         self._require_confirmation = needed
 
     def configure(self, settings: Mapping[str, object]) -> None:
-        """Describe the parameters as the distribution's `settings` say, where nothing else was said."""
+        """Describe the parameters as the distribution's `settings` say, unless the tool was told otherwise."""
         whole = bool(getattr(settings.get("function_tools"), "describe_parameters", False))
         if self._undecided and whole is not self._whole:
             self._describe(whole)
@@ -161,8 +161,9 @@ class FunctionTool(BaseTool):
         shape = self.shape
         if self._whole:  # what was not declared is no model's affair
             schema = self._get_declaration().parameters_json_schema or {}
-            shown = {name: p for name, p in shape.parameters.items() if name in schema.get("properties", ())}
-            shape = replace(shape, parameters=shown, reserved=shape.reserved | shape.parameters.keys() - shown.keys())
+            parameters = {name: p for name, p in shape.parameters.items() if name in schema.get("properties", ())}
+            reserved = shape.reserved | shape.parameters.keys() - parameters.keys()
+            shape = replace(shape, parameters=parameters, reserved=reserved)
         self._arguments = Arguments(self.name, shape)
         return self._arguments
 

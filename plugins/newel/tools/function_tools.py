@@ -29,9 +29,9 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_tool_adapters(settings: Mapping[str, Settings]) -> list[ToolAdapter]:
     """Any callable becomes a FunctionTool."""
-    chosen = settings["function_tools"]
+    options = settings["function_tools"]
 
     def adapt(function: Callable[..., object]) -> BaseTool:
-        return tools.FunctionTool(function, describe_parameters=chosen.describe_parameters)
+        return tools.FunctionTool(function, describe_parameters=options.describe_parameters)
 
     return [ToolAdapter(name="functions", accepts=callable, adapt=adapt, fallback=True)]

@@ -8,7 +8,7 @@ from newel.contexts.context import full
 from newel.tools.function_tool import FunctionTool
 from newel_kernel import Context, Effect, LlmRequest, ToolContext
 
-#: What a store that ranks says of an entry, for the program.
+#: Fields that a ranking store adds to an entry for the program.
 _NOT_FOR_MODELS = {"score", "snippet", "session_id", "event_id"}
 _INSTRUCTION = (
     "You have a memory of earlier conversations with the user. Where a question may depend on them, call "

@@ -29,7 +29,7 @@ from newel_types import AuthConfig, FunctionDeclaration
 T = TypeVar("T", bound=BaseTool)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
 
-#: What nobody would read of what is said about a tool that runs at the model's provider, and why.
+#: The options without effect on a tool that runs at the model's provider, and why.
 _VAIN = {
     "require_confirmation": "where nobody can be asked",
     "timeout": "which takes its own time",
@@ -67,7 +67,7 @@ class Refinement(BaseModel):
 
     @field_validator("effect", mode="before")
     @classmethod
-    def _known(cls, effect: object) -> object:
+    def _check_effect(cls, effect: object) -> object:
         names = [one.value for one in Effect]
         if effect is not None and effect not in names:
             raise ValueError(f"there is no effect {effect!r}{did_you_mean(str(effect), names)} ({', '.join(names)})")

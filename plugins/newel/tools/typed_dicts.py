@@ -29,14 +29,14 @@ def _origin(hint: object) -> object:
 
 
 def _fields(cls: Any) -> dict[str, tuple[Any, bool]]:
-    found = {}
+    fields = {}
     for key, hint in typing_extensions.get_type_hints(cls, include_extras=True).items():
         needed = key in cls.__required_keys__
         while (origin := _origin(hint)) in (Required, NotRequired, typing_extensions.ReadOnly):
             needed = needed if origin is typing_extensions.ReadOnly else origin is Required
             hint = get_args(hint)[0]
-        found[key] = hint, needed
-    return found
+        fields[key] = hint, needed
+    return fields
 
 
 def _replaced(hint: Any, done: dict[Any, Any]) -> Any:

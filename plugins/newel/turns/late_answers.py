@@ -1,4 +1,4 @@
-"""Late answers: what is told to a user whose answer came after another one to the same question."""
+"""Late answers: the reply to a user whose answer came after another one to the same question."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from newel import turns
 from newel.contexts.invocation_context import InvocationContext, full_invocation
 from newel.questions.answerable import check_answers
 from newel.questions.names import HIDDEN
-from newel.questions.precedence import MESSAGES, Work, answered_again, answers_more, note_work, told_late
+from newel.questions.precedence import MESSAGES, Work, answered_again, answers_more, late_ids, note_work
 from newel.turns.conversations import conversing_node
 from newel.turns.delegates import is_delegate
 from newel.turns.routing import choose_agent
@@ -70,15 +70,15 @@ def answering(context: KernelInvocationContext) -> BaseAgent | None:
     ctx: InvocationContext = context  # type: ignore[assignment]  # or `enter` would have refused it
     if MESSAGES not in ctx.stash:
         return _agent(ctx)
-    late, again = told_late(ctx), answered_again(ctx)
+    late, again = late_ids(ctx), answered_again(ctx)
     note_work(ctx, Work.GOES_ON)
     if late and not answers_more(ctx, late):
         return turns.Refusal(name=ctx.agent.name, agent=ctx.agent, late=late, again=[], goes_on=False)
-    chosen = _agent(ctx)
+    choice = _agent(ctx)
     if not late and not again:
-        return chosen
-    agent = chosen or ctx.agent
-    return turns.Refusal(name=agent.name, agent=agent, late=late, again=again, goes_on=chosen is not None)
+        return choice
+    agent = choice or ctx.agent
+    return turns.Refusal(name=agent.name, agent=agent, late=late, again=again, goes_on=choice is not None)
 
 
 def _agent(ctx: InvocationContext) -> BaseAgent | None:

@@ -436,7 +436,7 @@ CASES["an adapter of no tool"] = Case(
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Each case imports its own modules, and is told everything."""
     before = set(sys.modules)
-    monkeypatch.setattr("newel.policies.tool_results._told", set())
+    monkeypatch.setattr("newel.policies.tool_results._warned_tools", set())
     yield
     for name in set(sys.modules) - before:
         if name.partition(".")[0] in ("app", "odd_module", "m") or name.startswith("app_"):

@@ -21,15 +21,15 @@ class Conditions:
         if self.filter is None:
             return "", []
         since, until = self.filter.since, self.filter.until
-        asked: list[tuple[str, object]] = [
+        candidates: list[tuple[str, object]] = [
             ("session = CAST({} AS text)", maybe(self.filter.session_id)),
             ("author = CAST({} AS text)", maybe(self.filter.author)),
             ("at >= CAST({} AS double precision)", since.timestamp() if since is not None else None),
             ("at <= CAST({} AS double precision)", until.timestamp() if until is not None else None),
         ]
         if self.filter.metadata:
-            wanted = [fact_of(key, value) for key, value in self.filter.metadata.items()]
-            asked.append(("facts @> CAST({} AS text[])", wanted))
-        given = [(clause, value) for clause, value in asked if value is not None]
-        clauses = [f" AND {clause.format(f'?{place}')}" for place, (clause, _) in enumerate(given, first)]
-        return "".join(clauses), [value for _, value in given]
+            facts = [fact_of(key, value) for key, value in self.filter.metadata.items()]
+            candidates.append(("facts @> CAST({} AS text[])", facts))
+        pairs = [(clause, value) for clause, value in candidates if value is not None]
+        clauses = [f" AND {clause.format(f'?{place}')}" for place, (clause, _) in enumerate(pairs, first)]
+        return "".join(clauses), [value for _, value in pairs]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from newel.memory import Embedder, EmbedderMismatchError
-from newel.memory.rows import said
+from newel.memory.rows import words_of
 from newel.sessions.stored.steps import Query, Steps
 from newel_postgres.memory.tables import Tables
 from newel_postgres.memory.vectors import adopted, begun, locked, put, stored_vectors
@@ -93,4 +93,4 @@ class Clear:
 
 
 def _texts(rows: Sequence[Sequence[Any]]) -> list[tuple[int, str]]:
-    return [(number, said(Content.model_validate_json(content))) for number, content in rows]
+    return [(number, words_of(Content.model_validate_json(content))) for number, content in rows]

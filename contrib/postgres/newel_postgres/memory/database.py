@@ -60,20 +60,20 @@ class MemoryDatabase:
 
     async def _prepared(self, connection: Connection) -> None:
         async with connection.transaction():
-            if not await driven(connection, self._found()):
+            if not await driven(connection, self._is_complete()):
                 await connection.run(Query("SELECT pg_advisory_xact_lock(?1)", (_LOCK,)))
                 if self._vectors:
                     await self._extended(connection)
-                await driven(connection, self._made())
+                await driven(connection, self._make())
         self._ready = True
 
-    def _found(self) -> Steps[bool]:
+    def _is_complete(self) -> Steps[bool]:
         """Whether all is there that this memory needs."""
         if (yield from self._tables.version()) != VERSION:
             return False
         return not self._vectors or ((yield from self._tables.extended()) and (yield from self._tables.with_vectors()))
 
-    def _made(self) -> Steps[None]:
+    def _make(self) -> Steps[None]:
         yield from self._tables.make()
         if self._vectors:
             yield from self._tables.make_vectors()

@@ -45,9 +45,9 @@ def vector(owner: int, text: str) -> tuple[str, int]:
 
 def terms(owner: int, text: str, most: int) -> list[Term]:
     """What to ask for, each once; at most so many."""
-    found = (one.removesuffix("*") for one in queries(owner, text, most))
+    texts = (one.removesuffix("*") for one in queries(owner, text, most))
     begins = (one.endswith("*") for one in queries(owner, text, most))
-    return list(dict.fromkeys(Term(_folded(one.strip('"')), prefix) for one, prefix in zip(found, begins, strict=True)))
+    return list(dict.fromkeys(Term(_folded(one.strip('"')), prefix) for one, prefix in zip(texts, begins, strict=True)))
 
 
 def facts(metadata: Mapping[str, object]) -> list[str]:

@@ -24,8 +24,8 @@ def _open_in(uri: str, composition: Composition) -> memory.PostgresMemoryService
     if embedder is None:
         return _open(uri)
     rest = urlencode([(name, value) for name, value in options if name != "embedder"])
-    made = composition.registry.find(EmbedderFactory, embedder).create()
-    return memory.PostgresMemoryService(urlunsplit(parts._replace(query=rest)), embedder=made)
+    instance = composition.registry.find(EmbedderFactory, embedder).create()
+    return memory.PostgresMemoryService(urlunsplit(parts._replace(query=rest)), embedder=instance)
 
 
 @hookimpl

@@ -25,21 +25,21 @@ def by_words(
     Entries that have only common words of it come last, those with all of them first, then the newest. The user has so
     many `entries`, of so many terms together.
     """
-    asked = terms(where.owner, query, _WORDS)
-    counts = (yield from _counts(tables, where.owner, asked)) if asked else []
+    query_terms = terms(where.owner, query, _WORDS)
+    counts = (yield from _counts(tables, where.owner, query_terms)) if query_terms else []
     weights = {term: weight(count, entries) for term, count in counts if count <= _COMMON}
     rare = list(weights.items())
     common = [term.query for term, count in counts if count > _COMMON]
-    found: dict[int, float] = {}
+    scores: dict[int, float] = {}
     if rare:
-        found.update((yield from _ranked(tables, where, rare, length / entries, most)))
+        scores.update((yield from _ranked(tables, where, rare, length / entries, most)))
     for joined in (" & ", " | "):
-        if common and len(found) < most:
+        if common and len(scores) < most:
             sql, values = _matching(where, 4)
             newest = f"SELECT number FROM {tables.entries} WHERE {sql} ORDER BY number DESC LIMIT ?3"
             for (number,) in (yield Query(newest, (where.owner, joined.join(common), most, *values))).rows:
-                found.setdefault(number, 0.0)
-    return WordRanking(list(found.items())[:most], sum(weights.values()))
+                scores.setdefault(number, 0.0)
+    return WordRanking(list(scores.items())[:most], sum(weights.values()))
 
 
 def _ranked(
@@ -64,8 +64,8 @@ def _ranked(
     query = " | ".join(term.query for term, _ in rare)
     lexemes, begins = [term.lexeme for term, _ in rare], [term.begins for term, _ in rare]
     weights = [weight for _, weight in rare]
-    given = (where.owner, query, lexemes, begins, weights, max(average, 1.0), *values)
-    return [(number, float(score)) for number, score in (yield Query(sql, given)).rows]
+    params = (where.owner, query, lexemes, begins, weights, max(average, 1.0), *values)
+    return [(number, float(score)) for number, score in (yield Query(sql, params)).rows]
 
 
 def _matching(where: Conditions, first: int) -> tuple[str, list[object]]:
@@ -74,17 +74,17 @@ def _matching(where: Conditions, first: int) -> tuple[str, list[object]]:
     return f"owner = CAST(?1 AS bigint) AND words @@ CAST(CAST(?2 AS text) AS tsquery){narrow}", values
 
 
-def _counts(tables: Tables, owner: int, asked: Sequence[Term]) -> Steps[list[tuple[Term, int]]]:
+def _counts(tables: Tables, owner: int, query_terms: Sequence[Term]) -> Steps[list[tuple[Term, int]]]:
     """In how many entries each term stands; one that is a beginning, in how many at most."""
     sql = f"SELECT lexeme, entries FROM {tables.terms} WHERE owner = ?1 AND lexeme = ANY(CAST(?2 AS text[]))"
-    whole = [term.lexeme for term in asked if not term.begins]
+    whole = [term.lexeme for term in query_terms if not term.begins]
     rows = (yield Query(sql, (owner, whole))).rows if whole else ()
-    known = {row[0]: int(row[1]) for row in rows}
-    found = []
-    for term in asked:
-        count = (yield from _beginning(tables, owner, term)) if term.begins else known.get(term.lexeme, 0)
-        found.append((term, count))
-    return found
+    by_lexeme = {row[0]: int(row[1]) for row in rows}
+    counts = []
+    for term in query_terms:
+        count = (yield from _beginning(tables, owner, term)) if term.begins else by_lexeme.get(term.lexeme, 0)
+        counts.append((term, count))
+    return counts
 
 
 def _beginning(tables: Tables, owner: int, term: Term) -> Steps[int]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from newel.memory import Embedder, MemoryEntry, MemoryFilter
 from newel.memory.fusion import depth, fused
-from newel.memory.rows import remembered, said
+from newel.memory.rows import remembered, words_of
 from newel.memory.terms import snippet
 from newel.sessions.stored.steps import Query, Steps
 from newel_postgres.memory.conditions import Conditions
@@ -67,7 +67,7 @@ class Search:
 
     def _entry(self, row: Sequence[Any], score: float) -> MemoryEntry:
         number, session, key, is_event, author, timestamp, content, metadata = row
-        text = said(Content.model_validate_json(content))
+        text = words_of(Content.model_validate_json(content))
         author, timestamp = (None if one is None else read(one) for one in (author, timestamp))
         values = (number, read(session), read(key), is_event, author, timestamp, content.encode(), metadata, text)
         return remembered(values, score, snippet(text, self.query))

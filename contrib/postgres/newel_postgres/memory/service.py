@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 from newel.memory import BaseMemoryService, Embedder, MemoryEntry, MemoryFilter, SearchMemoryResponse
 from newel.memory.base_memory_service import check_limit
 from newel.memory.embedding import check_embedder, needed, question_vector, vectors_of
-from newel.memory.rows import Known, checked, row_of_entry, row_of_event
+from newel.memory.rows import Existing, checked, row_of_entry, row_of_event
 from newel_kernel import ConfigurationError, Event, Session
 from newel_postgres.database import access_of
 from newel_postgres.memory.conversion import Begin, Clear, Finish, Following, Step
@@ -51,7 +51,7 @@ class PostgresMemoryService(BaseMemoryService):
     async def add_session_to_memory(self, session: Session) -> None:
         """Remember what was said in a session, and nothing of it that is not in it any more."""
         rows = [row for event in session.events if (row := row_of_event(event, None)) is not None]
-        await self._add(Add(session.app_name, session.user_id, session.id, rows, Known.WHOLE_SESSION))
+        await self._add(Add(session.app_name, session.user_id, session.id, rows, Existing.WHOLE_SESSION))
 
     async def add_events_to_memory(
         self, *, app_name: str, user_id: str, events: Sequence[Event], session_id: str | None = None,
@@ -59,7 +59,7 @@ class PostgresMemoryService(BaseMemoryService):
     ) -> None:  # fmt: skip
         """Remember a few events; those already known are left as they are."""
         rows = [row for event in events if (row := row_of_event(event, custom_metadata)) is not None]
-        await self._add(Add(app_name, user_id, session_id or _NO_SESSION, rows, Known.KEPT))
+        await self._add(Add(app_name, user_id, session_id or _NO_SESSION, rows, Existing.KEPT))
 
     async def add_memory(
         self, *, app_name: str, user_id: str, memories: Sequence[MemoryEntry],
@@ -67,7 +67,7 @@ class PostgresMemoryService(BaseMemoryService):
     ) -> None:  # fmt: skip
         """Remember given entries; one with a known id replaces it."""
         rows = [row_of_entry(memory, custom_metadata) for memory in memories]
-        await self._add(Add(app_name, user_id, _NO_SESSION, rows, Known.REPLACED))
+        await self._add(Add(app_name, user_id, _NO_SESSION, rows, Existing.REPLACED))
 
     async def _add(self, add: Add) -> None:
         checked((add.app, add.user, add.session))
@@ -95,8 +95,8 @@ class PostgresMemoryService(BaseMemoryService):
         checked((app_name, user_id, *((filter.session_id, filter.author, *filter.metadata) if filter else ())))
         vector = await question_vector(self._embedder, query)
         text = text_of(vector) if vector is not None else None
-        found = await self._database.run(Search(app_name, user_id, query, limit, filter, self._embedder, text))
-        return SearchMemoryResponse(memories=found)
+        entries = await self._database.run(Search(app_name, user_id, query, limit, filter, self._embedder, text))
+        return SearchMemoryResponse(memories=entries)
 
     async def forget_session(self, *, app_name: str, user_id: str, session_id: str) -> int:
         """Forget what is remembered of a session; how many entries that were."""

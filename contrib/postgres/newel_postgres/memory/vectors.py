@@ -104,22 +104,22 @@ def nearest(
     """
     narrow, values = where.sql(5)
     others = "CAST(?4 AS bigint[])"
-    chosen = f" AND number IN (SELECT number FROM {tables.entries} WHERE owner = ?1{narrow})" if narrow else ""
+    condition = f" AND number IN (SELECT number FROM {tables.entries} WHERE owner = ?1{narrow})" if narrow else ""
     if narrow and entries > FEW:
-        several, given = where.sql(2)
+        several, params = where.sql(2)
         sql = f"SELECT 1 FROM {tables.entries} WHERE owner = ?1{several} LIMIT {FEW + 1:d}"
-        entries = int((yield Query(f"SELECT count(*) FROM ({sql}) AS chosen", (where.owner, *given))).rows[0][0])
+        entries = int((yield Query(f"SELECT count(*) FROM ({sql}) AS chosen", (where.owner, *params))).rows[0][0])
     # As a query of its own it is computed once, and not for each row.
     question = f"(SELECT CAST(CAST(?3 AS text) AS {tables.extension}vector))"
     if entries > FEW:
         bits = f"(SELECT {tables.extension}binary_quantize(CAST(CAST(?3 AS text) AS {tables.extension}vector)))"
-        chosen = (
-            f" AND number = ANY(ARRAY(SELECT number FROM {tables.bits} WHERE owner = ?1 AND generation = ?2{chosen} "
+        condition = (
+            f" AND number = ANY(ARRAY(SELECT number FROM {tables.bits} WHERE owner = ?1 AND generation = ?2{condition} "
             f"ORDER BY bits OPERATOR({tables.extension}<~>) {bits} LIMIT {max(_CANDIDATES, 2 * most):d}) || {others})"
         )
     sql = (
         f"SELECT number, near FROM (SELECT number, 1 - (vector OPERATOR({tables.extension}<=>) {question}) AS near "
-        f"FROM {tables.vectors} WHERE owner = ?1 AND generation = ?2{chosen}) AS found "
+        f"FROM {tables.vectors} WHERE owner = ?1 AND generation = ?2{condition}) AS found "
         f"WHERE near <> 'NaN' "  # an empty vector has no angle
         f"ORDER BY number = ANY({others}) DESC, near DESC, number DESC LIMIT {most + len(also):d}"
     )

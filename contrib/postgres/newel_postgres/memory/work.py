@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from pydantic_core import from_json
 
 from newel.memory import Embedder
-from newel.memory.rows import Known, Row
+from newel.memory.rows import Existing, Row
 from newel.sessions.stored.pooled import Trouble
 from newel.sessions.stored.steps import Query, Steps
 from newel_kernel import Json
@@ -49,7 +49,7 @@ class Add:
     user: str
     session: str
     rows: Sequence[Row]
-    known: Known
+    existing: Existing
     embedder: Embedder | None = None
     #: The vectors of texts.
     embedded: Mapping[str, str] = field(default_factory=dict)
@@ -61,8 +61,8 @@ class Add:
         has, owner = yield from self._owner(tables, make)
         session = stored(self.session)
         sql = f"SELECT key, number, content, metadata FROM {tables.entries} WHERE owner = ?1 AND session = ?2"
-        found = (yield Query(sql, (owner, session))).rows if owner is not None else ()
-        there = {read(key): rest for key, *rest in found}
+        stored_rows = (yield Query(sql, (owner, session))).rows if owner is not None else ()
+        there = {read(key): rest for key, *rest in stored_rows}
         new = [row for key, row in rows.items() if key not in there or self._differs(row, there[key])]
         if self.embedder is not None:
             lacking = list({row.text: None for row in new if row.text not in self.embedded})
@@ -70,11 +70,11 @@ class Add:
                 return lacking
         if owner is None:
             return []
-        gone = [there[row.key][0] for row in new if row.key in there]
-        if self.known is Known.WHOLE_SESSION:
-            gone += [entry[0] for key, entry in there.items() if key not in rows]
-        if gone:
-            yield from _deleted(tables, owner, "number = ANY(CAST(?2 AS bigint[]))", (gone,))
+        old = [there[row.key][0] for row in new if row.key in there]
+        if self.existing is Existing.WHOLE_SESSION:
+            old += [entry[0] for key, entry in there.items() if key not in rows]
+        if old:
+            yield from _deleted(tables, owner, "number = ANY(CAST(?2 AS bigint[]))", (old,))
         if new and has is None and self.embedder is not None:
             has = yield from adopted(tables, self.embedder, (yield from begun(tables)))
         for at in range(0, len(new), _AT_ONCE):
@@ -108,7 +108,7 @@ class Add:
         return has, owner
 
     def _differs(self, row: Row, entry: Sequence[Any]) -> bool:
-        return self.known is not Known.KEPT and (row.content.decode(), row.metadata) != (entry[1], entry[2])
+        return self.existing is not Existing.KEPT and (row.content.decode(), row.metadata) != (entry[1], entry[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +168,12 @@ def _inserted(tables: Tables, owner: int, session: str, rows: Sequence[Row]) -> 
         [words for words, _ in vectors], [length for _, length in vectors],
     ]  # fmt: skip
     types = ("text", "boolean", "text", "text", "double precision", "text", "text", "text", "text", "integer")
-    given = ", ".join(f"CAST(?{place} AS {kind}[])" for place, kind in enumerate(types, 3))
+    casts = ", ".join(f"CAST(?{place} AS {kind}[])" for place, kind in enumerate(types, 3))
     sql = (
         f"WITH added AS (INSERT INTO {tables.entries} "
         f"(owner, session, key, is_event, author, timestamp, at, content, metadata, facts, words, length) "
         f"SELECT CAST(?1 AS bigint), CAST(?2 AS text), k, e, a, t, s, c, m, string_to_array(f, chr(31)), "
-        f"CAST(w AS tsvector), l FROM unnest({given}) WITH ORDINALITY AS new (k, e, a, t, s, c, m, f, w, l, place) "
+        f"CAST(w AS tsvector), l FROM unnest({casts}) WITH ORDINALITY AS new (k, e, a, t, s, c, m, f, w, l, place) "
         f"ORDER BY place RETURNING key, number, words), "
         f"said AS (INSERT INTO {tables.terms} AS t (owner, lexeme, entries) "
         f"SELECT CAST(?1 AS bigint), lexeme, count(*) FROM added, unnest(tsvector_to_array(words)) AS lexeme "

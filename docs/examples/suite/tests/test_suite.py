@@ -63,11 +63,11 @@ def test_what_was_acknowledged_is_there_after_a_restart(tmp_path):
 
     async def second():
         store = JournalSessionService(f"{tmp_path}/j")
-        found = await store.list_sessions(app_name="house")
+        listing = await store.list_sessions(app_name="house")
         fork = await store.get_session(**{**WHERE, "session_id": "2"})
         session = await store.get_session(**WHERE)
         await store.close()
-        return [one.id for one in found.sessions], fork.state, [one.content.parts[0].text for one in session.events]
+        return [one.id for one in listing.sessions], fork.state, [one.content.parts[0].text for one in session.events]
 
     asyncio.run(first())
     with Path(tmp_path, "j").open("a") as file:

@@ -159,7 +159,7 @@ class BaseLlmConnection(ABC):
         So do `input_transcription` and `output_transcription`: pieces with `partial`, then their sum with `finished`.
         Audio is `inline_data` in pieces, never twice and never `partial`. `go_away`, `live_session_resumption_update`,
         `usage_metadata`, `voice_activity` and `tool_call_cancellation` come each in a response of its own. An
-        unknown message is left out, and said once for its kind in a response with `error_code`.
+        unknown message is left out, and reported once for its kind in a response with `error_code`.
         """
 
     @abstractmethod

@@ -136,7 +136,7 @@ def register_epilogues(settings: Settings) -> Sequence[Epilogue]:
 
 @hookspec
 def register_observers(settings: Settings) -> Sequence[Observer]:
-    """Observers of operations. Each is told when an invocation, an agent, a model or a tool starts and ends.
+    """Observers of operations. Each gets a signal when an invocation, an agent, a model or a tool starts or ends.
 
     A signal has a `phase` (start, stop or exception), an `operation` and how many `seconds` it took.
 

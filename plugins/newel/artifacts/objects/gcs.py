@@ -97,8 +97,8 @@ class GcsBucket(Bucket):
 
     async def folders(self, prefix: str) -> list[str]:
         """The names below a prefix."""
-        found = (await self._listed({"prefix": prefix, "delimiter": "/"}, None))[1]
-        return [one[len(prefix) : -1] for one in found]
+        folders = (await self._listed({"prefix": prefix, "delimiter": "/"}, None))[1]
+        return [one[len(prefix) : -1] for one in folders]
 
     async def delete(self, keys: Sequence[str]) -> None:
         """Delete objects, each by a call."""

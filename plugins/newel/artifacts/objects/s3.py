@@ -38,9 +38,9 @@ class S3Bucket(Bucket):
         config = botocore.config.Config(
             connect_timeout=timeout, read_timeout=timeout, retries={"total_max_attempts": 1, "mode": "standard"}
         )
-        given = options.get("config")
-        chosen = {**options, "config": config if given is None else config.merge(given)}
-        self._client = Client(lambda: botocore.session.get_session().create_client("s3", **chosen))
+        own = options.get("config")
+        all_options = {**options, "config": config if own is None else config.merge(own)}
+        self._client = Client(lambda: botocore.session.get_session().create_client("s3", **all_options))
 
     def uri(self, key: str) -> str:
         """The address of an object."""

@@ -98,8 +98,8 @@ class ObjectArtifactService(ArtifactStore):
         owners = [Owner(app_name, user_id, None)]
         if session_id is not None:
             owners.append(Owner(app_name, user_id, session_id))
-        found = await asyncio.gather(*(self._names(f"{owner.folder(self._prefix)}{ARTIFACTS}") for owner in owners))
-        return sorted(name for names in found for name in names)
+        lists = await asyncio.gather(*(self._names(f"{owner.folder(self._prefix)}{ARTIFACTS}") for owner in owners))
+        return sorted(name for names in lists for name in names)
 
     async def delete_artifact(
         self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
@@ -138,8 +138,8 @@ class ObjectArtifactService(ArtifactStore):
         """The metadata of each version, ascending; several are read at once."""
         where: Json = {"app_name": app_name, "user_id": user_id, "filename": filename, "session_id": session_id}
         numbers = await self.list_versions(**where)
-        found = await each(numbers, lambda number: self.get_artifact_version(**where, version=number))
-        return [version for version in found if version is not None]
+        versions = await each(numbers, lambda number: self.get_artifact_version(**where, version=number))
+        return [version for version in versions if version is not None]
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Delete a session's artifacts; the records go first, so that none stands without its data."""

@@ -67,7 +67,7 @@ class EncryptedFileCredentialService(BaseCredentialService):
     def _change(self, name: str, entry: Json | None) -> None:
         with self._locked():
             before = self._read()
-            entries = {one: kept for one, kept in before.items() if one != name and not is_over(kept)}
+            entries = {one: value for one, value in before.items() if one != name and not is_over(value)}
             if entry is not None:
                 entries[name] = entry
             if entries != before:

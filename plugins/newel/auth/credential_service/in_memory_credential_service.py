@@ -26,9 +26,9 @@ class InMemoryCredentialService(BaseCredentialService):
         return stored.model_copy(deep=True)
 
     async def save_credential(self, auth_config: AuthConfig, callback_context: CallbackContext) -> None:
-        """Keep the exchanged credential; none deletes what was kept."""
+        """Keep the exchanged credential; None deletes the stored one."""
         place, credential = place_of(auth_config, callback_context), auth_config.exchanged_auth_credential
-        self._credentials = {one: kept for one, kept in self._credentials.items() if not is_over(kept)}
+        self._credentials = {one: value for one, value in self._credentials.items() if not is_over(value)}
         if credential is None:
             self._credentials.pop(place, None)
         else:

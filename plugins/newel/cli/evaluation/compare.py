@@ -25,17 +25,20 @@ def command(ctx: click.Context, before: str, after: str, max_drop: float | None,
     values are corrected by Holm's method. Status 1: something became significantly worse, or fell by more than
     --max-drop.
     """
-    found = compare(list(stored_units(Path(before))), list(stored_units(Path(after))), seed)
-    click.echo(f"{found.paired} cases in both runs")
-    for change in found.changes:
+    comparison = compare(list(stored_units(Path(before))), list(stored_units(Path(after))), seed)
+    click.echo(f"{comparison.paired} cases in both runs")
+    for change in comparison.changes:
         click.echo(_line(change))
     for label, cases in (
-        ("regressions", found.regressions), ("fixes", found.fixes), ("new", found.new), ("gone", found.gone)
-    ):  # fmt: skip
+        ("regressions", comparison.regressions),
+        ("fixes", comparison.fixes),
+        ("new", comparison.new),
+        ("gone", comparison.gone),
+    ):
         if cases:
             click.echo(f"{label}: {', '.join('/'.join(case) for case in cases)}")
-    click.echo(_verdict(found, max_drop))
-    ctx.exit(REGRESSED if found.failed(max_drop) else 0)
+    click.echo(_verdict(comparison, max_drop))
+    ctx.exit(REGRESSED if comparison.failed(max_drop) else 0)
 
 
 def _line(change: Change) -> str:
@@ -48,8 +51,8 @@ def _line(change: Change) -> str:
     )
 
 
-def _verdict(found: Comparison, max_drop: float | None) -> str:
-    if not found.failed(max_drop):
+def _verdict(comparison: Comparison, max_drop: float | None) -> str:
+    if not comparison.failed(max_drop):
         return "no significant regression"
-    names = [change.name for change in found.changes if change.regressed]
+    names = [change.name for change in comparison.changes if change.regressed]
     return f"regressed: {', '.join(names)}" if names else f"a mean fell by more than {max_drop:g}"

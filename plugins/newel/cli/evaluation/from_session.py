@@ -39,14 +39,14 @@ def from_session(
     composition = composition_of(ctx, None)
     subject = subject_of(agent, composition)
     name = app or (subject.source.app.name if subject.source.app is not None else subject.source.agent.name)
-    found = run_loop(_sessions(open_store(composition, sessions), name, user, ids))
-    if not found:
+    matches = run_loop(_sessions(open_store(composition, sessions), name, user, ids))
+    if not matches:
         raise click.ClickException(f"the app {name!r} has no such session; `--app` and `--user` say whose they are")
     manager = LocalEvalSetsManager(subject.folder.parent)
     folder = subject.folder.name
     if manager.get_eval_set(folder, eval_set_id) is None:
         manager.create_eval_set(folder, eval_set_id)
-    for session in found:
+    for session in matches:
         case = case_of_session(session, rules=rules, tags=tags)
         if manager.get_eval_case(folder, eval_set_id, case.eval_id) is not None:
             click.echo(f"Eval case '{case.eval_id}' already exists in eval set '{eval_set_id}', skipped adding.")

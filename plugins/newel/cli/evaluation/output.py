@@ -20,16 +20,16 @@ from newel.evaluation.runs.units import ERROR, FAILED, UnitResult
 
 #: The status of a command that was interrupted.
 INTERRUPTED = 130
-Told = Callable[[UnitResult], None]
+OnResult = Callable[[UnitResult], None]
 
 
-class _Bar(AbstractContextManager[Told]):
+class _Bar(AbstractContextManager[OnResult]):
     def __init__(self, total: int) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
         self._task = self._progress.add_task("cases", total=total)
 
-    def __enter__(self) -> Told:
+    def __enter__(self) -> OnResult:
         self._progress.start()
         return self._next
 
@@ -40,7 +40,7 @@ class _Bar(AbstractContextManager[Told]):
         self._progress.stop()
 
 
-def progress(total: int, on_terminal: bool) -> AbstractContextManager[Told]:
+def progress(total: int, on_terminal: bool) -> AbstractContextManager[OnResult]:
     """A bar on a terminal, a line for each case elsewhere."""
     return _Bar(total) if on_terminal else nullcontext(_line)
 

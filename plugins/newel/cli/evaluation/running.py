@@ -59,24 +59,24 @@ FAILURE, UNEVALUATED = 1, 2
 @click.option("--resume", metavar="RUN", help="Go on with a run that was cut short.")
 @click.option("--reuse-inference", metavar="RUN", help="Judge what the agent did in a stored run.")
 @click.pass_context
-def command(ctx: click.Context, /, agent: str, sets: tuple[str, ...], **given: Any) -> None:
+def command(ctx: click.Context, /, agent: str, sets: tuple[str, ...], **values: Any) -> None:
     """Put the cases of SETS (files, or ids in the agent's folder, each with :case,case) to AGENT.
 
     Status 0: all passed; 1: a case failed, or nothing ran; 2: a case could not be evaluated, and none failed.
     """
-    logging.basicConfig(level=given["log_level"].upper())
-    storage = storage_of(given["eval_storage_uri"])
+    logging.basicConfig(level=values["log_level"].upper())
+    storage = storage_of(values["eval_storage_uri"])
     subject = subject_of(agent, composition_of(ctx, None))
-    chosen = sets_of(subject, sets, storage[0] if storage is not None else None)
+    eval_sets = sets_of(subject, sets, storage[0] if storage is not None else None)
     try:
-        options = _options(subject, given)
+        options = _options(subject, values)
     except ValidationError as error:
         raise ConfigurationError(f"the options of the command: {problems_of(error)}") from None
-    config = _config(given["config_file_path"], sets)
-    path = _stored(subject, given["resume"]) or subject.runs / f"{subject.name}_{seam.clock()}{SUFFIX}"
-    if not any(True for _ in units_of(chosen, options)):
+    config = _config(values["config_file_path"], sets)
+    path = _stored(subject, values["resume"]) or subject.runs / f"{subject.name}_{seam.clock()}{SUFFIX}"
+    if not any(True for _ in units_of(eval_sets, options)):
         raise click.ClickException("there is no case to run: the sets are empty, or nothing matches --case and --tag")
-    job = _run(subject, chosen, config, options, path, given)
+    job = _run(subject, eval_sets, config, options, path, values)
     try:
         run = run_loop(job)
     except KeyboardInterrupt:
@@ -88,23 +88,23 @@ def command(ctx: click.Context, /, agent: str, sets: tuple[str, ...], **given: A
             say_how_to_resume(path, f"Error: {error}")
             ctx.exit(UNEVALUATED)
         raise
-    if given["print_detailed_results"]:
+    if values["print_detailed_results"]:
         print_details_of(run)
     print_summary(run)
     if storage is not None:
-        for eval_set in chosen:
+        for eval_set in eval_sets:
             with closing(storage[1].pending(subject.name, eval_set.eval_set_id)) as pending:
                 for number, unit in enumerate(run.whole_units(eval_set.eval_set_id)):
                     pending.add(number, unit.result)
                 pending.save()
-    ctx.exit(_status(run, given["allow_unevaluated"]))
+    ctx.exit(_status(run, values["allow_unevaluated"]))
 
 
 async def _run(
-    subject: Subject, sets: list[EvalSet], config: EvalConfig, options: RunOptions, path: Path, given: dict[str, Any]
+    subject: Subject, sets: list[EvalSet], config: EvalConfig, options: RunOptions, path: Path, values: dict[str, Any]
 ) -> EvaluationRun:
-    reuse = _stored(subject, given["reuse_inference"])
-    with progress(sum(1 for _ in units_of(sets, options)), sys.stderr.isatty()) as told:
+    reuse = _stored(subject, values["reuse_inference"])
+    with progress(sum(1 for _ in units_of(sets, options)), sys.stderr.isatty()) as on_result:
         return await evaluate(
             None if subject.source.app is not None else subject.source.agent,
             sets,
@@ -114,11 +114,11 @@ async def _run(
             options=options,
             folder=subject.folder,
             run_file=path,
-            resume=given["resume"] is not None,
+            resume=values["resume"] is not None,
             reuse=reuse,
             results_folder=subject.history,
             slim=True,
-            on_result=told,
+            on_result=on_result,
         )
 
 
@@ -126,10 +126,10 @@ def _status(run: EvaluationRun, allow_unevaluated: bool) -> int:
     if run.stopped is not None and run.run_file is not None:
         say_how_to_resume(run.run_file, run.stopped)
         return UNEVALUATED
-    found = statuses(run.units)
-    if FAILED in found or found <= {SKIPPED}:
+    states = statuses(run.units)
+    if FAILED in states or states <= {SKIPPED}:
         return FAILURE
-    return UNEVALUATED if ERROR in found and not allow_unevaluated else 0
+    return UNEVALUATED if ERROR in states and not allow_unevaluated else 0
 
 
 def _config(path: str | None, sets: tuple[str, ...]) -> EvalConfig:
@@ -145,20 +145,20 @@ def _config(path: str | None, sets: tuple[str, ...]) -> EvalConfig:
     return get_evaluation_criteria_or_default(path)
 
 
-def _options(subject: Subject, given: dict[str, Any]) -> RunOptions:
-    cassette_file = given["cassette_file"] or (str(subject.runs / "cassette.jsonl") if given["cassette"] else None)
+def _options(subject: Subject, values: dict[str, Any]) -> RunOptions:
+    cassette_file = values["cassette_file"] or (str(subject.runs / "cassette.jsonl") if values["cassette"] else None)
     return RunOptions(
-        parallelism=given["parallelism"],
-        repeats=given["repeat"],
-        case_timeout=given["case_timeout"],
-        rate_limits=dict(_rate_limit(text) for text in given["rate_limit"]),
+        parallelism=values["parallelism"],
+        repeats=values["repeat"],
+        case_timeout=values["case_timeout"],
+        rate_limits=dict(_rate_limit(text) for text in values["rate_limit"]),
         budget=Budget(
-            max_cost=given["max_cost"], max_tokens=given["max_tokens"], max_seconds=given["max_seconds"]
+            max_cost=values["max_cost"], max_tokens=values["max_tokens"], max_seconds=values["max_seconds"]
         ),
-        cases=given["cases"],
-        tags=given["tags"],
-        allow_effects=given["allow_effects"],
-        cassette=given["cassette"],
+        cases=values["cases"],
+        tags=values["tags"],
+        allow_effects=values["allow_effects"],
+        cassette=values["cassette"],
         cassette_file=cassette_file,
     )  # fmt: skip
 

@@ -83,8 +83,8 @@ def sets_of(subject: Subject, arguments: Sequence[str], kept: EvalSetsManager | 
             raise click.ClickException(f"{where} has no *.evalset.json; name a file or create a set")
     named = [_split(argument) for argument in arguments]
     if Path(named[0][0]).is_file():
-        return [_chosen(_from_file(name), cases) for name, cases in named]
-    return [_chosen(_from_folder(manager, subject, name), cases) for name, cases in named]
+        return [_with_cases(_from_file(name), cases) for name, cases in named]
+    return [_with_cases(_from_folder(manager, subject, name), cases) for name, cases in named]
 
 
 def _split(argument: str) -> tuple[str, list[str]]:
@@ -127,31 +127,31 @@ def _of_another_format(path: Path) -> EvalSet | None:
 
 def _from_folder(manager: EvalSetsManager, subject: Subject, set_id: str) -> EvalSet:
     try:
-        found = manager.get_eval_set(subject.folder.name, set_id)
+        eval_set = manager.get_eval_set(subject.folder.name, set_id)
     except ConfigurationError:  # the file is there, and wrong
         raise
     except ValueError as error:
         raise click.ClickException(f"there is neither a file nor an eval set {set_id!r}: {error}") from error
-    if found is None:
-        known = manager.list_eval_sets(subject.folder.name)
+    if eval_set is None:
+        ids = manager.list_eval_sets(subject.folder.name)
         raise click.ClickException(
             f"there is neither a file {set_id} nor an eval set of that id in {_place(manager, subject)}"
-            f"{did_you_mean(set_id, known)}"
+            f"{did_you_mean(set_id, ids)}"
         )
-    return found
+    return eval_set
 
 
 def _place(manager: EvalSetsManager, subject: Subject) -> str:
     return str(subject.folder) if isinstance(manager, LocalEvalSetsManager) else "the storage"
 
 
-def _chosen(eval_set: EvalSet, cases: list[str]) -> EvalSet:
+def _with_cases(eval_set: EvalSet, cases: list[str]) -> EvalSet:
     if not cases:
         return eval_set
-    known = [case.eval_id for case in eval_set.eval_cases]
-    missing = [case for case in cases if case not in known]
+    ids = [case.eval_id for case in eval_set.eval_cases]
+    missing = [case for case in cases if case not in ids]
     if missing:
         raise click.ClickException(
-            f"the eval set {eval_set.eval_set_id!r} has no case {missing[0]!r}{did_you_mean(missing[0], known)}"
+            f"the eval set {eval_set.eval_set_id!r} has no case {missing[0]!r}{did_you_mean(missing[0], ids)}"
         )
     return eval_set.model_copy(update={"eval_cases": [c for c in eval_set.eval_cases if c.eval_id in cases]})

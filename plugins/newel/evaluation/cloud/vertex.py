@@ -126,12 +126,12 @@ def _conversation_request(name: str, turns: list[Invocation]) -> dict[str, Any]:
 
 
 def _agents(turns: list[Invocation]) -> dict[str, Any]:
-    found = {}
+    agents = {}
     for turn in turns:
         for name, agent in (turn.app_details.agent_details if turn.app_details is not None else {}).items():
             tools = [_json(tool) for tool in agent.tool_declarations]
-            found[name] = {"agentId": name, "instruction": agent.instructions, "tools": tools}
-    return found
+            agents[name] = {"agentId": name, "instruction": agent.instructions, "tools": tools}
+    return agents
 
 
 def _turn(number: int, turn: Invocation) -> dict[str, Any]:

@@ -82,9 +82,9 @@ class Cassette:
         """The recorded answer; where there is none, None, or in a replay an error that names the call."""
         if self.mode == "record":
             return None
-        found = self._answers.get(key_of(model, request, sample))
-        if found is not None:
-            return LlmResponse.model_validate_json(found)
+        answer = self._answers.get(key_of(model, request, sample))
+        if answer is not None:
+            return LlmResponse.model_validate_json(answer)
         if self.mode == "replay":
             raise MissingRecordingError(
                 f"{self.path} has no answer of {model!r} ({role}, sample {sample}) to {last_text(request)!r}; "

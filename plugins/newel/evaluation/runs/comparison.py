@@ -81,21 +81,21 @@ def _changes(
     before: Sequence[UnitResult], after: Sequence[UnitResult], old: dict[Case, bool], new: dict[Case, bool],
     both: Sequence[Case], seed: int,
 ) -> list[Change]:  # fmt: skip
-    found: list[tuple[str, list[float], list[float], bool]] = []
+    rows: list[tuple[str, list[float], list[float], bool]] = []
     first, second = case_scores(before), case_scores(after)
-    known = {metric.name: metric for metric in plugin_registry().all(Metric)}
+    metrics = {metric.name: metric for metric in plugin_registry().all(Metric)}
     for name in first:
         cases = [case for case in both if case in first[name] and case in second.get(name, {})]
         if cases:
-            metric = known.get(name)
+            metric = metrics.get(name)
             better = metric is None or not metric.less_is_better
-            found.append((name, [first[name][c] for c in cases], [second[name][c] for c in cases], better))
+            rows.append((name, [first[name][c] for c in cases], [second[name][c] for c in cases], better))
     for name, figure in (("cost", _cost), ("seconds", _seconds), ("tokens", _tokens)):
         a, b = _by_case(before, figure), _by_case(after, figure)
         cases = [case for case in both if case in a and case in b]
         if cases and any(a[c] or b[c] for c in cases):
-            found.append((name, [a[c] for c in cases], [b[c] for c in cases], False))
-    tested = [(name, a, b, up, *_tested(a, b, seed)) for name, a, b, up in found]
+            rows.append((name, [a[c] for c in cases], [b[c] for c in cases], False))
+    tested = [(name, a, b, up, *_tested(a, b, seed)) for name, a, b, up in rows]
     if both:
         rates = [float(old[c]) for c in both], [float(new[c]) for c in both]
         p = mcnemar_exact(sum(old[c] and not new[c] for c in both), sum(new[c] and not old[c] for c in both))
@@ -121,12 +121,12 @@ def _passed(units: Sequence[UnitResult]) -> dict[Case, bool]:
 
 
 def _by_case(units: Sequence[UnitResult], figure: Callable[[UnitResult], float | None]) -> dict[Case, float]:
-    found: dict[Case, list[float]] = {}
+    by_case: dict[Case, list[float]] = {}
     for unit in units:
         value = figure(unit)
         if value is not None:
-            found.setdefault(unit.key[:2], []).append(value)
-    return {case: sum(values) / len(values) for case, values in found.items()}
+            by_case.setdefault(unit.key[:2], []).append(value)
+    return {case: sum(values) / len(values) for case, values in by_case.items()}
 
 
 def _cost(unit: UnitResult) -> float | None:

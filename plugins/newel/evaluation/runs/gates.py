@@ -26,18 +26,18 @@ class JudgeGate:
     async def call(self, role: str, model: str, request: LlmRequest, sample: int, send: Send) -> LlmResponse:
         """The recorded answer, or the model's."""
         name = f"{self._repeat}.{sample}"
-        if self._cassette is not None and (found := self._cassette.find(role, model, request, name)) is not None:
-            return found
-        asked = LlmRequest(model=model, contents=list(request.contents), config=request.config)
+        if self._cassette is not None and (record := self._cassette.find(role, model, request, name)) is not None:
+            return record
+        copy = LlmRequest(model=model, contents=list(request.contents), config=request.config)
         began = seam.monotonic()
         # A simulated user speaks within a conversation, which has its place.
         async with self._slots if role == "judge" else nullcontext():
             answer = await self._admitted(model, request, send)
-        kept = accounts.get()
-        if kept is not None:
-            kept.of(role).add(model, answer.usage_metadata, seam.monotonic() - began)
+        usage = accounts.get()
+        if usage is not None:
+            usage.of(role).add(model, answer.usage_metadata, seam.monotonic() - began)
         if self._cassette is not None:
-            self._cassette.keep(role, model, asked, name, answer)
+            self._cassette.keep(role, model, copy, name, answer)
         return answer
 
     async def _admitted(self, model: str, request: LlmRequest, send: Send) -> LlmResponse:
@@ -67,7 +67,7 @@ class UnitGate(EffectGate):
         super().__init__(case, allow_effects)
         self._limits, self._cassette, self._repeat = limits, cassette, repeat
         #: How often each request was made, so that a repeated one is another sample.
-        self._asked: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
         self._open: dict[str, tuple[LlmRequest, str, list[float]]] = {}
 
     async def before_model(self, key: str, request: LlmRequest) -> LlmResponse | None:
@@ -76,21 +76,21 @@ class UnitGate(EffectGate):
         sample = ""
         if self._cassette is not None:
             bare = key_of(model, request, "")
-            self._asked[bare] = self._asked.get(bare, -1) + 1
-            sample = f"{self._repeat}.{self._asked[bare]}"
-            found = self._cassette.find("agent", model, request, sample)
-            if found is not None:
-                return found
-        asked = LlmRequest(model=model, contents=list(request.contents), config=request.config)
-        self._open[key] = (asked, sample, await self._limits.of(model).admit())
+            self._counts[bare] = self._counts.get(bare, -1) + 1
+            sample = f"{self._repeat}.{self._counts[bare]}"
+            record = self._cassette.find("agent", model, request, sample)
+            if record is not None:
+                return record
+        copy = LlmRequest(model=model, contents=list(request.contents), config=request.config)
+        self._open[key] = (copy, sample, await self._limits.of(model).admit())
         return None
 
     async def after_model(self, key: str, response: LlmResponse) -> None:
         """Record the answer."""
-        asked, sample, call = self._open.pop(key, (None, "", [0.0, 0.0]))
+        request, sample, call = self._open.pop(key, (None, "", [0.0, 0.0]))
         call[1] = float(getattr(response.usage_metadata, "total_token_count", None) or 0)
-        if asked is not None and self._cassette is not None:
-            self._cassette.keep("agent", asked.model or "", asked, sample, response)
+        if request is not None and self._cassette is not None:
+            self._cassette.keep("agent", request.model or "", request, sample, response)
 
     async def model_failed(self, key: str, request: LlmRequest, error: Exception) -> LlmResponse | None:
         """A busy provider closes the model for the time that it asks for; the failure stays the agent's."""

@@ -106,8 +106,8 @@ def retry_delay(error: BaseException, attempt: int) -> float | None:
     """
     if attempt >= ATTEMPTS or getattr(error, "provider", None) or not _busy(error):
         return None
-    asked = _retry_after(error)
-    return asked if asked is not None else min(_FIRST_DELAY * 2 ** (attempt - 1), _MOST_DELAY)
+    seconds = _retry_after(error)
+    return seconds if seconds is not None else min(_FIRST_DELAY * 2 ** (attempt - 1), _MOST_DELAY)
 
 
 def _busy(error: BaseException) -> bool:

@@ -70,15 +70,15 @@ class Plan:
     def check(self) -> None:
         """Refuse what cannot work before the first case runs: metrics that nobody provides, two sets of one id."""
         register_custom_metrics_from_config(self.config, self.registry, self.folder)
-        known = [info.metric_name for info in self.registry.get_registered_metrics()]
-        named = [(where, name, value) for where, criteria in self._criteria() for name, value in criteria.items()]
+        names = [info.metric_name for info in self.registry.get_registered_metrics()]
+        entries = [(where, name, value) for where, criteria in self._criteria() for name, value in criteria.items()]
         problems = [
-            f"{where}: no metric {name!r} is installed{brought_by(name) or did_you_mean(name, known)} "
+            f"{where}: no metric {name!r} is installed{brought_by(name) or did_you_mean(name, names)} "
             f"(`newel eval metrics` lists them)"
-            for where, name, _ in named
-            if canonical_name(name) not in known
+            for where, name, _ in entries
+            if canonical_name(name) not in names
         ]
-        problems += self._criterion_problems([one for one in named if canonical_name(one[1]) in known])
+        problems += self._criterion_problems([one for one in entries if canonical_name(one[1]) in names])
         ids = [eval_set.eval_set_id for eval_set in self.sets]
         problems += [f"two eval sets have the id {one!r}" for one in sorted({i for i in ids if ids.count(i) > 1})]
         problems += [problem for eval_set in self.sets for problem in _repeated_cases(eval_set)]
@@ -90,25 +90,25 @@ class Plan:
         if problems:
             raise ConfigurationError("; ".join(problems))
 
-    def _criterion_problems(self, named: list[tuple[str, str, Any]]) -> list[str]:
+    def _criterion_problems(self, entries: list[tuple[str, str, Any]]) -> list[str]:
         """What is wrong with criteria: a type that the metric does not take, a service that is not configured."""
-        found: dict[str, None] = {}  # each once, in order
-        tried = set()
-        for where, name, value in named:
+        problems: dict[str, None] = {}  # each once, in order
+        seen = set()
+        for where, name, value in entries:
             key = (canonical_name(name), repr(value))
-            if key in tried:
+            if key in seen:
                 continue
-            tried.add(key)
+            seen.add(key)
             try:
                 evaluator = self.registry.get_evaluator(EvalMetric(metric_name=name, criterion=criterion_of(value)))
-                found |= dict.fromkeys(f"{where}: {name}: {problem}" for problem in self._without(evaluator.judges))
+                problems |= dict.fromkeys(f"{where}: {name}: {problem}" for problem in self._without(evaluator.judges))
             except ValidationError as error:
-                found[f"{where}: the criterion of {name}: {problems_of(error)}"] = None
+                problems[f"{where}: the criterion of {name}: {problems_of(error)}"] = None
             except ConfigurationError as error:
-                found[f"{where}: {error}"] = None
+                problems[f"{where}: {error}"] = None
             except Exception:  # noqa: BLE001 - a metric is a plugin's; where it fails is its case
                 _log.debug("the metric %s cannot be made yet", name, exc_info=True)
-        return list(found)
+        return list(problems)
 
     def _without(self, judges: Sequence[str]) -> Iterator[str]:
         """Why a judge cannot be asked: no provider has it, or it has no key. Answers that are kept ask nobody."""
@@ -120,14 +120,14 @@ class Plan:
                     yield f"the judge {judge!r} cannot be asked: {error}"
 
     def _criteria(self) -> list[tuple[str, Any]]:
-        found: list[tuple[str, Any]] = [("the config", self.config.criteria)]
+        criteria_by_place: list[tuple[str, Any]] = [("the config", self.config.criteria)]
         for eval_set in self.sets:
-            found.append((f"the set {eval_set.eval_set_id!r}", eval_set.criteria))
+            criteria_by_place.append((f"the set {eval_set.eval_set_id!r}", eval_set.criteria))
             for case in eval_set.eval_cases:
                 for criteria in (case.criteria, *case.turn_criteria.values()):
                     if criteria:
-                        found.append((f"the case {case.eval_id!r}", criteria))
-        return found
+                        criteria_by_place.append((f"the case {case.eval_id!r}", criteria))
+        return criteria_by_place
 
     def requested(self, eval_set: EvalSet) -> list[str]:
         """The metrics of a set that have to be computed: all but those that only report."""

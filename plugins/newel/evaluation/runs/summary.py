@@ -88,7 +88,7 @@ def _agreement(units: Sequence[UnitResult]) -> dict[str, tuple[float, int]]:
             label = unit.labels.get(one.metric_name)
             if label is not None and one.eval_status in (EvalStatus.PASSED, EvalStatus.FAILED):
                 pairs.setdefault(one.metric_name, []).append((label, one.eval_status is EvalStatus.PASSED))
-    values = {name: (kappa(found), len(found)) for name, found in pairs.items()}
+    values = {name: (kappa(labels), len(labels)) for name, labels in pairs.items()}
     return {name: (value, n) for name, (value, n) in values.items() if value is not None}
 
 

@@ -61,7 +61,7 @@ def get_llm_backed_user_simulator_prompt(
     if "{%" in template:
         return _jinja(template, values)
     syntax = _syntax(template, PLACEHOLDERS) or _JINJA
-    return syntax.sub(lambda found: values.get(found.group(1), found.group(0)), template)
+    return syntax.sub(lambda match: values.get(match.group(1), match.group(0)), template)
 
 
 def _jinja(template: str, values: Mapping[str, str]) -> str:

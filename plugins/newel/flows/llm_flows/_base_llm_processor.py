@@ -57,8 +57,8 @@ class BaseLlmRequestProcessor(_Processor):
 
     def describe(self, kind: type[Stage]) -> RequestProcessor:
         """The descriptor with which it takes part in a chain, or among the preparations of tools."""
-        made = kind if issubclass(kind, RequestProcessor) else RequestProcessor
-        return made(**self._stage(), run=self._run)
+        descriptor = kind if issubclass(kind, RequestProcessor) else RequestProcessor
+        return descriptor(**self._stage(), run=self._run)
 
 
 class BaseLlmResponseProcessor(_Processor):

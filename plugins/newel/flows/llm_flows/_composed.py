@@ -32,7 +32,7 @@ class ComposedRequestProcessor(BaseLlmRequestProcessor):
 
     def of(self, chains: Chains) -> RequestProcessor:
         """The descriptor; raises ConfigurationError where the chain has none of the name."""
-        return _named(self.name, chains.request_chain)
+        return _step(self.name, chains.request_chain)
 
     async def run_async(
         self, invocation_context: InvocationContext, llm_request: LlmRequest
@@ -55,7 +55,7 @@ class ComposedResponseProcessor(BaseLlmResponseProcessor):
 
     def of(self, chains: Chains) -> ResponseProcessor:
         """The descriptor; raises ConfigurationError where the chain has none of the name."""
-        return _named(self.name, chains.response_chain)
+        return _step(self.name, chains.response_chain)
 
     async def run_async(
         self, invocation_context: InvocationContext, llm_response: LlmResponse
@@ -73,7 +73,7 @@ def _idle(step: RequestProcessor | ResponseProcessor, ctx: InvocationContext) ->
     return step.applies_to is not None and not step.applies_to(ctx.agent)
 
 
-def _named(name: str, chain: Sequence[S]) -> S:
+def _step(name: str, chain: Sequence[S]) -> S:
     for step in chain:
         if step.name == name:
             return step

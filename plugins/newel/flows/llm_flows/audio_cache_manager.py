@@ -42,5 +42,5 @@ class AudioCacheManager:
         """
         ctx = full_invocation(invocation_context)
         recordings = recordings_of(ctx)
-        wanted = [(recordings.user, flush_user_audio), (recordings.model, flush_model_audio)]
-        return await written(ctx, [recording for recording, flush in wanted if flush])
+        choices = [(recordings.user, flush_user_audio), (recordings.model, flush_model_audio)]
+        return await written(ctx, [recording for recording, flush in choices if flush])

@@ -56,8 +56,8 @@ def go_away(session: LiveSession) -> InStep:
 
 def _seconds(text: str | None) -> float:
     """The time that is left, a little before it is over."""
-    found = _SECONDS.fullmatch(text or "")
-    return max(float(found[1]) - 0.5, 0.0) if found else 0.0
+    match = _SECONDS.fullmatch(text or "")
+    return max(float(match[1]) - 0.5, 0.0) if match else 0.0
 
 
 def interruption(session: LiveSession) -> InStep | None:

@@ -19,7 +19,7 @@ _IMAGES = ("image/jpeg", "image/png", "image/webp", "image/heic", "image/heif")
 
 def make(session: LiveSession) -> OutStep:
     """The step; what it found of a MIME type it keeps for the next piece of that type."""
-    known: set[str | None] = set()
+    checked: set[str | None] = set()
     most, live = session.settings.blob_bytes, session.model.capabilities.live
     strict = session.settings.strict_content
 
@@ -30,9 +30,9 @@ def make(session: LiveSession) -> OutStep:
                 f"a piece of {size} bytes is larger than {most}: send audio in pieces of 20 to 100 ms, or set "
                 f"blob_bytes of the plugin live"
             )
-        if blob.mime_type not in known:
+        if blob.mime_type not in checked:
             _check_type(blob.mime_type, live)
-            known.add(blob.mime_type)
+            checked.add(blob.mime_type)
         if size % 2 and (blob.mime_type or "").startswith("audio/"):
             raise ValueError(f"a piece of audio holds half a sample ({size} bytes): 16-bit PCM is expected")
 
@@ -61,10 +61,10 @@ def _check_type(mime_type: str | None, live: LiveCapabilities | None) -> None:
         return
     if kind not in ("audio/pcm", "audio/l16", "audio/x-raw"):
         raise ValueError(f"the MIME type {mime_type!r} is unknown: send 'audio/pcm;rate=16000' or 'image/jpeg'")
-    found = _RATE.search(mime_type)
-    if live is not None and found and int(found[1]) not in live.input_rates:
+    match = _RATE.search(mime_type)
+    if live is not None and match and int(match[1]) not in live.input_rates:
         rates = ", ".join(map(str, live.input_rates))
-        raise ValueError(f"the model takes audio of {rates} Hz, and {found[1]} Hz was sent")
+        raise ValueError(f"the model takes audio of {rates} Hz, and {match[1]} Hz was sent")
 
 
 def _check_content(content: Content, error: type[ValueError]) -> None:

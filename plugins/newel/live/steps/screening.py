@@ -44,39 +44,39 @@ def make_in(session: LiveSession) -> InStep | None:
     speaks = session.ctx.round_of("after_model_callback") is not None
     if not hears and not speaks:
         return None
-    said = ""
+    transcript = ""
 
     def step(response: LlmResponse) -> Coroutine[Any, Any, Sequence[Event]] | None:
-        nonlocal said
+        nonlocal transcript
         if response.turn_complete or response.interrupted:
-            said = ""
-        spoken, heard = response.output_transcription, response.input_transcription
-        if speaks and spoken is not None:
-            said = "" if spoken.finished else said + (spoken.text or "")
-            return _spoken(session, response, said) if said else None
-        if hears and heard is not None and heard.finished and heard.text:
-            return _heard(session, response, heard.text)
+            transcript = ""
+        output, input_ = response.output_transcription, response.input_transcription
+        if speaks and output is not None:
+            transcript = "" if output.finished else transcript + (output.text or "")
+            return _after_output(session, response, transcript) if transcript else None
+        if hears and input_ is not None and input_.finished and input_.text:
+            return _after_input(session, response, input_.text)
         return None
 
     return step
 
 
-async def _spoken(session: LiveSession, response: LlmResponse, said: str) -> Sequence[Event]:
-    shown = response.model_copy(update={"output_transcription": Transcription(text=said, finished=False)})
-    answer = await model_round(session.ctx, session.draft, "after_model_callback", {"llm_response": shown})
+async def _after_output(session: LiveSession, response: LlmResponse, transcript: str) -> Sequence[Event]:
+    view = response.model_copy(update={"output_transcription": Transcription(text=transcript, finished=False)})
+    answer = await model_round(session.ctx, session.draft, "after_model_callback", {"llm_response": view})
     if answer is None:
         return ()
     session.restart(_in_place(session, answer))
     return ()
 
 
-async def _heard(session: LiveSession, response: LlmResponse, text: str) -> Sequence[Event]:
+async def _after_input(session: LiveSession, response: LlmResponse, text: str) -> Sequence[Event]:
     blocked = await _screened(session, Content(role="user", parts=[Part(text=text)]))
     if blocked is None:
         return ()
     session.restart(blocked)
-    heard = session.event(author="user", input_transcription=response.input_transcription, partial=response.partial)
-    return (heard,)
+    event = session.event(author="user", input_transcription=response.input_transcription, partial=response.partial)
+    return (event,)
 
 
 async def _screened(session: LiveSession, content: Content) -> Event | None:

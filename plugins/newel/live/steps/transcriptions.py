@@ -17,25 +17,25 @@ def make(session: LiveSession) -> InStep | None:
     """The step, where the settings ask for it."""
     if not session.settings.sum_transcriptions:
         return None
-    heard: list[str] = []
-    said: list[str] = []
+    inputs: list[str] = []
+    outputs: list[str] = []
 
     def step(response: LlmResponse) -> Sequence[Event] | None:
-        for pieces, piece in ((heard, response.input_transcription), (said, response.output_transcription)):
+        for pieces, piece in ((inputs, response.input_transcription), (outputs, response.output_transcription)):
             if piece is not None and (piece.finished or not response.partial):
                 pieces.clear()
             elif piece is not None:
                 pieces.append(piece.text or "")
-        if not (heard or said) or not (response.turn_complete or response.interrupted):
+        if not (inputs or outputs) or not (response.turn_complete or response.interrupted):
             return None
         events = []
-        if heard:
-            sum_ = Transcription(text="".join(heard), finished=True)
+        if inputs:
+            sum_ = Transcription(text="".join(inputs), finished=True)
             events.append(session.event(author="user", input_transcription=sum_))
-        if said:
-            events.append(session.event(output_transcription=Transcription(text="".join(said), finished=True)))
-        heard.clear()
-        said.clear()
+        if outputs:
+            events.append(session.event(output_transcription=Transcription(text="".join(outputs), finished=True)))
+        inputs.clear()
+        outputs.clear()
         return events
 
     return step

@@ -23,9 +23,9 @@ def begin(connection: sqlite3.Connection, embedder: Embedder) -> Vectors:
     used = has.tables if has is not None else 0
     for number in {last, used + 1} - {used}:  # the second: of a conversion that an earlier release began
         vectors.drop(connection, number)
-    made = vectors.make(connection, embedder, max(last, used) + 1)
-    connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (_LAST, str(made.tables)))
-    return made
+    tables = vectors.make(connection, embedder, max(last, used) + 1)
+    connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (_LAST, str(tables.tables)))
+    return tables
 
 
 def _last(connection: sqlite3.Connection) -> int:

@@ -27,17 +27,17 @@ def by_words(connection: sqlite3.Connection, where: Conditions, query: str, most
     counts = {term: _count(connection, term) for term in queries(where.owner, query, _WORDS)}
     rare = [term for term, count in counts.items() if 0 < count <= _COMMON]
     common = [term for term, count in counts.items() if count > _COMMON]
-    found: dict[int, float] = {}
+    scores: dict[int, float] = {}
     if rare:
         # The newest first where two are as good.
         sql = _FROM.format(score="-bm25(words)", where=where.sql) + " ORDER BY 2 DESC, e.number DESC LIMIT ?"
-        found.update(connection.execute(sql, (" OR ".join(rare), *where.values, most)).fetchall())
+        scores.update(connection.execute(sql, (" OR ".join(rare), *where.values, most)).fetchall())
     for joined in (" AND ", " OR "):
-        if common and len(found) < most:
+        if common and len(scores) < most:
             sql = _FROM.format(score="0.0", where=where.sql) + " ORDER BY words.rowid DESC LIMIT ?"
             for number, score in connection.execute(sql, (joined.join(common), *where.values, most)):
-                found.setdefault(number, score)
-    return WordRanking(list(found.items())[:most], _whole(connection, counts.values()))
+                scores.setdefault(number, score)
+    return WordRanking(list(scores.items())[:most], _whole(connection, counts.values()))
 
 
 def _whole(connection: sqlite3.Connection, counts: Iterable[int]) -> float:

@@ -16,7 +16,7 @@ from newel.memory.embedding import check_embedder, needed, question_vector, vect
 from newel.memory.fusion import depth, fused
 from newel.memory.memory_entry import MemoryEntry
 from newel.memory.memory_filter import MemoryFilter
-from newel.memory.rows import COLUMNS, Known, checked, remembered, row_of_entry, row_of_event
+from newel.memory.rows import COLUMNS, Existing, checked, remembered, row_of_entry, row_of_event
 from newel.memory.sqlite import conversion, vectors
 from newel.memory.sqlite.binding import check_vectors
 from newel.memory.sqlite.conditions import conditions
@@ -51,7 +51,7 @@ class SqliteMemoryService(BaseMemoryService):
     async def add_session_to_memory(self, session: Session) -> None:
         """Remember what was said in a session, and nothing of it that is not in it any more."""
         rows = [row for event in session.events if (row := row_of_event(event, None)) is not None]
-        await self._add(Addition(session.app_name, session.user_id, session.id, rows, Known.WHOLE_SESSION))
+        await self._add(Addition(session.app_name, session.user_id, session.id, rows, Existing.WHOLE_SESSION))
 
     async def add_events_to_memory(
         self, *, app_name: str, user_id: str, events: Sequence[Event], session_id: str | None = None,
@@ -59,7 +59,7 @@ class SqliteMemoryService(BaseMemoryService):
     ) -> None:  # fmt: skip
         """Remember a few events; those already known are left as they are."""
         rows = [row for event in events if (row := row_of_event(event, custom_metadata)) is not None]
-        await self._add(Addition(app_name, user_id, session_id or _NO_SESSION, rows, Known.KEPT))
+        await self._add(Addition(app_name, user_id, session_id or _NO_SESSION, rows, Existing.KEPT))
 
     async def add_memory(
         self, *, app_name: str, user_id: str, memories: Sequence[MemoryEntry],
@@ -67,7 +67,7 @@ class SqliteMemoryService(BaseMemoryService):
     ) -> None:  # fmt: skip
         """Remember given entries; one with a known id replaces it."""
         rows = [row_of_entry(memory, custom_metadata) for memory in memories]
-        await self._add(Addition(app_name, user_id, _NO_SESSION, rows, Known.REPLACED))
+        await self._add(Addition(app_name, user_id, _NO_SESSION, rows, Existing.REPLACED))
 
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str, limit: int = 10, filter: MemoryFilter | None = None
@@ -82,10 +82,10 @@ class SqliteMemoryService(BaseMemoryService):
         query = query[:_QUESTION].encode(errors="replace").decode()
         checked((app_name, user_id, *((filter.session_id, filter.author, *filter.metadata) if filter else ())))
         vector = await question_vector(self._embedder, query)
-        found = await asyncio.to_thread(
-            self._file.read, lambda db: self._found(db, app_name, user_id, query, vector, limit, filter)
+        entries = await asyncio.to_thread(
+            self._file.read, lambda db: self._search(db, app_name, user_id, query, vector, limit, filter)
         )
-        return SearchMemoryResponse(memories=found)
+        return SearchMemoryResponse(memories=entries)
 
     async def forget_session(self, *, app_name: str, user_id: str, session_id: str) -> int:
         """Forget what is remembered of a session; how many entries that were."""
@@ -121,7 +121,7 @@ class SqliteMemoryService(BaseMemoryService):
             if rows:
                 embedded = await self._embed([text for _, _, text in rows])
                 await asyncio.to_thread(
-                    self._file.write, lambda db, rows=rows, made=embedded: conversion.step(db, into, rows, made)
+                    self._file.write, lambda db, rows=rows, vectors=embedded: conversion.step(db, into, rows, vectors)
                 )
                 last, count = rows[-1][0], count + len(rows)
             elif await asyncio.to_thread(self._file.write, lambda db, after=after: conversion.finish(db, into, after)):
@@ -158,7 +158,7 @@ class SqliteMemoryService(BaseMemoryService):
             await asyncio.to_thread(self._file.rid)
         return count
 
-    def _found(
+    def _search(
         self, db: sqlite3.Connection, app: str, user: str, query: str, vector: array[float] | None, limit: int,
         filter: MemoryFilter | None,
     ) -> list[MemoryEntry]:  # fmt: skip

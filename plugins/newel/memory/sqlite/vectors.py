@@ -46,11 +46,11 @@ class Vectors:
 
 def stored(connection: sqlite3.Connection) -> Vectors | None:
     """What the file has; None: no vectors."""
-    found = dict(connection.execute("SELECT key, value FROM meta WHERE key LIKE 'vectors.%'").fetchall())
-    if not found:
+    meta = dict(connection.execute("SELECT key, value FROM meta WHERE key LIKE 'vectors.%'").fetchall())
+    if not meta:
         return None
     ready(connection)
-    return Vectors(found["vectors.name"], int(found["vectors.dimension"]), int(found["vectors.tables"]))
+    return Vectors(meta["vectors.name"], int(meta["vectors.dimension"]), int(meta["vectors.tables"]))
 
 
 def agreed(connection: sqlite3.Connection, embedder: Embedder | None) -> Vectors | None:
@@ -68,20 +68,21 @@ def agreed(connection: sqlite3.Connection, embedder: Embedder | None) -> Vectors
 def make(connection: sqlite3.Connection, embedder: Embedder, number: int) -> Vectors:
     """The empty tables for an embedder's vectors; `adopt` makes them the file's."""
     ready(connection)
-    made = Vectors(embedder.name, embedder.dimension, number)
-    connection.execute(f"CREATE TABLE {made.exact} (number INTEGER PRIMARY KEY, owner INTEGER, vector BLOB NOT NULL)")
-    connection.execute(f"CREATE INDEX {made.exact}_owner ON {made.exact} (owner)")
+    tables = Vectors(embedder.name, embedder.dimension, number)
+    connection.execute(f"CREATE TABLE {tables.exact} (number INTEGER PRIMARY KEY, owner INTEGER, vector BLOB NOT NULL)")
+    connection.execute(f"CREATE INDEX {tables.exact}_owner ON {tables.exact} (owner)")
     connection.execute(
-        f"CREATE VIRTUAL TABLE {made.bits} USING vec0(number INTEGER PRIMARY KEY, owner INTEGER PARTITION KEY, "
-        f"bits BIT[{made.dimension:d}], chunk_size=1024)"
+        f"CREATE VIRTUAL TABLE {tables.bits} USING vec0(number INTEGER PRIMARY KEY, owner INTEGER PARTITION KEY, "
+        f"bits BIT[{tables.dimension:d}], chunk_size=1024)"
     )
-    return made
+    return tables
 
 
-def adopt(connection: sqlite3.Connection, made: Vectors) -> None:
+def adopt(connection: sqlite3.Connection, tables: Vectors) -> None:
     """From now on these are the file's vectors."""
-    fields = {"vectors.name": made.name, "vectors.dimension": str(made.dimension), "vectors.tables": str(made.tables)}
-    connection.executemany("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", list(fields.items()))
+    fields = {"name": tables.name, "dimension": str(tables.dimension), "tables": str(tables.tables)}
+    rows = [(f"vectors.{name}", value) for name, value in fields.items()]
+    connection.executemany("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", rows)
 
 
 def drop(connection: sqlite3.Connection, number: int) -> None:
@@ -112,17 +113,17 @@ def nearest(
     """The entries whose vectors are nearest, `most` at least, and the others that are named, each with its cosine."""
     others = ", ".join(f"{number:d}" for number in also)
     several = f"SELECT count(*) FROM (SELECT 1 FROM entries e WHERE {where.sql} LIMIT {FEW + 1:d})"
-    chosen, values = f"SELECT e.number FROM entries e WHERE {where.sql}", where.values
+    candidates, values = f"SELECT e.number FROM entries e WHERE {where.sql}", where.values
     if connection.execute(several, where.values).fetchone()[0] > FEW:
-        narrow = f" AND number IN ({chosen})" if where.narrow else ""
-        found = connection.execute(
+        narrow = f" AND number IN ({candidates})" if where.narrow else ""
+        near = connection.execute(
             f"SELECT number FROM {of.bits} WHERE bits MATCH vec_quantize_binary(?) AND owner = ? AND k = ?{narrow}",
             (vector, where.owner, max(_CANDIDATES, 2 * most), *(where.values if narrow else ())),
         ).fetchall()
-        chosen, values = ", ".join(f"{number:d}" for number in {*also, *(number for (number,) in found)}), ()
+        candidates, values = ", ".join(f"{number:d}" for number in {*also, *(number for (number,) in near)}), ()
     rows = connection.execute(
         f"SELECT number, 1 - vec_distance_cosine(vector, ?) AS near FROM {of.exact} "
-        f"WHERE number IN ({chosen}) ORDER BY number IN ({others}) DESC, near DESC, number DESC LIMIT ?",
+        f"WHERE number IN ({candidates}) ORDER BY number IN ({others}) DESC, near DESC, number DESC LIMIT ?",
         (vector, *values, most + len(also)),
     ).fetchall()
     return [(number, near) for number, near in rows if near is not None]  # an empty vector has no angle

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from newel.memory.embedder import Embedder
-from newel.memory.rows import Known, Row
+from newel.memory.rows import Existing, Row
 from newel.memory.sqlite import vectors
 from newel.memory.sqlite.conversion import begin
 from newel.memory.terms import indexed
@@ -23,7 +23,7 @@ class Addition:
     user: str
     session: str
     rows: Sequence[Row]
-    known: Known
+    existing: Existing
 
     def missing(
         self, connection: sqlite3.Connection, embedder: Embedder | None, embedded: Mapping[str, bytes]
@@ -39,7 +39,7 @@ class Addition:
             if texts:
                 return texts
         gone = [there[row.key][0] for row in new if row.key in there]
-        if self.known is Known.WHOLE_SESSION:
+        if self.existing is Existing.WHOLE_SESSION:
             gone += [entry[0] for key, entry in there.items() if key not in rows]
         _delete(connection, gone)
         if not new:
@@ -56,7 +56,7 @@ class Addition:
         return []
 
     def _differs(self, row: Row, entry: tuple[int, bytes, str]) -> bool:
-        return self.known is not Known.KEPT and (row.content, row.metadata) != entry[1:]
+        return self.existing is not Existing.KEPT and (row.content, row.metadata) != entry[1:]
 
 
 def forget(connection: sqlite3.Connection, app: str, user: str, session: str | None, keys: Sequence[str] | None) -> int:
@@ -78,8 +78,8 @@ def forget(connection: sqlite3.Connection, app: str, user: str, session: str | N
 
 
 def _owner(connection: sqlite3.Connection, app: str, user: str) -> int | None:
-    found = connection.execute("SELECT number FROM owners WHERE app = ? AND user = ?", (app, user)).fetchone()
-    return None if found is None else int(found[0])
+    row = connection.execute("SELECT number FROM owners WHERE app = ? AND user = ?", (app, user)).fetchone()
+    return None if row is None else int(row[0])
 
 
 def _new_owner(connection: sqlite3.Connection, app: str, user: str) -> int:

@@ -79,8 +79,8 @@ def result_blocks(response: FunctionResponse, call_id: str, media: Media, say: S
 def orphan_blocks(response: FunctionResponse, media: Media, say: Say) -> list[Json]:
     """A result whose call is not in the request, or that has a result already: told as text."""
     block, others = result_blocks(response, "", media, say)
-    told = [text_block(f"[result of {response.name}]"), *block["content"], *others]
-    return told
+    blocks = [text_block(f"[result of {response.name}]"), *block["content"], *others]
+    return blocks
 
 
 def unanswered(call_id: str) -> Json:

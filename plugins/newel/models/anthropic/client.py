@@ -41,7 +41,7 @@ class Sdk(Protocol):
         """One request."""
 
 
-Made: TypeAlias = tuple[Sdk, Any, Service]
+Connection: TypeAlias = tuple[Sdk, Any, Service]
 
 
 def is_configured() -> bool:
@@ -69,7 +69,7 @@ def environment_key(model: str, variable: str) -> str | None:
     return plain_key(os.environ.get(variable, ""), model, variable) or None
 
 
-def direct(model: str, key: str | None, base_url: str | None, limits: Limits, provider: str) -> Made:
+def direct(model: str, key: str | None, base_url: str | None, limits: Limits, provider: str) -> Connection:
     """A client of Anthropic's API. Without `key`, the environment and the SDK's profiles are asked."""
     sdk = _sdk(model)
     key = key or environment_key(model, _KEY)
@@ -92,7 +92,7 @@ def direct(model: str, key: str | None, base_url: str | None, limits: Limits, pr
 
 def vertex(
     model: str, project: str | None, region: str | None, token: str | None, base_url: str | None, limits: Limits
-) -> Made:
+) -> Connection:
     """A client of Vertex AI. Without `token`, Google's default credentials are used."""
     sdk = _sdk(model)
     project, region = project or _first(_PROJECTS), region or _first(_REGIONS)

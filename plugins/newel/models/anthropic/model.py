@@ -12,7 +12,7 @@ from typing import ClassVar
 from pydantic import PrivateAttr, SecretStr
 
 from newel.models.anthropic import client
-from newel.models.anthropic.client import Call, Made, Sdk
+from newel.models.anthropic.client import Call, Connection, Sdk
 from newel.models.anthropic.messages import Messages
 from newel.models.anthropic.reading import Reading
 from newel.models.anthropic.requests import MOST_UNSTREAMED, Outgoing, outgoing
@@ -93,7 +93,7 @@ class AnthropicLlm(RemoteLlm):
             raise empty_key(self.model, "ANTHROPIC_API_KEY")
         return key
 
-    def _connect(self, limits: Limits) -> Made:
+    def _connect(self, limits: Limits) -> Connection:
         return client.direct(self.model, self._key(), self.base_url, limits, self.provider)
 
 
@@ -119,7 +119,7 @@ class Claude(AnthropicLlm):
         match = re.fullmatch(VERTEX_PATTERN, name)
         return match["model"] if match else name
 
-    def _connect(self, limits: Limits) -> Made:
+    def _connect(self, limits: Limits) -> Connection:
         match = re.fullmatch(VERTEX_PATTERN, self.model)
         project = self.project or (match["project"] if match else None)
         region = self.region or (match["region"] if match else None)

@@ -57,10 +57,10 @@ class Output:
 
 def output_of(config: GenerateContentConfig, capable: ModelCapabilities, say: Say) -> Output:
     """What a request says about the form of its answer."""
-    wanted = config.response_json_schema if config.response_json_schema is not None else config.response_schema
-    if wanted is None:
+    source = config.response_json_schema if config.response_json_schema is not None else config.response_schema
+    if source is None:
         return Output(instructions=(_JSON_ONLY,)) if config.response_mime_type == "application/json" else Output()
-    schema, wrapped = _object(json_schema(wanted))
+    schema, wrapped = _object(json_schema(source))
     if not capable.output_schema or not _fits(schema, schema, ()):
         declared, _ = input_schema(schema)
         tool = {"name": TOOL, "description": "Call this with your final answer.", "input_schema": declared}
@@ -69,7 +69,7 @@ def output_of(config: GenerateContentConfig, capable: ModelCapabilities, say: Sa
     strict = _strict(schema, "the answer", bounds)
     if bounds:
         say("response_schema", "the service enforces no such bounds in a response schema; the model is told them")
-    hints = [f"In your answer: {'; '.join(told)}."] if (told := list(filter(None, bounds))) else []
+    hints = [f"In your answer: {'; '.join(texts)}."] if (texts := list(filter(None, bounds))) else []
     return Output(format={"type": "json_schema", "schema": strict}, wrapped=wrapped, instructions=tuple(hints))
 
 
@@ -79,8 +79,8 @@ def _object(schema: Schema) -> tuple[Schema, bool]:
     if root.get("type") == "object" or "properties" in root:
         return {**root, **{key: schema[key] for key in ("$defs",) if key in schema}}, False
     inner = {key: value for key, value in schema.items() if key != "$defs"}
-    made: Schema = {"type": "object", "properties": {_WRAPPED: inner}, "required": [_WRAPPED]}
-    return {**made, **({"$defs": schema["$defs"]} if "$defs" in schema else {})}, True
+    result: Schema = {"type": "object", "properties": {_WRAPPED: inner}, "required": [_WRAPPED]}
+    return {**result, **({"$defs": schema["$defs"]} if "$defs" in schema else {})}, True
 
 
 def _fits(schema: Schema, root: Schema, above: tuple[str, ...]) -> bool:
@@ -110,28 +110,28 @@ def _strict(schema: Schema, place: str, bounds: list[str]) -> Schema:
 
     They become the description where there is none yet, and `bounds` gets a blank; else `bounds` gets them.
     """
-    made: Schema = {}
-    refused: list[str] = []
+    result: Schema = {}
+    lost_bounds: list[str] = []
     for key, value in schema.items():
         if key in _NAMED and isinstance(value, dict):
-            made[key] = {name: _inner(child, name, bounds) for name, child in value.items()}
+            result[key] = {name: _inner(child, name, bounds) for name, child in value.items()}
         elif key in (*_LISTS, "oneOf") and isinstance(value, list):
-            made["anyOf" if key == "oneOf" else key] = [_inner(child, place, bounds) for child in value]
+            result["anyOf" if key == "oneOf" else key] = [_inner(child, place, bounds) for child in value]
         elif key == "items":
-            made[key] = _inner(value, f"each of {place}", bounds)
+            result[key] = _inner(value, f"each of {place}", bounds)
         elif (key == "minItems" and value in (0, 1)) or not _is_refused(key, value):
-            made[key] = value
+            result[key] = value
         else:
-            refused.append(f"{key} {_dumped(value)}")
-    if made.get("type") == "object" or "properties" in made:
-        made["additionalProperties"] = False
-    if refused:
-        words = ", ".join(refused)
-        is_free = "description" not in made and "$ref" not in made
+            lost_bounds.append(f"{key} {_dumped(value)}")
+    if result.get("type") == "object" or "properties" in result:
+        result["additionalProperties"] = False
+    if lost_bounds:
+        words = ", ".join(lost_bounds)
+        is_free = "description" not in result and "$ref" not in result
         if is_free:
-            made["description"] = words
+            result["description"] = words
         bounds.append("" if is_free else f"{place}: {words}")
-    return made
+    return result
 
 
 def _inner(schema: object, place: str, bounds: list[str]) -> object:

@@ -39,15 +39,15 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_model_providers(settings: Mapping[str, Settings]) -> list[ModelProvider]:
     """The scheme ``anthropic`` and the names of Claude models; the SDK loads at the first call."""
-    chosen = settings["anthropic"]
+    own = settings["anthropic"]
 
     def create(address: str) -> BaseLlm:
         name = address.removeprefix("anthropic:")
-        kind = anthropic.Claude if chosen.vertexai or name.startswith("projects/") else anthropic.AnthropicLlm
-        given: dict[str, Any] = {"model": name} if name else {}
+        kind = anthropic.Claude if own.vertexai or name.startswith("projects/") else anthropic.AnthropicLlm
+        model_name: dict[str, Any] = {"model": name} if name else {}
         model = kind(
-            **given, base_url=chosen.base_url, max_tokens=chosen.max_tokens,
-            capability_overrides=chosen.capabilities.get(name, {}),
+            **model_name, base_url=own.base_url, max_tokens=own.max_tokens,
+            capability_overrides=own.capabilities.get(name, {}),
         )  # fmt: skip
         model.check()
         return model

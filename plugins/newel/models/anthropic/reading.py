@@ -93,8 +93,8 @@ class Reading:
         elif kind == "redacted_thinking":
             self.answer.thought("", _str(block.get("data")), **{REDACTED: True})
         elif kind == "tool_use":
-            given = block.get("input")
-            self._call(block, arguments if arguments is not None else given if isinstance(given, dict) else None)
+            value = block.get("input")
+            self._call(block, arguments if arguments is not None else value if isinstance(value, dict) else None)
         elif kind in _OF_SERVER:
             self._has_server_blocks = True
             self.answer.thought("", None, **{BLOCK: block})

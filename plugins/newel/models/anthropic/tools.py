@@ -31,16 +31,16 @@ class Tools:
         name = self.names.out(declaration.name or "")
         if any(tool["name"] == name for tool in self.declared):
             return
-        given = declaration.parameters_json_schema
-        wanted = json_schema(given if given is not None else declaration.parameters)
-        schema, spelt = input_schema(wanted)
+        source = declaration.parameters_json_schema
+        full = json_schema(source if source is not None else declaration.parameters)
+        schema, spelt = input_schema(full)
         if spelt:
             self._parameters[name] = spelt
-        if any(key in wanted for key in _COMBINED):
-            told = "has alternatives of parameters, which cannot be declared; all parameters of all of them are"
-            say(f"parameters of {declaration.name}", f"the tool {declaration.name} {told}")
-        described = {"description": declaration.description} if declaration.description else {}
-        self.declared.append({"name": name, **described, "input_schema": schema})
+        if any(key in full for key in _COMBINED):
+            problem = "has alternatives of parameters, which cannot be declared; all parameters of all of them are"
+            say(f"parameters of {declaration.name}", f"the tool {declaration.name} {problem}")
+        description = {"description": declaration.description} if declaration.description else {}
+        self.declared.append({"name": name, **description, "input_schema": schema})
 
     def arguments(self, name: str, args: Json) -> Json:
         """The arguments of a call of the tool that is spelt `name`, under the names that the tool has for them."""
@@ -113,9 +113,9 @@ def _legal(name: str) -> str:
 
 def _merged(schema: Schema) -> Schema:
     """An object that takes what each of the alternatives takes; required is what all of them require."""
-    made = {key: value for key, value in schema.items() if key not in _COMBINED}
-    properties: Schema = dict(made.get("properties") or {})
-    required: list[str] = list(made.get("required") or ())
+    rest = {key: value for key, value in schema.items() if key not in _COMBINED}
+    properties: Schema = dict(rest.get("properties") or {})
+    required: list[str] = list(rest.get("required") or ())
     for key in _COMBINED:
         branches = [referred(one, schema) for one in schema.get(key) or () if isinstance(one, dict)]
         for branch in branches:
@@ -125,4 +125,4 @@ def _merged(schema: Schema) -> Schema:
         if lists:
             common = set.union(*lists) if key == "allOf" else set.intersection(*lists)
             required += sorted(common - set(required))
-    return {**made, "properties": properties, **({"required": required} if required else {})}
+    return {**rest, "properties": properties, **({"required": required} if required else {})}

@@ -38,8 +38,8 @@ class Answer:
     def marked(self) -> str:
         """The answer for a reader: it says that a demo model gives it, and once how to use a real one."""
         text = f"{MARK} {self.plain()}"
-        told = any(remark.who == "model" and _KEY in remark.text for remark in self._conversation.earlier)
-        return text if told or self._conversation.exchanges else f"{text}\n{HINT}"
+        has_hint = any(remark.who == "model" and _KEY in remark.text for remark in self._conversation.earlier)
+        return text if has_hint or self._conversation.exchanges else f"{text}\n{HINT}"
 
     def plain(self) -> str:
         """The answer itself."""
@@ -56,8 +56,8 @@ class Answer:
 
     def _results(self) -> str:
         steering = (TRANSFER, *FINISHERS)
-        told = [exchange for exchange in self._conversation.exchanges if exchange.name not in steering]
-        return " ".join(sentence(exchange, with_arguments=len(told) > 1) for exchange in told)
+        exchanges = [exchange for exchange in self._conversation.exchanges if exchange.name not in steering]
+        return " ".join(sentence(exchange, with_arguments=len(exchanges) > 1) for exchange in exchanges)
 
     def _general(self) -> str:
         message = self._conversation.message
@@ -78,14 +78,14 @@ class Answer:
         return f"{introduction}: {about.rstrip('.')}." if about else f"{introduction}."
 
     def _abilities(self) -> str:
-        told: list[str] = []
+        sentences: list[str] = []
         if self._tools:
-            shown = "; ".join(map(_named, self._tools[:_SHOWN]))
+            names = "; ".join(map(_named, self._tools[:_SHOWN]))
             more = len(self._tools) - _SHOWN
-            told.append(f"I can call {shown}{f' and {more} more' if more > 0 else ''}.")
+            sentences.append(f"I can call {names}{f' and {more} more' if more > 0 else ''}.")
         if self._agents:
-            told.append(f"I can hand over to {', '.join(agent.name for agent in self._agents)}.")
-        return " ".join(told) or "I have no tools; I can only recall what was said in this conversation."
+            sentences.append(f"I can hand over to {', '.join(agent.name for agent in self._agents)}.")
+        return " ".join(sentences) or "I have no tools; I can only recall what was said in this conversation."
 
 
 def _named(tool: Declared) -> str:

@@ -50,9 +50,9 @@ def fill(schema: Schema, clues: Clues, name: str = "") -> Any:
 def arguments(tool: Declared, text: str) -> list[dict[str, Any]]:
     """The arguments of each call: one, or one for each thing that is enumerated for a lone text parameter."""
     schema = {"type": "object", **tool.parameters}
-    known = profile(tool)
+    own = profile(tool)
     properties = stems(" ".join(schema.get("properties", ())))
-    clues = Clues(text, known.name | known.description | frozenset(properties))
+    clues = Clues(text, own.name | own.description | frozenset(properties))
     first: dict[str, Any] = fill(schema, clues)
     texts = [name for name, value in first.items() if isinstance(value, str)]
     alone = len(texts) == 1 and not is_free_text(texts[0])
@@ -69,8 +69,8 @@ def _fill(slot: _Slot, clues: Clues) -> Any:
         return sample(schema, slot.root) if slot.required else MISSING
     if "const" in schema:
         return schema["const"]
-    if (given := _known(slot, clues)) is not MISSING:
-        return given
+    if (named_value := _by_name(slot, clues)) is not MISSING:
+        return named_value
     if branches := options(schema):
         for branch in branches:
             value = _fill(slot.inner(branch, required=False), clues)
@@ -85,27 +85,27 @@ def _fill(slot: _Slot, clues: Clues) -> Any:
     return filler(slot, clues)
 
 
-def _known(slot: _Slot, clues: Clues) -> Any:
+def _by_name(slot: _Slot, clues: Clues) -> Any:
     """The value that the prompt or a tool's result gives under the property's own name, where it fits."""
-    value = clues.known.get(key_of(slot.name), MISSING) if slot.name else MISSING
+    value = clues.values.get(key_of(slot.name), MISSING) if slot.name else MISSING
     return MISSING if value is MISSING else _coerced(value, slot.schema, slot.root)
 
 
 def _coerced(value: Any, schema: Schema, root: Schema) -> Any:
     if branches := options(schema):
-        made = (_coerced(value, settled(branch, root), root) for branch in branches)
-        return next((one for one in made if one is not MISSING), MISSING)
+        values = (_coerced(value, settled(branch, root), root) for branch in branches)
+        return next((one for one in values if one is not MISSING), MISSING)
     if isinstance(listed := schema.get("enum"), list):
         return next((one for one in listed if str(one).lower() == str(value).lower()), MISSING)
-    named = kind(schema)
-    if named in ("integer", "number"):
-        return _as_number(value, whole=named == "integer")
-    if named == "boolean":
+    json_type = kind(schema)
+    if json_type in ("integer", "number"):
+        return _as_number(value, whole=json_type == "integer")
+    if json_type == "boolean":
         return {"true": True, "yes": True, "false": False, "no": False}.get(str(value).lower(), MISSING)
-    if named == "string" and isinstance(value, (int, float)):
+    if json_type == "string" and isinstance(value, (int, float)):
         return str(value)
     fits: dict[str, tuple[type, ...]] = {"string": (str,), "array": (list,), "object": (dict,), "null": (type(None),)}
-    return value if isinstance(value, fits.get(named, (object,))) else MISSING
+    return value if isinstance(value, fits.get(json_type, (object,))) else MISSING
 
 
 def _as_number(value: Any, *, whole: bool) -> Any:
@@ -166,20 +166,20 @@ def _boolean(slot: _Slot, clues: Clues) -> Any:
 def _array(slot: _Slot, clues: Clues) -> Any:
     item = slot.inner(slot.schema.get("items") or {}, required=False)
     most = int(slot.schema.get("maxItems") or 50)
-    made: list[Any] = []
+    items: list[Any] = []
     if isinstance(listed := item.schema.get("enum"), list):
-        spoken = set(words(clues.text))
-        made = [value for value in listed if set(words(str(value))) <= spoken]
+        prompt = set(words(clues.text))
+        items = [value for value in listed if set(words(str(value))) <= prompt]
     elif kind(item.schema) != "object":
-        while len(made) < most and (value := _fill(item, clues)) is not MISSING:
-            if value in made:  # a clue that is not used up, as a date
+        while len(items) < most and (value := _fill(item, clues)) is not MISSING:
+            if value in items:  # a clue that is not used up, as a date
                 break
-            made.append(value)
+            items.append(value)
     elif (value := _fill(slot.inner(item.schema, required=True), clues)) and slot.required:
-        made = [value]
-    if made or not slot.required:
+        items = [value]
+    if items or not slot.required:
         least = sample(slot.schema, slot.root) if slot.required else []
-        return [*made, *least[len(made) :]][:most] if made else MISSING
+        return [*items, *least[len(items) :]][:most] if items else MISSING
     return sample(slot.schema, slot.root)
 
 

@@ -72,17 +72,17 @@ def _described(schema: Any) -> str:
     return " ".join((str(schema.get("description", "")), *map(str, schema.get("enum", ()))))
 
 
-def score(wanted: Sequence[str], known: Profile) -> float:
+def score(query: Sequence[str], profile: Profile) -> float:
     """How well `known` fits the stems `wanted`; 0 where it does not."""
-    total, named, covered = 0.0, False, 0
-    for word in wanted:
-        by_name, by_text = overlap(word, known.name), overlap(word, known.description)
-        named = named or by_name > 0
-        covered += 1 if by_name or by_text else 0
-        total += max(by_name * NAME, by_text * DESCRIPTION, overlap(word, known.parameters) * PARAMETERS)
-    if not covered or (not named and total < THRESHOLD and covered * 2 < len(wanted)):
+    total, has_name, count = 0.0, False, 0
+    for word in query:
+        by_name, by_text = overlap(word, profile.name), overlap(word, profile.description)
+        has_name = has_name or by_name > 0
+        count += 1 if by_name or by_text else 0
+        total += max(by_name * NAME, by_text * DESCRIPTION, overlap(word, profile.parameters) * PARAMETERS)
+    if not count or (not has_name and total < THRESHOLD and count * 2 < len(query)):
         return 0.0
-    return total if named or covered > 1 or covered * 2 >= len(wanted) else 0.0
+    return total if has_name or count > 1 or count * 2 >= len(query) else 0.0
 
 
 def choose(text: str, tools: Iterable[Declared]) -> Fit | None:

@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?!\d)")
 _ADDRESS = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?://[^\s\"'<>]+[^\s\"'<>.,;!?)]")
 #: Digits that are no numbers: in quoted text, dates, times, addresses.
 _NO_NUMBER = re.compile("|".join((_QUOTED.pattern, _ADDRESS.pattern, r"\d{4}-\d{2}-\d{2}|\d{1,2}:\d{2}(?::\d{2})?")))
-_GIVEN = re.compile(r"\b([^\W\d]\w*)(?:\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s,;]+)|:\s+(\"[^\"]*\"|'[^']*'|[^\s,;][^,;\n]*))")
+_PAIR = re.compile(r"\b([^\W\d]\w*)(?:\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s,;]+)|:\s+(\"[^\"]*\"|'[^']*'|[^\s,;][^,;\n]*))")
 _NUMERALS = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
     "ten": 10, "eleven": 11, "twelve": 12,
@@ -61,12 +61,12 @@ class Clues:
     """The clues of a prompt. `vocabulary` holds the stems of the tool itself; they are no arguments."""
 
     def __init__(
-        self, text: str, vocabulary: frozenset[str] = frozenset(), known: Mapping[str, Any] | None = None
+        self, text: str, vocabulary: frozenset[str] = frozenset(), values: Mapping[str, Any] | None = None
     ) -> None:
         self.text = text
         self.vocabulary = vocabulary
         data = _json_object(text)
-        self.known = {key_of(name): value for name, value in {**(known or {}), **_given(text), **data}.items()}
+        self.values = {key_of(name): value for name, value in {**(values or {}), **_assignments(text), **data}.items()}
         if data:  # what an agent is asked as a tool comes as JSON; its values are the prompt
             self.text = text = " ".join(value for value in data.values() if isinstance(value, str)) or text
         self.numbers = _numbers(text)
@@ -107,23 +107,23 @@ def _json_object(text: str) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _given(text: str) -> dict[str, Any]:
+def _assignments(text: str) -> dict[str, Any]:
     """``key=value`` and ``key: value`` in the prompt."""
     if text.lstrip().startswith("{"):
         return {}
-    return {match[1]: (match[2] or match[3]).strip("\"' ") for match in _GIVEN.finditer(text)}
+    return {match[1]: (match[2] or match[3]).strip("\"' ") for match in _PAIR.finditer(text)}
 
 
 def _numbers(text: str) -> list[Number]:
-    found: list[tuple[int, Number]] = []
+    numbers: list[tuple[int, Number]] = []
     for match in _NUMBER.finditer(_NO_NUMBER.sub(lambda m: " " * len(m[0]), text)):
         value = float(match[0].replace(",", ""))
         if math.isfinite(value):
-            found.append((match.start(), Number(value, _beside(text, match))))
+            numbers.append((match.start(), Number(value, _beside(text, match))))
     for match in _TOKEN.finditer(text):
         if (numeral := _NUMERALS.get(match[0].lower())) is not None:
-            found.append((match.start(), Number(float(numeral), _beside(text, match))))
-    return [number for _, number in sorted(found, key=lambda pair: pair[0])]
+            numbers.append((match.start(), Number(float(numeral), _beside(text, match))))
+    return [number for _, number in sorted(numbers, key=lambda pair: pair[0])]
 
 
 def _beside(text: str, match: re.Match[str]) -> frozenset[str]:
@@ -134,14 +134,14 @@ def _beside(text: str, match: re.Match[str]) -> frozenset[str]:
 
 def _quoted(text: str) -> list[Phrase]:
     """What is quoted, and addresses (e-mail, web), which no reader of words takes apart."""
-    made: list[Phrase] = []
+    phrases: list[Phrase] = []
     for form in (_QUOTED, _ADDRESS):
         for match in form.finditer(text):
             before = words(text[max(0, match.start() - _NEAR) : match.start()])[-1:]
             lead = before[0] if before and before[0] in LEADS else ""
-            said = next(filter(None, match.groups()), match[0])
-            made.append(Phrase(said, lead, -1 - len(made), quoted=form is _QUOTED, address=form is _ADDRESS))
-    return made
+            quote = next(filter(None, match.groups()), match[0])
+            phrases.append(Phrase(quote, lead, -1 - len(phrases), quoted=form is _QUOTED, address=form is _ADDRESS))
+    return phrases
 
 
 class _Reader:

@@ -84,7 +84,7 @@ class _Turn:
     def _leaving(self) -> list[Call]:
         """Out of a loop, once this agent has had its say in it."""
         has_exit = any(tool.name == EXIT_LOOP for tool in self._tools)
-        return [(EXIT_LOOP, {})] if has_exit and self._conversation.said else []
+        return [(EXIT_LOOP, {})] if has_exit and self._conversation.replies else []
 
     def _working(self) -> list[Call]:
         text = self._conversation.message
@@ -138,21 +138,21 @@ class _Turn:
     def _filled(self, schema: Schema) -> Any:
         """A value for `schema` of the tools' results, the message, and the answer in words."""
         plain = self._answer.plain()
-        known: dict[str, Any] = dict.fromkeys(_IN_WORDS, plain)
+        values: dict[str, Any] = dict.fromkeys(_IN_WORDS, plain)
         for exchange in self._conversation.exchanges:
-            known |= _values(exchange)
-        results = " ".join(str(value) for value in known.values() if isinstance(value, str) and value != plain)
+            values |= _values(exchange)
+        results = " ".join(str(value) for value in values.values() if isinstance(value, str) and value != plain)
         text = f"{self._conversation.message}\n{results}" if results else self._conversation.message
-        return fill(schema, Clues(text, known=known))
+        return fill(schema, Clues(text, values=values))
 
 
 def _values(exchange: Exchange) -> dict[str, Any]:
     """The arguments and the result of a call by their keys, nested ones too."""
-    found: dict[str, Any] = dict(exchange.args)
+    values: dict[str, Any] = dict(exchange.args)
     waiting: list[Any] = [exchange.response or {}]
     while waiting:
         for key, value in waiting.pop(0).items():
-            found[key] = value
+            values[key] = value
             if isinstance(value, dict):
                 waiting.append(value)
-    return found
+    return values

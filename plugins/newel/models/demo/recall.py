@@ -41,24 +41,24 @@ def asks_for_the_past(text: str) -> bool:
 
 def recall(text: str, conversation: Conversation) -> str | None:
     """The earlier sentence that shares most with the question, quoted with who said it; None where none does."""
-    wanted = [word for word in stems(text) if word not in _EMPTY]
+    query = [word for word in stems(text) if word not in _EMPTY]
     about_me = not {"my", "i", "me", "mine"}.isdisjoint(words(text))
     best: tuple[float, str] | None = None
-    for who, said in _sentences([*conversation.earlier, *conversation.reports]):
+    for who, remark in _sentences([*conversation.earlier, *conversation.reports]):
         # The latest of equals counts: what was said last holds.
-        fit = _fit(wanted, who, said, about_me)
+        fit = _fit(query, who, remark, about_me)
         if fit > 0 and (best is None or fit >= best[0]):
-            best = (fit, _quoted(who, said))
+            best = (fit, _quoted(who, remark))
     return best[1] if best is not None else None
 
 
-def _fit(wanted: list[str], who: str, said: str, about_me: bool) -> float:
-    there = set(stems(said))
-    shared = sum(1 for word in wanted if word in there)
-    if not shared or shared * 2 < len(wanted):
+def _fit(query: list[str], who: str, text: str, about_me: bool) -> float:
+    there = set(stems(text))
+    shared = sum(1 for word in query if word in there)
+    if not shared or shared * 2 < len(query):
         return 0.0
-    mine = about_me and who == "user" and not {"my", "i", "im", "me"}.isdisjoint(words(said))
-    return shared / len(wanted) + (0.5 if mine else 0.0)
+    mine = about_me and who == "user" and not {"my", "i", "im", "me"}.isdisjoint(words(text))
+    return shared / len(query) + (0.5 if mine else 0.0)
 
 
 def _sentences(remarks: Iterable[Remark]) -> Iterator[tuple[str, str]]:
@@ -68,14 +68,14 @@ def _sentences(remarks: Iterable[Remark]) -> Iterator[tuple[str, str]]:
             yield "tool", sentence(remark.exchange, with_arguments=True)
         elif remark.who != "model":  # its own answers only repeat what the others said
             for match in _SENTENCE.finditer(remark.text):
-                said = match[0].strip()
-                if said and not is_question(said):
-                    yield remark.who, said
+                text = match[0].strip()
+                if text and not is_question(text):
+                    yield remark.who, text
 
 
-def _quoted(who: str, said: str) -> str:
+def _quoted(who: str, text: str) -> str:
     if who == "tool":
-        return f"From an earlier tool call: {said}"
+        return f"From an earlier tool call: {text}"
     if who == "user":
-        return f'You said earlier: "{said}"'
-    return f'{who} said earlier: "{said}"'
+        return f'You said earlier: "{text}"'
+    return f'{who} said earlier: "{text}"'

@@ -48,18 +48,18 @@ def is_free_text(name: str) -> bool:
 
 def fill_string(name: str, schema: dict[str, Any], clues: Clues, *, required: bool) -> str | None:
     """The text that the prompt gives for a property, fitting its pattern and length; None where it gives none."""
-    spoken = frozenset(words(name))
-    if (form := _form(spoken, schema)) is not None:
-        found = form.search(clues.text)
-        if found is not None:
+    name_words = frozenset(words(name))
+    if (form := _form(name_words, schema)) is not None:
+        match = form.search(clues.text)
+        if match is not None:
             for phrase in clues.phrases:
-                phrase.used = phrase.used or phrase.text == found[0]
-            return found[0].strip()
+                phrase.used = phrase.used or phrase.text == match[0]
+            return match[0].strip()
         if "format" in schema or not required:
             return None
     if (pattern := schema.get("pattern")) is not None:
         return _by_pattern(str(pattern), clues)
-    text = _by_role(spoken, clues) or _by_meaning(spoken, clues) or _next_phrase(clues)
+    text = _by_role(name_words, clues) or _by_meaning(name_words, clues) or _next_phrase(clues)
     if text is None and required and not _is_optional_like(schema):
         text = clues.rest() or _example(schema)
     return _fitted(text, schema)

@@ -93,10 +93,10 @@ def stems(text: str) -> list[str]:
     return list(dict.fromkeys(kept))
 
 
-def overlap(wanted: str, known: Iterable[str]) -> float:
+def overlap(stem: str, others: Iterable[str]) -> float:
     """How well the stem `wanted` is among `known`: 1 for itself, less for a kindred word, 0 where it is not."""
-    known = frozenset(known)
-    if wanted in known:
+    others = frozenset(others)
+    if stem in others:
         return 1.0
-    key = _KEYS.get(wanted)
-    return 0.7 if key is not None and any(_KEYS.get(other) == key for other in known) else 0.0
+    key = _KEYS.get(stem)
+    return 0.7 if key is not None and any(_KEYS.get(other) == key for other in others) else 0.0

@@ -57,20 +57,20 @@ def plain_text(chunk: Any) -> Any:
     return part if plain else None
 
 
-def usage_of(counted: Any) -> _Usage | None:
+def usage_of(metadata: Any) -> _Usage | None:
     """The counts of a plain chunk."""
-    if counted is None:
+    if metadata is None:
         return None
-    fields, names = vars(counted), counted.__pydantic_fields_set__
-    if _alike(counted.__class__) and None not in map(fields.get, names):
-        made, told = fields.copy(), names.copy()
+    fields, names = vars(metadata), metadata.__pydantic_fields_set__
+    if _alike(metadata.__class__) and None not in map(fields.get, names):
+        values, own = fields.copy(), names.copy()
     else:
-        told = {name for name in names if fields[name] is not None}
-        made = {**_UNSET, **{name: fields[name] for name in told}}
+        own = {name for name in names if fields[name] is not None}
+        values = {**_UNSET, **{name: fields[name] for name in own}}
     # They are numbers already: put together by hand, it costs a fourth of what validating them does.
     usage = _Usage.__new__(_Usage)
-    _set_fields(usage, made)
-    _set_names(usage, told)
+    _set_fields(usage, values)
+    _set_names(usage, own)
     _set_extra(usage, {})
     _set_private(usage, None)
     return usage

@@ -32,9 +32,9 @@ def arguments(
     history.close()
     contents = history.contents[history_start(request, dialect) :]
     if not contents:
-        contents = [_said(_BEGIN)]
+        contents = [_message(_BEGIN)]
     elif contents[-1]["role"] == "model":
-        contents = [*contents, _said(_CONTINUE)]
+        contents = [*contents, _message(_CONTINUE)]
     return {"model": model, "contents": _STAND_IN, "config": _config(request, dialect.vertex, contents)}
 
 
@@ -76,7 +76,7 @@ def _listed(request: LlmRequest) -> list[Content]:
     return list.copy(request.contents)
 
 
-def _said(words: str) -> Json:
+def _message(words: str) -> Json:
     return {"role": "user", "parts": [{"text": words}]}
 
 

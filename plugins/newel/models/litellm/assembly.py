@@ -33,13 +33,13 @@ class LiteAssembly(Assembly):
 
     def feed(self, chunk: Json) -> LlmResponse | None:
         """As in Chat Completions; a chunk may hold pieces of thinking blocks."""
-        shown = super().feed(chunk)
+        partial = super().feed(chunk)
         pieces = [block for choice in objects(chunk.get("choices")) for block in _blocks(choice.get("delta"))]
         thoughts = [Part(text=text, thought=True) for piece in pieces if (text := self.think(piece))]
         if not thoughts:
-            return shown
-        said = list(shown.content.parts or ()) if shown is not None and shown.content is not None else []
-        return LlmResponse(Content(role="model", parts=[*thoughts, *said]), True, self._whole.model)
+            return partial
+        parts = list(partial.content.parts or ()) if partial is not None and partial.content is not None else []
+        return LlmResponse(Content(role="model", parts=[*thoughts, *parts]), True, self._whole.model)
 
     def complete(self, body: Json) -> LlmResponse:
         """As in Chat Completions."""
@@ -82,8 +82,8 @@ class LiteAssembly(Assembly):
 
     def _call(self, delta: Json) -> None:
         """A piece of a call. Gemini's signature lies beside it, or stands behind its id."""
-        given = delta.get("function")
-        places = [one.get(_FIELDS) for one in (delta, given) if isinstance(one, dict)]
+        function = delta.get("function")
+        places = [one.get(_FIELDS) for one in (delta, function) if isinstance(one, dict)]
         signature = next((one[_SIGNATURE] for one in places if isinstance(one, dict) and one.get(_SIGNATURE)), None)
         if is_text(call_id := delta.get("id")):
             own, _, behind = call_id.partition(_BEHIND)
@@ -100,8 +100,8 @@ class LiteAssembly(Assembly):
         """`response` with its thinking blocks before the rest, and the service's own word."""
         parts = [_thought(block) for block in self.thoughts]
         if parts and (response.content is not None or response.error_code is None):
-            said = list(response.content.parts or ()) if response.content is not None else []
-            response.content = Content(role="model", parts=[*parts, *said])
+            others = list(response.content.parts or ()) if response.content is not None else []
+            response.content = Content(role="model", parts=[*parts, *others])
         if self.sources and response.citation_metadata is None:
             response.citation_metadata = CitationMetadata(citations=self.sources)
         own = self._ending[0]

@@ -41,16 +41,16 @@ class Calling:
 
     async def streamed(self) -> AsyncGenerator[LlmResponse, None]:
         """What each chunk shows, and the whole response."""
-        asked = {**self.arguments, "stream": True, "stream_options": {"include_usage": True}}
-        chunks: Any = await self._watched(self.litellm.acompletion(**asked))
+        arguments = {**self.arguments, "stream": True, "stream_options": {"include_usage": True}}
+        chunks: Any = await self._watched(self.litellm.acompletion(**arguments))
         feed, feed_text = self.assembly.feed, self.assembly.feed_text
         try:
             async with aclosing(self._steps(chunks)) as steps:
                 async for chunk in steps:
                     text = plain_text(chunk)
-                    shown = feed(self._plain(chunk)) if text is None else feed_text(text, chunk.model)
-                    if shown is not None:
-                        yield shown
+                    partial = feed(self._plain(chunk)) if text is None else feed_text(text, chunk.model)
+                    if partial is not None:
+                        yield partial
             if self.exchange is not None:
                 await self.exchange.drain()
         finally:
@@ -91,8 +91,8 @@ class Calling:
 
     def _plain(self, answer: Any) -> Json:
         """An answer or a chunk as JSON, with what LiteLLM has put elsewhere, and without what it only guessed."""
-        made: Json = answer.model_dump(exclude_none=True)
-        for choice in objects(made.get("choices")):
+        result: Json = answer.model_dump(exclude_none=True)
+        for choice in objects(result.get("choices")):
             message = choice.get("message") or choice.get("delta")
             if not isinstance(message, dict):
                 continue
@@ -101,11 +101,11 @@ class Calling:
                 self.assembly.cite(more.get("citations") or [more.get("citation")])
                 if more.get("refusal"):
                     message["refusal"] = more["refusal"]
-        usage = made.get("usage")
+        usage = result.get("usage")
         details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
         if isinstance(details, dict) and self.exchange is not None and not self.exchange.counts_thoughts:
             details.pop("reasoning_tokens", None)
-        return made
+        return result
 
 
 async def _close(chunks: Any) -> None:
@@ -139,9 +139,9 @@ def failure_of(error: Exception, service: Service, exchange: Exchange | None) ->
     # Its own classes have a status in any case, and those of the SDKs that it copies from.
     real = [one for one in chain if not isinstance(getattr(one, "status_code", None), int)]
     if real:
-        told = service.error_of(real[0])
-        if told.code != "MALFORMED_RESPONSE" or any(isinstance(one, ValueError) for one in real):
-            return told
+        failure = service.error_of(real[0])
+        if failure.code != "MALFORMED_RESPONSE" or any(isinstance(one, ValueError) for one in real):
+            return failure
     if exchange.status is None:
         return service.unreachable(str(error))
     return service.failed(type(error).__name__, message_of(error), retryable=exchange.word is None)

@@ -27,37 +27,37 @@ def arguments_of(
         if getattr(config, name) is not None:
             say(name, f"Claude has no {name}; it is left out")
     plain = config.model_copy(update={**_UNSAYABLE, "thinking_config": None, "stop_sequences": _stops(config, say)})
-    made = body(plain, model, messages, tools, shape, route.profile, capable, say)
+    arguments = body(plain, model, messages, tools, shape, route.profile, capable, say)
     bounds = [name for name in _BOUNDS if shape is not None and f'"{name}"' in as_json(shape.schema)]
     if bounds:
         say("response_schema", f"LiteLLM moves {', '.join(bounds)} of a response schema into its descriptions")
-    choice = made.get("tool_choice")
+    choice = arguments.get("tool_choice")
     if isinstance(choice, dict) and "allowed_tools" in choice:
-        made["tool_choice"] = choice["allowed_tools"]["mode"]
+        arguments["tool_choice"] = choice["allowed_tools"]["mode"]
         say("tool_config", "a choice of some tools cannot be said; the model may call any of them")
-    _mark(made, request)
+    _mark(arguments, request)
     if thinking.config is not None:
-        _think(made, thinking, config, say)
-    return made
+        _think(arguments, thinking, config, say)
+    return arguments
 
 
-def _think(made: Json, thinking: Thinking, config: GenerateContentConfig, say: Say) -> None:
+def _think(arguments: Json, thinking: Thinking, config: GenerateContentConfig, say: Say) -> None:
     """Have Claude think, and take out what has no place beside that."""
-    made["thinking"] = thinking.config
+    arguments["thinking"] = thinking.config
     if thinking.effort is not None:
-        made["output_config"] = {"effort": thinking.effort}
+        arguments["output_config"] = {"effort": thinking.effort}
     if not thinking.on:
         return
-    wanted = config.max_output_tokens
-    if wanted is None or wanted <= thinking.room:
-        made["max_tokens"] = thinking.room + 4096
-        if wanted is not None:
+    most = config.max_output_tokens
+    if most is None or most <= thinking.room:
+        arguments["max_tokens"] = thinking.room + 4096
+        if most is not None:
             say("max_output_tokens", "the maximum must be above what the model may think; it is raised")
     for name in ("temperature", "top_k", "top_p"):
-        if made.pop(name, None) is not None:
+        if arguments.pop(name, None) is not None:
             say(name, f"{name} has no place beside thinking; it is left out")
-    if made.get("tool_choice") not in (None, "auto", "none"):
-        made["tool_choice"] = "auto"
+    if arguments.get("tool_choice") not in (None, "auto", "none"):
+        arguments["tool_choice"] = "auto"
         say("tool_config", "no tool can be forced while the model thinks; it may call one")
 
 
@@ -70,15 +70,15 @@ def _stops(config: GenerateContentConfig, say: Say) -> list[str] | None:
     return kept or None
 
 
-def _mark(made: Json, request: LlmRequest) -> None:
+def _mark(arguments: Json, request: LlmRequest) -> None:
     """Mark the tools and the instructions, which stay, if the app has its requests cached."""
     settings = request.stash.get(CACHE_CONFIG, None)
     if settings is None or (request.stash.get(CACHEABLE_TOKENS, None) or 0) < settings.min_tokens:
         return
     control = {"type": "ephemeral"}
-    if made.get("tools"):
-        made["tools"] = [*made["tools"][:-1], {**made["tools"][-1], "cache_control": control}]
-    first = made["messages"][0]
+    if arguments.get("tools"):
+        arguments["tools"] = [*arguments["tools"][:-1], {**arguments["tools"][-1], "cache_control": control}]
+    first = arguments["messages"][0]
     if first["role"] == "system":
-        marked = [{"type": "text", "text": first["content"], "cache_control": control}]
-        made["messages"] = [{"role": "system", "content": marked}, *made["messages"][1:]]
+        blocks = [{"type": "text", "text": first["content"], "cache_control": control}]
+        arguments["messages"] = [{"role": "system", "content": blocks}, *arguments["messages"][1:]]

@@ -36,9 +36,9 @@ class ClaudeMessages(LiteMessages):
             messages = [*messages, {"role": "user", "content": _GO_ON}]
         return messages
 
-    def said(self, parts: Sequence[Part]) -> list[Json]:
+    def from_model(self, parts: Sequence[Part]) -> list[Json]:
         """With the thinking blocks of this provider, as they came."""
-        messages = super().said(parts)
+        messages = super().from_model(parts)
         blocks = [block for part in parts if part.thought and (block := _block(part)) is not None]
         if messages and blocks:
             messages[0]["thinking_blocks"] = blocks
@@ -54,7 +54,7 @@ class ClaudeMessages(LiteMessages):
                 url = medium.data_url if medium.data is not None else medium.uri
                 content.append({"type": "image_url", "image_url": {"url": url}})
             else:
-                content.append(self.shown(medium))
+                content.append(self.medium_or_words(medium))
         return {"role": "tool", "tool_call_id": call_id, "content": content}, []
 
 

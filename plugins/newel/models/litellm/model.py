@@ -117,36 +117,36 @@ class LiteLlm(RemoteLlm):
         return plain_key(os.environ.get(variable, ""), self.model, variable) or None
 
     def _connection(self, limits: Limits, client: Client[Any] | None) -> Json:
-        made: Json = {**_ALONE, **(self.model_extra or {}), "timeout": limits.total}
+        arguments: Json = {**_ALONE, **(self.model_extra or {}), "timeout": limits.total}
         if client is not None:
-            made["client"] = client.sdk
+            arguments["client"] = client.sdk
         if self.api_base:
-            made["api_base"] = self.api_base
+            arguments["api_base"] = self.api_base
         if (key := given_key(self.api_key, self.model)) is not None:
-            made["api_key"] = key
-        return made
+            arguments["api_key"] = key
+        return arguments
 
     def _prepared(self, request: LlmRequest, service: Service, route: Route) -> tuple[Json, LiteAssembly]:
         """The arguments of a call, and what puts its answer together."""
         profile, capable, config = route.profile, self.capabilities_for(request), request.config
-        named = LlmRequest(model=request.model)
+        subject = LlmRequest(model=request.model)
 
         def say(setting: str, text: str) -> None:
-            self.say_once(named, setting, text)
+            self.say_once(subject, setting, text)
 
         tools = Declarations(config, self._tool_names, say, strict=profile.strict_schemas)
         shape = output_format(config, say, strict=profile.strict_schemas)
         messages = self._messages(request, route, capable, say)
         if route.family == "anthropic":
-            made = arguments_of(request, config, service.model, messages, tools, shape, route, capable, say)
+            arguments = arguments_of(request, config, service.model, messages, tools, shape, route, capable, say)
         else:
-            made = body(config, service.model, messages, tools, shape, profile, capable, say)
-        if isinstance(made.get("tool_choice"), dict) and "allowed_tools" in made["tool_choice"]:
-            made["extra_body"] = {"tool_choice": made.pop("tool_choice")}  # LiteLLM knows no such choice
+            arguments = body(config, service.model, messages, tools, shape, profile, capable, say)
+        if isinstance(arguments.get("tool_choice"), dict) and "allowed_tools" in arguments["tool_choice"]:
+            arguments["extra_body"] = {"tool_choice": arguments.pop("tool_choice")}  # LiteLLM knows no such choice
         if route.family == "openai":  # it knows less of new models than they take
-            made["allowed_openai_params"] = sorted(made.keys() - {"model", "messages", "extra_body"})
+            arguments["allowed_openai_params"] = sorted(arguments.keys() - {"model", "messages", "extra_body"})
         wrapped = shape is not None and shape.wrapped
-        return made, LiteAssembly(service, profile, self._tool_names, tools, wrapped=wrapped)
+        return arguments, LiteAssembly(service, profile, self._tool_names, tools, wrapped=wrapped)
 
     def _messages(self, request: LlmRequest, route: Route, capable: ModelCapabilities, say: Say) -> list[Json]:
         kind = ClaudeMessages if route.family == "anthropic" else LiteMessages

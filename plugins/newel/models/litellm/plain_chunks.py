@@ -24,19 +24,19 @@ def plain_text(chunk: Any) -> str | None:
     more = chunk.__pydantic_extra__
     if more and any(more.values()) and any(map(more.get, more.keys() - _UNREAD)):
         return None
-    said, delta = _said(choices[0], "delta")
-    if said != 1 or delta is None:  # another index than 0 is more than the delta, too
+    count, delta = _values(choices[0], "delta")
+    if count != 1 or delta is None:  # another index than 0 is more than the delta, too
         return None
-    said, text = _said(delta, "content")
-    if said != 1:
-        said -= bool(_said(delta, "role")[1])
-    return text if said == 1 and text and text.__class__ is str else None
+    count, text = _values(delta, "content")
+    if count != 1:
+        count -= bool(_values(delta, "role")[1])
+    return text if count == 1 and text and text.__class__ is str else None
 
 
-def _said(value: Any, name: str) -> tuple[int, Any]:
+def _values(value: Any, name: str) -> tuple[int, Any]:
     """How many fields of an object say something, and what one of them does. Its attributes take ten times as long."""
     fields, more = vars(value), value.__pydantic_extra__
-    said = sum(map(bool, fields.values()))
+    count = sum(map(bool, fields.values()))
     if not more:
-        return said, fields.get(name)
-    return said + sum(map(bool, more.values())), more.get(name) or fields.get(name)
+        return count, fields.get(name)
+    return count + sum(map(bool, more.values())), more.get(name) or fields.get(name)

@@ -13,7 +13,7 @@ from newel_types import Content, FunctionResponse, Part
 #: What stands before the words of another agent in the contents of a request; a distribution may fence each of them.
 CONTEXT_MARK = "For context:"
 _FENCED = re.compile(r"(?P<mark>`{3,})\n(?P<text>.*)\n(?P=mark)\n?", re.DOTALL)
-_SAID = re.compile(r"\[(?P<who>[^\]]+)\] said: (?P<text>.*)", re.DOTALL)
+_REPORT = re.compile(r"\[(?P<who>[^\]]+)\] said: (?P<text>.*)", re.DOTALL)
 _TRANSFERRED = re.compile(r"\[(?P<who>[^\]]+)\] (?:called tool )?`transfer_to_agent` ")
 
 
@@ -44,7 +44,7 @@ class Conversation:
     #: The calls since that message, in order.
     exchanges: list[Exchange] = field(default_factory=list)
     #: What this agent has said since that message.
-    said: list[str] = field(default_factory=list)
+    replies: list[str] = field(default_factory=list)
     #: The agents that handed this message over to another one.
     transferred: set[str] = field(default_factory=set)
     #: What came before the message, oldest first.
@@ -57,21 +57,22 @@ def read_conversation(request: LlmRequest) -> Conversation:
     """The conversation of a request."""
     contents = list.copy(request.contents)  # the elements as they are: nothing here edits them
     at = _last_message(contents)
-    made = Conversation(earlier=list(_remarks(contents[: max(at, 0)])))
+    conversation = Conversation(earlier=list(_remarks(contents[: max(at, 0)])))
     if at >= 0:
-        made.message = _plain_text(contents[at])
+        conversation.message = _plain_text(contents[at])
     rest = contents[at + 1 :]
-    made.exchanges = _exchanges(rest)
+    conversation.exchanges = _exchanges(rest)
     for content in rest:
         if content.role == "model":
-            made.said.extend(p.text for p in content.parts or () if p.text and not p.thought)
+            conversation.replies.extend(p.text for p in content.parts or () if p.text and not p.thought)
         elif _is_context(content):
-            made.transferred.update(match["who"] for match in map(_TRANSFERRED.match, _reported(content)) if match)
-    made.reports = [remark for remark in _remarks(rest) if remark.who not in ("model", "tool")]
-    if not made.message and made.reports:
+            matches = map(_TRANSFERRED.match, _reported(content))
+            conversation.transferred.update(match["who"] for match in matches if match)
+    conversation.reports = [remark for remark in _remarks(rest) if remark.who not in ("model", "tool")]
+    if not conversation.message and conversation.reports:
         # An agent that does not see the history is given another agent's words only.
-        made.message = made.reports[-1].text
-    return made
+        conversation.message = conversation.reports[-1].text
+    return conversation
 
 
 def _last_message(contents: Sequence[Content]) -> int:
@@ -105,13 +106,13 @@ def _parts(contents: Iterable[Content]) -> Iterable[Part]:
 
 
 def _exchanges(contents: Sequence[Content]) -> list[Exchange]:
-    made: list[Exchange] = []
+    exchanges: list[Exchange] = []
     for part in _parts(contents):
         if (call := part.function_call) is not None:
-            made.append(Exchange(call.name or "", dict(call.args or {}), call_id=call.id))
+            exchanges.append(Exchange(call.name or "", dict(call.args or {}), call_id=call.id))
         elif (response := part.function_response) is not None:
-            _answer(made, response)
-    return made
+            _answer(exchanges, response)
+    return exchanges
 
 
 def _answer(exchanges: Sequence[Exchange], response: FunctionResponse) -> None:
@@ -126,7 +127,7 @@ def _answer(exchanges: Sequence[Exchange], response: FunctionResponse) -> None:
 def _remarks(contents: Sequence[Content]) -> Iterable[Remark]:
     for content in contents:
         if _is_context(content):
-            for match in filter(None, map(_SAID.match, _reported(content))):
+            for match in filter(None, map(_REPORT.match, _reported(content))):
                 yield Remark(match["who"], match["text"].strip())
             continue
         text = _plain_text(content)

@@ -29,13 +29,13 @@ def declared_tools(request: LlmRequest) -> list[Declared]:
     mode, allowed = calling_mode(request)
     if mode is FunctionCallingConfigMode.NONE:
         return []
-    found: list[Declared] = []
+    tools: list[Declared] = []
     for tool in request.config.tools or ():
         for one in getattr(tool, "function_declarations", None) or ():
             if one.name and (not allowed or one.name in allowed):
                 schema = one.parameters_json_schema if one.parameters_json_schema is not None else one.parameters
-                found.append(Declared(one.name, one.description or "", json_schema(schema)))
-    return found
+                tools.append(Declared(one.name, one.description or "", json_schema(schema)))
+    return tools
 
 
 def calling_mode(request: LlmRequest) -> tuple[FunctionCallingConfigMode | None, list[str]]:

@@ -111,7 +111,7 @@ class OfflineConnection(BaseLlmConnection):
             yield LlmResponse(input_transcription=Transcription(text=text, finished=True))
         self._contents.append(content)
         calls = False
-        async with aclosing(self._said()) as responses:
+        async with aclosing(self._answers()) as responses:
             async for response in responses:
                 if calls := any(p.function_call is not None for p in _parts(response)):
                     yield response
@@ -124,7 +124,7 @@ class OfflineConnection(BaseLlmConnection):
         if not calls:
             yield LlmResponse(turn_complete=True)
 
-    async def _said(self) -> AsyncGenerator[LlmResponse, None]:
+    async def _answers(self) -> AsyncGenerator[LlmResponse, None]:
         """What the model answers to the conversation so far, as it is said; it is a part of the conversation then."""
         request = self._request.model_copy()
         request.contents = SharedContents(list(self._contents))
@@ -132,10 +132,10 @@ class OfflineConnection(BaseLlmConnection):
             async for answer in answers:
                 if answer.content is not None and not answer.partial:
                     self._contents.append(Content(role="model", parts=list(_parts(answer))))
-                for response in self._spoken(answer):
+                for response in self._responses(answer):
                     yield response
 
-    def _spoken(self, answer: LlmResponse) -> Iterator[LlmResponse]:
+    def _responses(self, answer: LlmResponse) -> Iterator[LlmResponse]:
         """An answer as it is said: text as it is, or in tones, with its words."""
         parts = _parts(answer)
         words = "".join(part.text or "" for part in parts)

@@ -55,11 +55,11 @@ class _Writer:
         return first
 
     def _sequence(self) -> str:
-        made: list[str] = []
+        texts: list[str] = []
         while self._more() and self._peek() not in "|)":
             atom = self._atom()
-            made.append(atom * self._times())
-        return "".join(made)
+            texts.append(atom * self._times())
+        return "".join(texts)
 
     def _atom(self) -> str:
         char = self._next()

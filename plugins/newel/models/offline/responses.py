@@ -43,9 +43,9 @@ def pieces(text: str) -> list[str]:
     return ["".join(words[at : at + size]) for at in range(0, len(words), size)]
 
 
-def check_address(address: str, known: tuple[str, ...], remedy: str) -> str:
+def check_address(address: str, names: tuple[str, ...], remedy: str) -> str:
     """What stands behind the colon of `address`; a ModelError unless it is one of `known`."""
     scheme, _, rest = address.partition(":")
-    if rest not in known:
+    if rest not in names:
         raise ModelError(f"the model address {address!r} is wrong: {scheme!r} knows no {rest!r}; {remedy}")
     return rest

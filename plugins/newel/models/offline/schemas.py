@@ -50,12 +50,12 @@ def settled(schema: Any, root: Schema, depth: int = 0) -> Schema:
 
 
 def _pointed(ref: str, root: Schema) -> Schema:
-    found: Any = root
+    place: Any = root
     for step in ref.removeprefix("#").strip("/").split("/"):
         key = SPELLING.get(step, step).replace("~1", "/").replace("~0", "~")
-        found = found.get(key, {}) if isinstance(found, Mapping) else {}
-    if isinstance(found, Mapping) and found:
-        return dict(found)
+        place = place.get(key, {}) if isinstance(place, Mapping) else {}
+    if isinstance(place, Mapping) and place:
+        return dict(place)
     # A bare name, as the service's dialect writes it.
     return dict(root.get("$defs", {}).get(ref.rpartition("/")[2], {}))
 
@@ -116,15 +116,15 @@ def _named_value(schema: Schema) -> Any:
 
 
 def _array(schema: Schema, root: Schema, depth: int) -> list[Any]:
-    made = [sample(item, root, depth + 1) for item in schema.get("prefixItems", ())]
+    items = [sample(item, root, depth + 1) for item in schema.get("prefixItems", ())]
     least = int(schema.get("minItems") or 0)
     item = schema.get("items")
-    while len(made) < least:
+    while len(items) < least:
         value = sample(item if isinstance(item, dict) else {}, root, depth + 1)
-        if schema.get("uniqueItems") and value in made:
-            value = _other(value, item, made)
-        made.append(value)
-    return made
+        if schema.get("uniqueItems") and value in items:
+            value = _other(value, item, items)
+        items.append(value)
+    return items
 
 
 def _other(value: Any, item: Any, taken: list[Any]) -> Any:
@@ -160,8 +160,8 @@ def _number(schema: Schema, whole: bool) -> int | float:
 
 def _text(schema: Schema) -> str:
     pattern = schema.get("pattern")
-    if isinstance(pattern, str) and (made := text_matching(pattern)) is not None:
-        return made
+    if isinstance(pattern, str) and (match := text_matching(pattern)) is not None:
+        return match
     text = _FORMATS.get(str(schema.get("format")), "example")
     least, most = schema.get("minLength"), schema.get("maxLength")
     if least is not None and len(text) < int(least):

@@ -55,8 +55,8 @@ class Declarations:
         if calling is None or mode is None or not self.tools:
             return None
         declared = {tool.name for tool in self.tools}
-        named = (self._names.out(name) for name in calling.allowed_function_names or ())
-        names = tuple(name for name in named if name in declared)
+        allowed = (self._names.out(name) for name in calling.allowed_function_names or ())
+        names = tuple(name for name in allowed if name in declared)
         if mode is FunctionCallingConfigMode.NONE:
             return Choice("none")
         if mode is FunctionCallingConfigMode.ANY:
@@ -68,11 +68,11 @@ class Declarations:
     def _declare(self, declared: FunctionDeclaration, strict: bool) -> None:
         name = self._names.out(declared.name or "")
         description = declared.description or ""
-        given = declared.parameters_json_schema if declared.parameters_json_schema is not None else declared.parameters
-        if given is None:
+        source = declared.parameters_json_schema if declared.parameters_json_schema is not None else declared.parameters
+        if source is None:
             self.tools.append(Declaration(name, description, None, strict=False))
             return
-        schema = json_schema(given)
+        schema = json_schema(source)
         closed = strict_schema(schema) if strict else None
         if closed is None:
             self.tools.append(Declaration(name, description, parameters(schema), strict=False))
@@ -98,9 +98,9 @@ def _functions(config: GenerateContentConfig, say: Say) -> Iterator[FunctionDecl
 def _defaults(schema: Schema) -> str:
     """The defaults of parameters, which strict mode has no words for."""
     properties = schema.get("properties") or {}
-    named = [
+    pairs = [
         f"{name} = {as_json(inner['default'])}"
         for name, inner in properties.items()
         if isinstance(inner, dict) and inner.get("default") is not None
     ]
-    return f"Where null: {', '.join(named)}." if named else ""
+    return f"Where null: {', '.join(pairs)}." if pairs else ""

@@ -15,7 +15,7 @@ from newel.models.wire.service import Service
 from newel_kernel import Json
 
 _DONE = "[DONE]"
-_SHOWN = 200
+_EXCERPT = 200
 #: How long the end of a body may take after its last event, in seconds.
 _PATIENCE = 1.0
 
@@ -44,8 +44,8 @@ class EventReader:
             elif not line:
                 if self._data:
                     yield self._flush()
-            elif not line.startswith((b":", b"event:", b"id:", b"retry:")) and len(self.noise) < _SHOWN:
-                self.noise += line[:_SHOWN]
+            elif not line.startswith((b":", b"event:", b"id:", b"retry:")) and len(self.noise) < _EXCERPT:
+                self.noise += line[:_EXCERPT]
 
     def close(self) -> Iterator[str]:
         """The data of an event that the end of the body completes."""
@@ -78,7 +78,7 @@ async def events(body: AsyncIterator[bytes], service: Service) -> AsyncGenerator
         yield _object(data, service)
     if not count:
         noise = reader.noise.decode("utf-8", "replace").strip()
-        raise service.malformed(f"no event in a stream: {noise[:_SHOWN]!r}" if noise else "an empty stream")
+        raise service.malformed(f"no event in a stream: {noise[:_EXCERPT]!r}" if noise else "an empty stream")
 
 
 async def _drain(body: AsyncIterator[bytes]) -> None:
@@ -93,7 +93,7 @@ def _object(data: str, service: Service) -> Json:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
-        raise service.malformed(f"broken JSON in an event: {data[:_SHOWN]!r}") from None
+        raise service.malformed(f"broken JSON in an event: {data[:_EXCERPT]!r}") from None
     if not isinstance(value, dict):
-        raise service.malformed(f"an event that is no object: {data[:_SHOWN]!r}")
+        raise service.malformed(f"an event that is no object: {data[:_EXCERPT]!r}")
     return value

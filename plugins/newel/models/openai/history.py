@@ -43,25 +43,25 @@ class History(ABC):
         parts = content.parts or ()
         if content.role == "model":
             self._settle()
-            self._messages.extend(self.said(parts))
+            self._messages.extend(self.from_model(parts))
             return
-        spoken: list[Json] = []
+        messages: list[Json] = []
         for part in parts:
             response = part.function_response
             if response is None:
-                spoken.extend(self._heard(part))
+                messages.extend(self._from_user(part))
                 continue
             call_id = self._ids.result(response.id, response.name)
             if call_id is None:
-                spoken.append(self.text(f"Result of {response.name}: {result_text(response)}"))
+                messages.append(self.text(f"Result of {response.name}: {result_text(response)}"))
                 continue
             self._open -= 1
             message, beside = self.result(call_id, response)
             self._messages.append(message)
             if beside:
                 self._waiting.append(beside)
-        if spoken:
-            self._waiting.append(spoken)
+        if messages:
+            self._waiting.append(messages)
         if not self._open:
             self._speak()
 
@@ -71,7 +71,7 @@ class History(ABC):
         return self._messages
 
     @abstractmethod
-    def said(self, parts: Sequence[Part]) -> list[Json]:
+    def from_model(self, parts: Sequence[Part]) -> list[Json]:
         """What the model said, called and thought."""
 
     @abstractmethod
@@ -103,21 +103,21 @@ class History(ABC):
         """The name that goes out for a call's tool."""
         return self._names.out(call.name or "")
 
-    def shown(self, medium: Medium) -> Json:
+    def medium_or_words(self, medium: Medium) -> Json:
         """A medium in a message of the user, or the words that stand for it."""
-        made = self.medium(medium)
-        if made is not None:
-            return made
+        message = self.medium(medium)
+        if message is not None:
+            return message
         kind = medium.mime if medium.data is not None else f"{medium.mime} by its URL"
         self._say(medium.kind, f"{kind} cannot be sent to this model and is left out")
         return self.text(medium.left_out)
 
-    def _heard(self, part: Part) -> list[Json]:
+    def _from_user(self, part: Part) -> list[Json]:
         if part.text is not None:
             return [self.text(part.text)] if part.text.strip() and not part.thought else []
         medium = medium_of(part)
         if medium is not None:
-            return [self.shown(medium)]
+            return [self.medium_or_words(medium)]
         words = code_text(part)
         return [self.text(words)] if words else []
 

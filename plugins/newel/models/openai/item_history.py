@@ -10,10 +10,10 @@ from newel_types import FunctionCall
 class ItemHistory(History):
     """What the items of both APIs have in common."""
 
-    def called(self, call: FunctionCall) -> Json:
+    def call_item(self, call: FunctionCall) -> Json:
         """A call."""
-        made = {"call_id": self.call_id(call), "name": self.name(call), "arguments": as_json(call.args or {})}
-        return {"type": "function_call", **made}
+        fields = {"call_id": self.call_id(call), "name": self.name(call), "arguments": as_json(call.args or {})}
+        return {"type": "function_call", **fields}
 
     def no_result(self, call_id: str, text: str) -> Json:
         """An error as the output."""

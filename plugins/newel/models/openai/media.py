@@ -97,6 +97,6 @@ def medium_of(part: Part | FunctionResponsePart) -> Medium | None:
     return Medium(_mime(mime), None, uri, file.display_name)
 
 
-def _mime(given: str | None) -> str:
-    mime = (given or "application/octet-stream").partition(";")[0].strip().lower()
+def _mime(text: str | None) -> str:
+    mime = (text or "application/octet-stream").partition(";")[0].strip().lower()
     return _SPELT.get(mime, mime)

@@ -106,8 +106,8 @@ class OpenAIModel(RemoteLlm):
         if base_url is None and self._is_own:
             base_url = os.environ.get("OPENAI_BASE_URL") or None
         elif base_url is None:
-            known = ", ".join(ENDPOINTS)
-            raise ModelError(f"the endpoint {self.endpoint!r} needs a base_url; those of {known} are known")
+            names = ", ".join(ENDPOINTS)
+            raise ModelError(f"the endpoint {self.endpoint!r} needs a base_url; those of {names} are known")
         return Endpoint(base_url, key or self.endpoint, profile.headers, self._is_own)
 
     @asynccontextmanager
@@ -136,10 +136,10 @@ class OpenAIModel(RemoteLlm):
 
     def _say(self, request: LlmRequest) -> Say:
         """Says something once for the model of `request`, and keeps nothing else of it."""
-        named = LlmRequest(model=request.model)
+        subject = LlmRequest(model=request.model)
 
         def say(setting: str, text: str) -> None:
-            self.say_once(named, setting, text)
+            self.say_once(subject, setting, text)
 
         return say
 

@@ -35,16 +35,16 @@ def instructions(config: GenerateContentConfig, say: Say) -> str:
 
 def sampling(config: GenerateContentConfig, capable: ModelCapabilities, say: Say) -> Json:
     """Temperature and top_p, where they have an effect."""
-    made: Json = {}
+    fields: Json = {}
     for name in _SAMPLING:
         value = getattr(config, name)
         if value is None:
             continue
         if name in capable.sampling:
-            made[name] = value
+            fields[name] = value
         else:
             say(name, f"this model takes no {name}; it is left out")
-    return made
+    return fields
 
 
 def service_tier(config: GenerateContentConfig) -> Json:
@@ -53,9 +53,9 @@ def service_tier(config: GenerateContentConfig) -> Json:
     return {"service_tier": tier} if tier else {}
 
 
-def say_unsayable(config: GenerateContentConfig, said: Iterable[str], say: Say) -> None:
+def say_unsayable(config: GenerateContentConfig, further: Iterable[str], say: Say) -> None:
     """Name the settings of a request that nothing stands for. `said`: further ones that the protocol has."""
-    handled = _HANDLED | frozenset(said)
+    handled = _HANDLED | frozenset(further)
     for name in sorted(config.model_fields_set - handled):
         if getattr(config, name) not in (None, [], {}):
             say(name, f"the protocol has no {name}; it is left out")
@@ -77,14 +77,14 @@ class OutputFormat:
 
 def output_format(config: GenerateContentConfig, say: Say, *, strict: bool) -> OutputFormat | None:
     """The structured output that a request asks for."""
-    given = config.response_json_schema if config.response_json_schema is not None else config.response_schema
-    if given is None:
+    source = config.response_json_schema if config.response_json_schema is not None else config.response_schema
+    if source is None:
         if config.response_mime_type == JSON_TYPE:
             return OutputFormat(None, strict=False, name=_NAME, wrapped=False)
         if config.response_mime_type not in (None, "text/plain"):
             say("response_mime_type", f"answers are text or JSON; {config.response_mime_type!r} is left out")
         return None
-    schema = json_schema(given)
+    schema = json_schema(source)
     schema = inlined(schema)
     is_object = schema.get("type") == "object"
     outer = schema if is_object else wrapped(schema)

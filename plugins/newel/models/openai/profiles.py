@@ -83,20 +83,20 @@ ENDPOINTS: Mapping[str, Profile] = {
 
 def profile_of(name: str, fields: Mapping[str, Any]) -> Profile:
     """The profile of an endpoint whose settings are `fields`; a ConfigurationError says what is wrong with them."""
-    known = {"openai": OPENAI, **ENDPOINTS}
+    profiles = {"openai": OPENAI, **ENDPOINTS}
     like = fields.get("like", name)
-    base = known.get(like)
+    base = profiles.get(like)
     if base is None and "like" in fields:
-        hint = did_you_mean(str(like), known)
+        hint = did_you_mean(str(like), profiles)
         raise ConfigurationError(f"the endpoint {name!r} is like {like!r}, which is none{hint}")
     for field in fields:
         if field != "like" and field not in Profile.model_fields:
             raise ConfigurationError(
                 f"the endpoint {name!r} has a field {field!r}, which is none{did_you_mean(field, Profile.model_fields)}"
             )
-    given = {field: value for field, value in fields.items() if field != "like"}
+    changes = {field: value for field, value in fields.items() if field != "like"}
     try:
-        profile = Profile.model_validate({**(base.model_dump() if base is not None else {}), **given})
+        profile = Profile.model_validate({**(base.model_dump() if base is not None else {}), **changes})
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
         raise ConfigurationError(f"the endpoint {name!r} is wrong: {problems}") from None

@@ -19,7 +19,7 @@ from newel_types import (
 
 #: What services call failures that pass.
 _PASSING = frozenset(("server_error", "rate_limit_exceeded", "overloaded", "overloaded_error", "timeout", "api_error"))
-_SHOWN = 200
+_EXCERPT = 200
 
 
 def parsed(content: bytes, service: Service) -> Json:
@@ -27,10 +27,10 @@ def parsed(content: bytes, service: Service) -> Json:
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
-        shown = content[:_SHOWN].decode("utf-8", "replace")
-        raise service.malformed(f"no JSON: {shown!r}" if shown else "an empty body") from None
+        excerpt = content[:_EXCERPT].decode("utf-8", "replace")
+        raise service.malformed(f"no JSON: {excerpt!r}" if excerpt else "an empty body") from None
     if not isinstance(value, dict):
-        raise service.malformed(f"no object of JSON: {str(value)[:_SHOWN]!r}")
+        raise service.malformed(f"no object of JSON: {str(value)[:_EXCERPT]!r}")
     check(value, service)
     return value
 
@@ -74,11 +74,14 @@ def usage_of(value: object, prompt: str, output: str) -> GenerateContentResponse
     """The token counts, whose names the protocols spell otherwise; None where the service said nothing."""
     if not isinstance(value, dict):
         return None
-    read, made = part_of(value, f"{prompt}_details"), part_of(value, f"{output}_details")
+    of_prompt, of_output = part_of(value, f"{prompt}_details"), part_of(value, f"{output}_details")
     return token_usage(
-        prompt=_count(value.get(prompt)), output=_count(value.get(output)), cached=_count(read.get("cached_tokens")),
-        written=_count(read.get("cache_write_tokens")), thoughts=_count(made.get("reasoning_tokens")),
-    )  # fmt: skip
+        prompt=_count(value.get(prompt)),
+        output=_count(value.get(output)),
+        cached=_count(of_prompt.get("cached_tokens")),
+        written=_count(of_prompt.get("cache_write_tokens")),
+        thoughts=_count(of_output.get("reasoning_tokens")),
+    )
 
 
 def _count(value: object) -> int | None:
@@ -89,11 +92,11 @@ def logprobs_of(tokens: list[Json]) -> tuple[LogprobsResult | None, float | None
     """The log probabilities of tokens, and their mean."""
     if not tokens:
         return None, None
-    chosen = [_candidate(token) for token in tokens]
+    candidates = [_candidate(token) for token in tokens]
     likely = [[_candidate(other) for other in objects(token.get("top_logprobs"))] for token in tokens]
-    values = [one.log_probability for one in chosen if one.log_probability is not None]
+    values = [one.log_probability for one in candidates if one.log_probability is not None]
     top = [LogprobsResultTopCandidates(candidates=others) for others in likely] if any(likely) else None
-    result = LogprobsResult(chosen_candidates=chosen, top_candidates=top)
+    result = LogprobsResult(chosen_candidates=candidates, top_candidates=top)
     return result, (sum(values) / len(values) if values else None)
 
 
@@ -110,7 +113,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 def citations_of(annotations: list[Json], offset: int = 0) -> list[Citation]:
     """The sources that an answer names; `offset` is where its text begins in the whole answer's."""
-    made: list[Citation] = []
+    citations: list[Citation] = []
     for one in annotations:
         inner: Any = one.get("url_citation") if isinstance(one.get("url_citation"), dict) else one
         uri = inner.get("url") or inner.get("file_id")
@@ -120,13 +123,13 @@ def citations_of(annotations: list[Json], offset: int = 0) -> list[Citation]:
         if start is None:  # a file is cited at one place
             start = end = _count(inner.get("index"))
         title = inner.get("title") or inner.get("filename")
-        made.append(
+        citations.append(
             Citation(
                 uri=uri, title=title if isinstance(title, str) else None,
                 start_index=None if start is None else start + offset, end_index=None if end is None else end + offset,
             )
         )  # fmt: skip
-    return made
+    return citations
 
 
 def citation_metadata(citations: list[Citation]) -> CitationMetadata | None:

@@ -10,11 +10,11 @@ from typing import Any
 
 from newel.models.json_schemas import Schema, allows_null, nullable, referred
 
-_KEPT = frozenset(
+_STRICT_KEYS = frozenset(
     ("type", "enum", "const", "description", "title", "pattern", "minimum", "maximum", "exclusiveMinimum",
      "exclusiveMaximum", "multipleOf", "minItems", "maxItems")
 )  # fmt: skip
-_BUILT = frozenset(
+_NESTING_KEYS = frozenset(
     ("properties", "required", "additionalProperties", "items", "anyOf", "oneOf", "allOf", "$ref", "$defs")
 )
 #: They say nothing about which values fit.
@@ -23,7 +23,7 @@ _DROPPED = frozenset(
 )
 _FORMATS = frozenset(("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"))
 #: Bounds that a description can say as well.
-_SPOKEN = frozenset(
+_BOUNDS = frozenset(
     ("minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties", "format", "contentEncoding",
      "contentMediaType")
 )  # fmt: skip
@@ -37,16 +37,16 @@ class _LooseError(ValueError):
 def strict_schema(schema: Schema) -> Schema | None:
     """`schema` in strict mode: objects closed, optional properties nullable; None where that is not possible."""
     try:
-        return _Strict(spoken=None).root(schema)
+        return _Strict(bounds=None).root(schema)
     except _LooseError:
         return None
 
 
 def relaxed_schema(schema: Schema) -> tuple[Schema | None, frozenset[str]]:
     """As `strict_schema`, but bounds that strict mode lacks are put into descriptions; with the names of those."""
-    spoken: set[str] = set()
+    bounds: set[str] = set()
     try:
-        return _Strict(spoken).root(schema), frozenset(spoken)
+        return _Strict(bounds).root(schema), frozenset(bounds)
     except _LooseError:
         return None, frozenset()
 
@@ -58,9 +58,9 @@ def parameters(schema: Schema) -> Schema:
         if isinstance(branches := root.get(key), list):
             root = _merged(root, key, [referred(b, schema) for b in branches if isinstance(b, dict)])
     root = {key: value for key, value in root.items() if key not in ("enum", "not")}
-    made: Schema = _with_items({**root, "type": "object"})
-    made.setdefault("properties", {})
-    return made
+    result: Schema = _with_items({**root, "type": "object"})
+    result.setdefault("properties", {})
+    return result
 
 
 def without_nulls(value: Any, schema: Schema, root: Schema) -> Any:
@@ -72,31 +72,31 @@ def without_nulls(value: Any, schema: Schema, root: Schema) -> Any:
     if not isinstance(value, dict) or not isinstance(properties, dict):
         return value
     required = schema.get("required") or ()
-    kept = {}
+    result = {}
     for name, inner in value.items():
         about = properties.get(name)
         about = about if isinstance(about, dict) else {}
         if inner is None and name not in required and not allows_null(referred(about, root)):
             continue
-        kept[name] = without_nulls(inner, about, root)
-    return kept
+        result[name] = without_nulls(inner, about, root)
+    return result
 
 
 def _fitting(value: Any, schema: Schema, root: Schema) -> Schema:
     """The branch of `schema` that `value` is of; the schema itself where it has none."""
     branches = schema.get("anyOf") or schema.get("oneOf") or ()
     kind = "properties" if isinstance(value, dict) else "items"
-    found = [referred(branch, root) for branch in branches if isinstance(branch, dict)]
-    found = [branch for branch in found if isinstance(branch.get(kind), dict)]
+    matches = [referred(branch, root) for branch in branches if isinstance(branch, dict)]
+    matches = [branch for branch in matches if isinstance(branch.get(kind), dict)]
     if kind == "properties":
-        found.sort(key=lambda branch: -len(branch["properties"].keys() & value.keys()) if value else 0)
-    return found[0] if found else schema
+        matches.sort(key=lambda branch: -len(branch["properties"].keys() & value.keys()) if value else 0)
+    return matches[0] if matches else schema
 
 
 class _Strict:
-    def __init__(self, spoken: set[str] | None) -> None:
+    def __init__(self, bounds: set[str] | None) -> None:
         #: Collects the bounds that went into descriptions; None: a schema with such a bound is loose.
-        self._spoken = spoken
+        self._bounds = bounds
 
     def root(self, schema: Schema) -> Schema:
         schema = inlined(schema)
@@ -111,54 +111,54 @@ class _Strict:
             if len(only) != 1 or not isinstance(only[0], dict):
                 raise _LooseError
             schema = {**only[0], **{key: value for key, value in schema.items() if key != "allOf"}}
-        made: Schema = {}
+        result: Schema = {}
         bounds: list[str] = []
         for key, value in schema.items():
-            if key in _KEPT or (key == "format" and value in _FORMATS):
-                made[key] = value
-            elif key == "format" or (key not in _BUILT and key not in _DROPPED and not key.startswith("x-")):
+            if key in _STRICT_KEYS or (key == "format" and value in _FORMATS):
+                result[key] = value
+            elif key == "format" or (key not in _NESTING_KEYS and key not in _DROPPED and not key.startswith("x-")):
                 bounds.append(self._spoken_bound(key, value))
-        self._build(made, schema, depth)
-        if not made.keys() & {"type", "$ref", "anyOf", "enum", "const"}:
+        self._build(result, schema, depth)
+        if not result.keys() & {"type", "$ref", "anyOf", "enum", "const"}:
             raise _LooseError
-        return _described(made, ", ".join(bounds)) if bounds else made
+        return _described(result, ", ".join(bounds)) if bounds else result
 
     def _spoken_bound(self, key: str, value: object) -> str:
-        if self._spoken is None or key not in _SPOKEN:
+        if self._bounds is None or key not in _BOUNDS:
             raise _LooseError
-        self._spoken.add(key)
+        self._bounds.add(key)
         return f"{key}: {value}"
 
-    def _build(self, made: Schema, schema: Schema, depth: int) -> None:
+    def _build(self, result: Schema, schema: Schema, depth: int) -> None:
         kinds = schema.get("type")
         kinds = kinds if isinstance(kinds, list) else [kinds]
         if "object" in kinds or "properties" in schema:
-            self._object(made, schema, depth)
+            self._object(result, schema, depth)
         if "array" in kinds or "items" in schema:
-            made["items"] = self._node(schema.get("items"), depth + 1)
+            result["items"] = self._node(schema.get("items"), depth + 1)
         branches = schema.get("anyOf") or schema.get("oneOf")
         if branches:
-            made["anyOf"] = [self._node(branch, depth + 1) for branch in branches]
+            result["anyOf"] = [self._node(branch, depth + 1) for branch in branches]
         if "$defs" in schema:
-            made["$defs"] = {name: self._node(inner, 0) for name, inner in schema["$defs"].items()}
+            result["$defs"] = {name: self._node(inner, 0) for name, inner in schema["$defs"].items()}
         if "$ref" in schema:
-            if made:  # nothing may stand beside a reference
-                made["anyOf"] = [{"$ref": schema["$ref"]}]
+            if result:  # nothing may stand beside a reference
+                result["anyOf"] = [{"$ref": schema["$ref"]}]
             else:
-                made["$ref"] = schema["$ref"]
+                result["$ref"] = schema["$ref"]
 
-    def _object(self, made: Schema, schema: Schema, depth: int) -> None:
+    def _object(self, result: Schema, schema: Schema, depth: int) -> None:
         properties = schema.get("properties")
         if not isinstance(properties, dict) or schema.get("additionalProperties") not in (None, False):
             raise _LooseError
         required = schema.get("required") or ()
         if set(required) - set(properties):
             raise _LooseError
-        built = {name: self._node(inner, depth + 1) for name, inner in properties.items()}
-        made.setdefault("type", "object")
-        made["properties"] = {name: one if name in required else nullable(one) for name, one in built.items()}
-        made["required"] = list(properties)
-        made["additionalProperties"] = False
+        inner = {name: self._node(inner, depth + 1) for name, inner in properties.items()}
+        result.setdefault("type", "object")
+        result["properties"] = {name: one if name in required else nullable(one) for name, one in inner.items()}
+        result["required"] = list(properties)
+        result["additionalProperties"] = False
 
 
 def _described(schema: Schema, bounds: str) -> Schema:
@@ -186,27 +186,27 @@ def _merged(root: Schema, key: str, branches: Iterable[Schema]) -> Schema:
             properties.setdefault(name, inner)
     needed = [set(branch.get("required") or ()) for branch in branches]
     common = set().union(*needed) if key == "allOf" else set.intersection(*needed) if needed else set()
-    made = {name: value for name, value in root.items() if name != key}
+    rest = {name: value for name, value in root.items() if name != key}
     required = [name for name in properties if name in common or name in (root.get("required") or ())]
-    return {**made, "properties": properties, **({"required": required} if required else {})}
+    return {**rest, "properties": properties, **({"required": required} if required else {})}
 
 
 def _with_items(schema: Any) -> Any:
     """`schema` whose arrays say what they hold, if only that it may be anything."""
     if not isinstance(schema, dict):  # true and false are schemas as well
         return schema
-    made: Schema = {}
+    result: Schema = {}
     for key, value in schema.items():
         if key in ("properties", "$defs", "patternProperties") and isinstance(value, dict):
-            made[key] = {name: _with_items(inner) for name, inner in value.items()}
+            result[key] = {name: _with_items(inner) for name, inner in value.items()}
         elif key in ("anyOf", "oneOf", "allOf", "prefixItems") and isinstance(value, list):
-            made[key] = [_with_items(inner) for inner in value]
+            result[key] = [_with_items(inner) for inner in value]
         elif key in ("items", "additionalProperties", "not"):
-            made[key] = _with_items(value)
+            result[key] = _with_items(value)
         else:
-            made[key] = value
+            result[key] = value
     kinds = schema.get("type")
     is_array = kinds == "array" or (isinstance(kinds, list) and "array" in kinds)
-    if is_array and not made.keys() & {"items", "prefixItems"}:
-        made["items"] = {}
-    return made
+    if is_array and not result.keys() & {"items", "prefixItems"}:
+        result["items"] = {}
+    return result

@@ -16,8 +16,8 @@ _TAIL = re.compile(r"\s*\}?\s*\Z")
 def wrapped(schema: Schema) -> Schema:
     """The schema of an object whose only property fits `schema`."""
     inner = {key: value for key, value in schema.items() if key != "$defs"}
-    made: Schema = {"type": "object", "properties": {_KEY: inner}, "required": [_KEY], "additionalProperties": False}
-    return {**made, "$defs": schema["$defs"]} if "$defs" in schema else made
+    result: Schema = {"type": "object", "properties": {_KEY: inner}, "required": [_KEY], "additionalProperties": False}
+    return {**result, "$defs": schema["$defs"]} if "$defs" in schema else result
 
 
 class Unwrapping:

@@ -23,13 +23,13 @@ _OURS = "newel."
 
 def policed(chains: Chains, model: BaseLlm) -> BaseLlm:
     """`model` within the composition's policies; within those for every model, where no network is behind it."""
-    known = chains.stash[_POLICED]
-    entry = known.get(id(model))
+    models = chains.stash[_POLICED]
+    entry = models.get(id(model))
     if entry is None or entry[0] is not model:
-        if len(known) >= _MOST:
-            known.clear()
+        if len(models) >= _MOST:
+            models.clear()
         call = call_of(chains, networked=model.networked)
-        entry = known[id(model)] = (model, model if call is _ask else PolicedLlm.around(model, call))
+        entry = models[id(model)] = (model, model if call is _ask else PolicedLlm.around(model, call))
     return entry[1]
 
 
@@ -102,9 +102,9 @@ class PolicedLlm(BaseLlm):
     @classmethod
     def around(cls, model: BaseLlm, call: ModelCall) -> PolicedLlm:
         """`model` as `call` asks it."""
-        made = cls(model=model.model, inner=model)
-        made._call = call
-        return made
+        result = cls(model=model.model, inner=model)
+        result._call = call
+        return result
 
     @property
     def networked(self) -> bool:  # type: ignore[override]

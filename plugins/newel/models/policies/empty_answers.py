@@ -11,21 +11,21 @@ from newel_kernel import BaseLlm, Chains, LlmRequest, LlmResponse, hookimpl
 UNKNOWN_ERROR = "UNKNOWN_ERROR"
 
 
-async def spoken(
+async def with_content(
     call: ModelCall, model: BaseLlm, request: LlmRequest, stream: bool
 ) -> AsyncGenerator[LlmResponse, None]:
     """The responses. Where none of them says anything, the last one is an error (S0 §5.3)."""
-    said = False
+    has_content = False
     empty: LlmResponse | None = None
     async with aclosing(call(model, request, stream)) as responses:
         async for response in responses:
-            if (said and response.partial) or says(response):
-                said = True
+            if (has_content and response.partial) or says(response):
+                has_content = True
             elif not response.partial:
                 empty = response  # what else is in it, token counts say, is for the end
                 continue
             yield response
-    if not said:
+    if not has_content:
         empty = empty or LlmResponse()
         reason = getattr(empty.finish_reason, "value", "none")
         message = (
@@ -47,6 +47,6 @@ def register_model_call_policies() -> list[ModelPolicy]:
     """The policy `empty_answers`."""
 
     def wrap(call: ModelCall, chains: Chains) -> ModelCall:
-        return lambda model, request, stream: spoken(call, model, request, stream)
+        return lambda model, request, stream: with_content(call, model, request, stream)
 
     return [ModelPolicy(name="empty_answers", wrap=wrap, before=("model_costs",), everywhere=True)]

@@ -30,10 +30,10 @@ async def answered(
     """The responses of the first model that answers, or the last one's error."""
     for number, one in enumerate(models):
         model = model_of(chains, one) if isinstance(one, str) else one
-        asked = request if number == 0 else request.model_copy(update={"model": model.model})
+        own = request if number == 0 else request.model_copy(update={"model": model.model})
         began = False
         try:
-            async with aclosing(call(model, asked, stream)) as responses:
+            async with aclosing(call(model, own, stream)) as responses:
                 async for response in responses:
                     began = True
                     yield response

@@ -45,16 +45,16 @@ class Schedule:
     @classmethod
     def of(cls, settings: Settings, *options: HttpRetryOptions | None) -> Schedule:
         """The settings, changed by the options in turn."""
-        made = {"attempts": settings.attempts, "initial_delay": settings.initial_delay, "exp_base": 2.0,
+        values = {"attempts": settings.attempts, "initial_delay": settings.initial_delay, "exp_base": 2.0,
                 "max_delay": settings.max_delay}  # fmt: skip
         codes: frozenset[int] | None = None
         for one in options:
             if one is None:
                 continue
-            made |= {name: value for name in made if (value := getattr(one, name)) is not None}
+            values |= {name: value for name in values if (value := getattr(one, name)) is not None}
             codes = codes if one.http_status_codes is None else frozenset(one.http_status_codes)
         return cls(
-            max(1, int(made["attempts"])), made["initial_delay"], made["exp_base"], made["max_delay"],
+            max(1, int(values["attempts"])), values["initial_delay"], values["exp_base"], values["max_delay"],
             settings.longest_wait, codes,
         )  # fmt: skip
 

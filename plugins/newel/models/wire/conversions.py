@@ -30,7 +30,7 @@ class Conversions(Generic[C]):
 
     def __init__(self, most: int = 32) -> None:
         self._most = most
-        self._kept: OrderedDict[Hashable, tuple[list[Content], C]] = OrderedDict()
+        self._conversions: OrderedDict[Hashable, tuple[list[Content], C]] = OrderedDict()
 
     def __deepcopy__(self, memo: object) -> Conversions[C]:
         return Conversions(self._most)
@@ -44,17 +44,17 @@ class Conversions(Generic[C]):
         if not listed:
             return make()
         place = (key, id(listed[0]))
-        known, conversion = self._kept.pop(place, ([], None))
-        if conversion is None or listed[: len(known)] != known:
-            known, conversion = [], make()
-        end = len(known)
+        before, conversion = self._conversions.pop(place, ([], None))
+        if conversion is None or listed[: len(before)] != before:
+            before, conversion = [], make()
+        end = len(before)
         while end < len(listed) and listed[end].__class__ is FrozenContent:
             conversion.add(listed[end])
             end += 1
         if end:
-            self._kept[place] = (listed[:end], conversion)
-            if len(self._kept) > self._most:
-                self._kept.popitem(last=False)
+            self._conversions[place] = (listed[:end], conversion)
+            if len(self._conversions) > self._most:
+                self._conversions.popitem(last=False)
         grown = conversion.copy()
         for content in listed[end:]:
             grown.add(content)

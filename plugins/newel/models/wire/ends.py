@@ -48,9 +48,9 @@ def lost(service: Service, number: int, code: int, reason: str) -> ConnectionLos
 def signed(service: Service, sockets: Iterable[Any]) -> Service:
     """`service` with the credentials that an SDK has got by itself and shown in the handshakes of `sockets`."""
     requests = [request for one in sockets if (request := one.request) is not None]
-    shown = [value for request in requests for value in request.headers.get_all("Authorization")]
-    found = [secret for value in shown for secret in header_secrets({"authorization": value})]
-    return replace(service, secrets=(*service.secrets, *found))
+    headers = [value for request in requests for value in request.headers.get_all("Authorization")]
+    secrets = [secret for value in headers for secret in header_secrets({"authorization": value})]
+    return replace(service, secrets=(*service.secrets, *secrets))
 
 
 @contextmanager

@@ -42,16 +42,16 @@ class Notices:
 
     def __init__(self, provider: str) -> None:
         self.provider = provider
-        self._said: set[tuple[str, str]] = set()
+        self._notices: set[tuple[str, str]] = set()
 
     def __deepcopy__(self, memo: object) -> Notices:
         return Notices(self.provider)
 
     def say(self, model: str, setting: str, text: str) -> None:
         """Say that something of `setting` is left out or changed. `text` is a sentence: what, why, and what instead."""
-        if (model, setting) in self._said:
+        if (model, setting) in self._notices:
             return
-        self._said.add((model, setting))
+        self._notices.add((model, setting))
         notice = Notice(self.provider, model, setting, text)
         logger.warning("%s", notice)
         for listener in tuple(_listeners):

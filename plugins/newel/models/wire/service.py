@@ -228,5 +228,5 @@ def is_sign_in(error: BaseException) -> bool:
 
 def _words(chain: list[BaseException]) -> str:
     """What the innermost exception that says anything says."""
-    said = (_line(text) for one in reversed(chain) if isinstance(one, Exception) and (text := str(one)))
-    return next(said, type(chain[0]).__name__)
+    lines = (_line(text) for one in reversed(chain) if isinstance(one, Exception) and (text := str(one)))
+    return next(lines, type(chain[0]).__name__)

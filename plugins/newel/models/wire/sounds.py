@@ -36,10 +36,10 @@ def rate_of(mime: str) -> int | None:
 class Resampler:
     """16-bit PCM of one rate at another one, by linear interpolation; chunks of it follow each other without a seam."""
 
-    def __init__(self, rate: int, wanted: int) -> None:
-        common = gcd(rate, wanted)
+    def __init__(self, rate: int, target: int) -> None:
+        common = gcd(rate, target)
         #: So many samples become so many.
-        self._taken, self._made = rate // common, wanted // common
+        self._source, self._target = rate // common, target // common
         self._rest: array[int] = array("h")
 
     def resample(self, data: bytes) -> bytes:
@@ -48,22 +48,22 @@ class Resampler:
         if byteorder == "big":
             samples.byteswap()
         samples = self._rest + samples
-        blocks = (len(samples) - 1) // self._taken
+        blocks = (len(samples) - 1) // self._source
         if blocks <= 0:
             self._rest = samples
             return b""
-        end = blocks * self._taken
-        out = array("h", bytes(2 * blocks * self._made))
-        for number in range(self._made):
-            place, part = divmod(number * self._taken, self._made)
-            here = samples[place : end : self._taken]
-            if part or self._made == 1:
-                there = samples[place + 1 : end + 1 : self._taken]
-                share, whole = (part, self._made) if part else (1, 2)  # of a lower rate: the mean of two
+        end = blocks * self._source
+        out = array("h", bytes(2 * blocks * self._target))
+        for number in range(self._target):
+            place, part = divmod(number * self._source, self._target)
+            here = samples[place : end : self._source]
+            if part or self._target == 1:
+                there = samples[place + 1 : end + 1 : self._source]
+                share, whole = (part, self._target) if part else (1, 2)  # of a lower rate: the mean of two
                 here = array(
                     "h", [(a * (whole - share) + b * share) // whole for a, b in zip(here, there, strict=True)]
                 )
-            out[number :: self._made] = here
+            out[number :: self._target] = here
         self._rest = samples[end:]
         if byteorder == "big":
             out.byteswap()

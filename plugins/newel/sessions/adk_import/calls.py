@@ -14,7 +14,7 @@ class Calls(CallPairs):
     """Sees the events of a session first, and says then what repairs them."""
 
     def errors(self, event: Event) -> Ready | None:
-        """The event with the results that `event`'s calls lack, to stand behind it; None where they lack none."""
+        """The event with the results that `event`'s calls lack, to follow it; None where they lack none."""
         missing = self.unanswered.get(event.id)
         if not missing:
             return None
@@ -34,10 +34,10 @@ class Calls(CallPairs):
         content = item.event.content
         if not stray or content is None:
             return item
-        kept = [part for part in content.parts or () if not _is_of(part, stray)]
-        if not kept:
+        parts = [part for part in content.parts or () if not _is_of(part, stray)]
+        if not parts:
             return None
-        event = item.event.model_copy(update={"content": content.model_copy(update={"parts": kept})})
+        event = item.event.model_copy(update={"content": content.model_copy(update={"parts": parts})})
         fields = event.model_dump(mode="json", by_alias=True, exclude_none=True)
         return ready(fields)
 

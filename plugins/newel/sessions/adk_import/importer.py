@@ -93,7 +93,7 @@ class Importer:
         self._choice = choice
         self._rows = RowReader(layout, zone)
         self._shared: dict[tuple[str, str | None], Changes] = {}
-        self.report = Report(f"{source.shown}: {layout.release}")
+        self.report = Report(f"{source.label}: {layout.release}")
 
     async def run(self) -> Report:
         """Bring everything over; raises what ends an import, after which it can be run again."""
@@ -192,17 +192,17 @@ class Importer:
 
     async def _calls(self, reader: Reader, key: Key) -> Calls:
         calls = Calls()
-        async for rows in reader.rows(self._layout.events(with_calls=True), _named(key)):
+        async for rows in reader.rows(self._layout.events(with_calls=True), _values(key)):
             for row in rows:
                 try:
                     calls.see(self._rows.read(row).event)
                 except UnreadableError:
-                    continue  # it is told when it is met again
+                    continue  # it is reported when it is read again
         calls.end()
         return calls
 
     async def _ready(self, reader: Reader, key: Key, calls: Calls) -> AsyncIterator[Ready]:
-        async for rows in reader.rows(self._layout.events(), _named(key)):
+        async for rows in reader.rows(self._layout.events(), _values(key)):
             for row in rows:
                 try:
                     item = self._rows.read(row)
@@ -260,7 +260,7 @@ class Importer:
         return StateChange(app, user, self._encoded("sessions", key, state))
 
     def _encoded(self, table: str, key: tuple[str, ...], state: str | bytes | None) -> Changes:
-        """A state in its stored form; what cannot be stored is told, and left out."""
+        """A state in its stored form; what cannot be stored is reported, and left out."""
         changes: dict[str, bytes | None] = {}
         try:
             values = state_of(state)
@@ -276,5 +276,5 @@ class Importer:
         return changes
 
 
-def _named(key: Key) -> dict[str, object]:
+def _values(key: Key) -> dict[str, object]:
     return {"app": key.app_name, "user": key.user_id, "session": key.id}

@@ -37,8 +37,8 @@ class Choice:
 
     def values(self) -> dict[str, object]:
         """The condition's values."""
-        named = {"app": self.app, "user": self.user, "session": self.session}
-        return {name: value for name, value in named.items() if value is not None}
+        values = {"app": self.app, "user": self.user, "session": self.session}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +103,13 @@ async def layout_of(source: Source) -> Layout:
         if release is None:
             tables = ", ".join(sorted(columns)[:8]) or "none"
             raise ConfigurationError(
-                f"the database {source.shown} is none that google-adk makes (tables: {tables}): nothing was imported"
+                f"the database {source.label} is none that google-adk makes (tables: {tables}): nothing was imported"
             )
         if "adk_internal_metadata" in columns:
             await _check_version(source, reader)
     if pickled := "event_data" not in columns["events"]:
-        known = (*JSON_COLUMNS, *PLAIN_COLUMNS, "actions")
-        return Layout(release, source.dialect, tuple(name for name in known if name in columns["events"]), pickled)
+        names = (*JSON_COLUMNS, *PLAIN_COLUMNS, "actions")
+        return Layout(release, source.dialect, tuple(name for name in names if name in columns["events"]), pickled)
     return Layout(release, source.dialect, ("event_data",), pickled)
 
 
@@ -121,11 +121,11 @@ async def _columns(source: Source, reader: Reader) -> Mapping[str, Sequence[str]
     else:
         here = "current_schema()" if source.dialect == "postgresql" else "DATABASE()"
         question = f"SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = {here}"
-    found: dict[str, list[str]] = {}
+    columns: dict[str, list[str]] = {}
     async for rows in reader.rows(question, {}):
         for table, column in rows:
-            found.setdefault(str(table), []).append(str(column))
-    return found
+            columns.setdefault(str(table), []).append(str(column))
+    return columns
 
 
 async def _check_version(source: Source, reader: Reader) -> None:
@@ -133,6 +133,6 @@ async def _check_version(source: Source, reader: Reader) -> None:
         for name, value in rows:
             if name == "schema_version" and value != _KNOWN_VERSION:
                 raise ConfigurationError(
-                    f"the database {source.shown} has google-adk's schema version {value}, this newel knows "
+                    f"the database {source.label} has google-adk's schema version {value}, this newel knows "
                     f"{_KNOWN_VERSION}: upgrade newel; nothing was imported"
                 )

@@ -59,7 +59,7 @@ class _Name:
 
 
 @dataclass(slots=True)
-class _Made:
+class _Object:
     """What calling a name would have made."""
 
     name: _Name
@@ -183,7 +183,7 @@ class _Machine:
     def _update(self, values: list[Any]) -> None:
         target = self.stack[-1]
         pairs = list(zip(values[::2], values[1::2], strict=True))
-        if isinstance(target, _Made) and target.name.kind == "dict":
+        if isinstance(target, _Object) and target.name.kind == "dict":
             target.items.extend(pairs)
         elif type(target) is dict:
             if not all(isinstance(key, (str, int, float, type(None))) for key, _ in pairs):
@@ -209,7 +209,7 @@ class _Machine:
         name, args = self._last(2)
         if not isinstance(name, _Name) or not isinstance(args, tuple):
             raise PickleError("it calls what is no name")
-        self.stack.append(_Made(name, args))
+        self.stack.append(_Object(name, args))
 
     _newobj = _reduce
 
@@ -220,7 +220,7 @@ class _Machine:
 
     def _build(self, _: object) -> None:
         (state,) = self._last(1)
-        if not isinstance(self.stack[-1], _Made):
+        if not isinstance(self.stack[-1], _Object):
             raise PickleError("it gives a state to what is no object")
         self.stack[-1].state = state
 
@@ -248,7 +248,7 @@ def _plain(value: Any, depth: int, budget: Iterator[int]) -> Any:
         raise PickleError("it is nested too deeply, or contains itself")
     if next(budget, None) is None:
         raise PickleError(f"it holds more than {_MOST_VALUES:,} values")
-    if isinstance(value, _Made):
+    if isinstance(value, _Object):
         return _plain(_content(value), depth + 1, budget)
     if isinstance(value, (list, tuple)):
         return [_plain(one, depth + 1, budget) for one in value]
@@ -259,19 +259,19 @@ def _plain(value: Any, depth: int, budget: Iterator[int]) -> Any:
     return value
 
 
-def _content(made: _Made) -> Any:
+def _content(obj: _Object) -> Any:
     """The plain value of an object."""
-    kind = made.name.kind
+    kind = obj.name.kind
     if kind == "model":
-        fields = made.state["__dict__"]
+        fields = obj.state["__dict__"]
         return {name: value for name, value in fields.items() if value is not None}
     if kind == "dict":
-        return dict(made.items)
+        return dict(obj.items)
     if kind == "enum":
-        return made.args[0]
+        return obj.args[0]
     if kind == "date":
-        known: dict[str, type[date]] = {"datetime.date": date, "datetime.datetime": datetime}
-        if not all(isinstance(one, (bytes, int)) for one in made.args):
+        classes: dict[str, type[date]] = {"datetime.date": date, "datetime.datetime": datetime}
+        if not all(isinstance(one, (bytes, int)) for one in obj.args):
             raise PickleError("it holds a time of an unknown zone")
-        return known[made.name.text](*made.args).isoformat()
-    raise PickleError(f"it holds {made.name.text} where a value should be")
+        return classes[obj.name.text](*obj.args).isoformat()
+    raise PickleError(f"it holds {obj.name.text} where a value should be")

@@ -61,25 +61,25 @@ class RowReader:
             raise UnreadableError(_short(error)) from error
 
     def _pickled(self, columns: Sequence[Any]) -> Json:
-        named: Json = dict(zip(self.layout.columns, columns, strict=True))
+        fields: Json = dict(zip(self.layout.columns, columns, strict=True))
         for name in JSON_COLUMNS:
-            if (text := named.get(name)) is not None:
-                named[name] = _value(text, name)
-        named["long_running_tool_ids"] = named.pop("long_running_tool_ids_json", None)
+            if (text := fields.get(name)) is not None:
+                fields[name] = _value(text, name)
+        fields["long_running_tool_ids"] = fields.pop("long_running_tool_ids_json", None)
         for name in ("partial", "turn_complete", "interrupted"):
-            if named.get(name) is not None:
-                named[name] = bool(named[name])
-        actions = named.get("actions")
-        named["actions"] = read_actions(bytes(actions)) if actions is not None else None
-        return named
+            if fields.get(name) is not None:
+                fields[name] = bool(fields[name])
+        actions = fields.get("actions")
+        fields["actions"] = read_actions(bytes(actions)) if actions is not None else None
+        return fields
 
 
 def ready(fields: Json) -> Ready:
     """The event of `fields`, which are named as in JSON. It is made of what will be stored, so that can be read."""
     if fields.get("nodeInfo") == {"path": ""}:
         del fields["nodeInfo"]
-    kept = {name: value for name, value in fields.items() if value is not None and value != {}}
-    data = to_json(kept, inf_nan_mode="constants", bytes_mode="base64")
+    values = {name: value for name, value in fields.items() if value is not None and value != {}}
+    data = to_json(values, inf_nan_mode="constants", bytes_mode="base64")
     return Ready(Event.model_validate_json(data), data)
 
 
@@ -107,9 +107,9 @@ def _actions(actions: Any) -> tuple[Json | None, list[str]]:
         return None, []
     if not isinstance(actions, Mapping):
         raise UnreadableError("its actions are no object")
-    said = {str(name): value for name, value in actions.items() if value not in _EMPTY}
-    kept = {_ACTIONS.get(name, name): value for name, value in said.items() if name in _KNOWN_ACTIONS}
-    return kept, [name for name in said if name not in _KNOWN_ACTIONS]
+    entries = {str(name): value for name, value in actions.items() if value not in _EMPTY}
+    result = {_ACTIONS.get(name, name): value for name, value in entries.items() if name in _KNOWN_ACTIONS}
+    return result, [name for name in entries if name not in _KNOWN_ACTIONS]
 
 
 def _parsed(data: str | bytes | None) -> Json:

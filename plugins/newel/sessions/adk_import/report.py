@@ -17,19 +17,19 @@ class Left:
     @classmethod
     def of(cls, table: str, key: Iterable[object], reason: object) -> Left:
         """The same of any key; bytes that are no UTF-8 become question marks."""
-        return cls(table, tuple(_shown(part) for part in key), _shown(reason))
+        return cls(table, tuple(_text(part) for part in key), _text(reason))
 
     def __str__(self) -> str:
         return f"{self.table} {' / '.join(self.key)}: {self.reason}"
 
 
-def _shown(value: object) -> str:
+def _text(value: object) -> str:
     return str(value).encode("utf-8", "replace").decode()
 
 
 @dataclass(slots=True)
 class Report:
-    """The counts of an import, and what is to be told about single rows."""
+    """The counts of an import, and what is to be reported about single rows."""
 
     source: str
     sessions: int = 0
@@ -62,5 +62,5 @@ class Report:
 
     def sort(self) -> None:
         """Bring the rows into the order of their keys; sessions are read several at a time."""
-        for found in (self.unreadable, self.orphans, self.conflicts, self.repaired):
-            found.sort(key=lambda one: (one.table, one.key))
+        for rows in (self.unreadable, self.orphans, self.conflicts, self.repaired):
+            rows.sort(key=lambda one: (one.table, one.key))

@@ -37,7 +37,7 @@ class Source(ABC):
     """A database."""
 
     #: The name in messages; it has no password.
-    shown: str
+    label: str
     #: "sqlite", "postgresql" or "mysql".
     dialect: str
 
@@ -62,7 +62,7 @@ class _File(Source):
     dialect = "sqlite"
 
     def __init__(self, path: str) -> None:
-        self.shown = repr(path)
+        self.label = repr(path)
         self._path = path
         if not os.path.isfile(path):
             raise ConfigurationError(f"there is no database {path!r} to import from: name google-adk's file")
@@ -86,7 +86,7 @@ class _File(Source):
         try:
             yield
         except sqlite3.Error as error:
-            raise ConfigurationError(f"the database {self.shown} cannot be read: {error}") from error
+            raise ConfigurationError(f"the database {self.label} cannot be read: {error}") from error
 
 
     async def close(self) -> None:
@@ -98,12 +98,12 @@ class _FileReader(Reader):
         self._connection = connection
 
     async def rows(self, sql: str, values: Mapping[str, object]) -> AsyncIterator[Rows]:
-        cursor = self._connection.execute(sql, {name: _bound(value) for name, value in values.items()})
-        while found := cursor.fetchmany(CHUNK):
-            yield found
+        cursor = self._connection.execute(sql, {name: _sql_value(value) for name, value in values.items()})
+        while rows := cursor.fetchmany(CHUNK):
+            yield rows
 
 
-def _bound(value: object) -> object:
+def _sql_value(value: object) -> object:
     if not isinstance(value, str) or value.isascii():
         return value
     data = value.encode("utf-8", "surrogateescape")
@@ -115,7 +115,7 @@ def _bound(value: object) -> object:
 
 class _Server(Source):
     def __init__(self, url: str) -> None:
-        self.shown = repr(without_password(url))
+        self.label = repr(without_password(url))
         try:
             from sqlalchemy.engine import make_url
             from sqlalchemy.exc import ArgumentError
@@ -124,11 +124,11 @@ class _Server(Source):
         try:
             parsed = make_url(url)
         except ArgumentError as error:
-            raise ConfigurationError(f"{self.shown} is no URL of a database: write scheme://user@host/name") from error
+            raise ConfigurationError(f"{self.label} is no URL of a database: write scheme://user@host/name") from error
         backend = parsed.get_backend_name()
         self.dialect = "mysql" if backend == "mariadb" else backend
         if self.dialect not in ("postgresql", "mysql"):
-            raise ConfigurationError(f"{self.shown}: name a database of SQLite, PostgreSQL, MariaDB or MySQL")
+            raise ConfigurationError(f"{self.label}: name a database of SQLite, PostgreSQL, MariaDB or MySQL")
         self._url = parsed.set(drivername=backend)  # google-adk's may have a driver that is not asynchronous
         self._engine: AsyncEngine | None = None
 
@@ -136,11 +136,11 @@ class _Server(Source):
     async def reader(self) -> AsyncIterator[Reader]:
         with self._explained():
             if self._engine is None:
-                self._engine = self._made()
+                self._engine = self._create_engine()
             async with self._engine.connect() as connection:
                 yield _ServerReader(connection)
 
-    def _made(self) -> AsyncEngine:
+    def _create_engine(self) -> AsyncEngine:
         from sqlalchemy.ext.asyncio import create_async_engine
 
         return create_async_engine(
@@ -155,7 +155,7 @@ class _Server(Source):
             yield
         except (SQLAlchemyError, OSError, TypeError) as error:
             cause = getattr(error, "orig", None) or error
-            raise ConfigurationError(f"the database {self.shown} cannot be read: {cause}") from error
+            raise ConfigurationError(f"the database {self.label} cannot be read: {cause}") from error
 
     async def close(self) -> None:
         if self._engine is not None:
@@ -170,5 +170,5 @@ class _ServerReader(Reader):
         from sqlalchemy import text
 
         async with self._connection.stream(text(sql), dict(values)) as result:
-            async for found in result.partitions(CHUNK):
-                yield found
+            async for rows in result.partitions(CHUNK):
+                yield rows

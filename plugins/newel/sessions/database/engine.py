@@ -35,7 +35,7 @@ _CONNECTIONS = 8
 class Engines:
     """Where the database is, and the engines that reach it: one for each event loop, unless one was given."""
 
-    def __init__(self, url: URL, given: AsyncEngine | None, patience: float, settings: Mapping[str, Any]) -> None:
+    def __init__(self, url: URL, engine: AsyncEngine | None, patience: float, settings: Mapping[str, Any]) -> None:
         backend = url.get_backend_name()
         if backend not in DIALECTS:
             raise ConfigurationError(
@@ -44,20 +44,20 @@ class Engines:
         self.dialect: Dialect = DIALECTS[backend]
         self.url = url
         self.patience = patience
-        self.shown = repr(url.render_as_string(hide_password=True))
-        self._given = given
+        self.label = repr(url.render_as_string(hide_password=True))
+        self._engine = engine
         self._settings = dict(settings)
 
     @classmethod
-    def of(cls, url: str | None, given: AsyncEngine | None, patience: float, settings: Mapping[str, Any]) -> Engines:
+    def of(cls, url: str | None, engine: AsyncEngine | None, patience: float, settings: Mapping[str, Any]) -> Engines:
         """Of a URL or an engine; the SDK is imported here."""
         try:
             from sqlalchemy.engine import make_url
             from sqlalchemy.exc import ArgumentError
         except ImportError as error:
             raise FeatureUnavailableError("DatabaseSessionService needs SQLAlchemy: pip install 'newel[db]'") from error
-        if given is not None:
-            return cls(given.url, given, patience, settings)
+        if engine is not None:
+            return cls(engine.url, engine, patience, settings)
         try:
             parsed = make_url(url or "")
         except ArgumentError as error:
@@ -67,7 +67,7 @@ class Engines:
     @property
     def in_memory(self) -> bool:
         """Whether it is a database in memory, and SQLAlchemy's engine is not asked for."""
-        return self._given is None and self.dialect.name == "sqlite" and self.url.database in (None, "", ":memory:")
+        return self._engine is None and self.dialect.name == "sqlite" and self.url.database in (None, "", ":memory:")
 
     @property
     def path(self) -> str:
@@ -84,8 +84,8 @@ class Engines:
         from sqlalchemy import event
         from sqlalchemy.ext.asyncio import create_async_engine
 
-        if self._given is not None:
-            return self._given.execution_options(isolation_level="AUTOCOMMIT")
+        if self._engine is not None:
+            return self._engine.execution_options(isolation_level="AUTOCOMMIT")
         defaults: dict[str, Any] = {
             "pool_size": _CONNECTIONS, "max_overflow": 0, "pool_timeout": self.patience,
             "isolation_level": "AUTOCOMMIT",
@@ -97,30 +97,31 @@ class Engines:
         try:
             engine = create_async_engine(self.url, **{**defaults, **self._settings})
         except (ImportError, TypeError, ValueError) as error:
-            raise ConfigurationError(f"the session store {self.shown} cannot be opened: {error}") from error
+            raise ConfigurationError(f"the session store {self.label} cannot be opened: {error}") from error
         if self.dialect.name == "sqlite":
             event.listen(engine.sync_engine, "connect", _careful)
         return engine
 
     async def end(self, engine: AsyncEngine) -> None:
         """Close what `engine` made."""
-        if self._given is None:
+        if self._engine is None:
             await engine.dispose()
 
 
 def asynchronous(url: URL) -> URL:
     """The URL with a driver for asyncio, where it names none."""
-    backend, named = url.get_backend_name(), "+" in url.drivername
-    known = _DRIVERS.get("mysql" if backend == "mariadb" else backend, ())
-    if named and known and url.get_driver_name() not in known:
+    backend, has_driver = url.get_backend_name(), "+" in url.drivername
+    drivers = _DRIVERS.get("mysql" if backend == "mariadb" else backend, ())
+    if has_driver and drivers and url.get_driver_name() not in drivers:
         raise ConfigurationError(
-            f"{url.get_driver_name()!r} is no asynchronous driver: write {' or '.join(f'{backend}+{d}' for d in known)}"
+            f"{url.get_driver_name()!r} is no asynchronous driver: write "
+            f"{' or '.join(f'{backend}+{d}' for d in drivers)}"
         )
-    if named or not known:
+    if has_driver or not drivers:
         return url
-    installed = [driver for driver in known if find_spec(driver)]
+    installed = [driver for driver in drivers if find_spec(driver)]
     if not installed:
-        raise FeatureUnavailableError(f"no driver for {backend} is installed: pip install {known[0]}")
+        raise FeatureUnavailableError(f"no driver for {backend} is installed: pip install {drivers[0]}")
     return url.set(drivername=f"{backend}+{installed[0]}")
 
 
@@ -136,7 +137,7 @@ class SqlDatabase(PooledDatabase):
     """A database that SQLAlchemy reaches."""
 
     def __init__(self, engines: Engines, leases: Leases) -> None:
-        super().__init__(engines.shown, Statements(engines.dialect), leases, patience=engines.patience)
+        super().__init__(engines.label, Statements(engines.dialect), leases, patience=engines.patience)
         self._engines = engines
         self.one_statement_commits = engines.dialect.at_once
         self.writers = 1 if engines.dialect.name == "sqlite" else engines.connections
@@ -171,7 +172,7 @@ class SqlDatabase(PooledDatabase):
 
     async def prepare(self, connection: Connection) -> None:
         """Make the tables, or bring them to this version."""
-        dialect, schema = self._engines.dialect, Schema(self._engines.dialect, "", self._engines.shown)
+        dialect, schema = self._engines.dialect, Schema(self._engines.dialect, "", self._engines.label)
         if dialect.name == "sqlite":
             await asyncio.to_thread(lambda: SqliteDatabase(self._engines.path).close())
             return
@@ -199,7 +200,7 @@ class _EnginePool(Pool):
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
-        with explained(self._engines.shown):
+        with explained(self._engines.label):
             connection = await self._engine.connect()
         try:
             yield _EngineConnection(connection, self._engines, self._mark)
@@ -223,7 +224,7 @@ class _EngineConnection(Connection):
 
     async def run(self, query: Query) -> Reply:
         statement = (numbered if self._mark in _NUMBERED else in_order)(query.sql, self._mark)
-        with explained(self._engines.shown):
+        with explained(self._engines.label):
             result = await self._connection.exec_driver_sql(statement.text, tuple(statement.values(query.values)))
             rows = result.fetchall() if result.returns_rows else ()
         return Reply(rows, 0 if rows else result.rowcount)

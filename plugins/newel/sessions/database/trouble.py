@@ -42,8 +42,8 @@ def _sorted(error: Exception, store: str) -> Exception:
         return ConfigurationError(
             f"the session store {store} cannot be used ({text}): see the URL, and what its user may do"
         )
-    lost = getattr(error, "connection_invalidated", False)
-    if lost or code in _PASSING or state.startswith(_PASSING_CLASSES) or "locked" in text or "busy" in text:
+    is_lost = getattr(error, "connection_invalidated", False)
+    if is_lost or code in _PASSING or state.startswith(_PASSING_CLASSES) or "locked" in text or "busy" in text:
         return Trouble(text)
     if isinstance(cause, (OSError, TimeoutError)):
         return Trouble(text)

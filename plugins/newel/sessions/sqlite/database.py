@@ -13,7 +13,7 @@ from typing import TypeVar
 from newel.sessions.errors import StoreUnavailableError
 from newel.sessions.sqlite.place import Place
 from newel.sessions.stored.dialects import SQLITE, in_order
-from newel.sessions.stored.schema import FOREIGN, VERSION, google_adk, known, migration
+from newel.sessions.stored.schema import FOREIGN, VERSION, check_version, google_adk, migration
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Reply, Steps
 from newel_compose import sqlite_path
@@ -264,7 +264,7 @@ def _version(connection: sqlite3.Connection, path: str) -> int:
             f"the session store {path!r} cannot be opened: it is another program's database "
             f"(tables: {', '.join(tables) or 'none'}); name another path"
         )
-    return known(version, repr(path))
+    return check_version(version, repr(path))
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:

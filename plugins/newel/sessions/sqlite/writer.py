@@ -17,7 +17,7 @@ from newel.sessions.sqlite.database import STATEMENTS, SqliteDatabase, run
 from newel.sessions.stored.leases import Leases, elapsed
 from newel.sessions.stored.outcome import Outcome, settled
 from newel.sessions.stored.steps import Batch, Write
-from newel.sessions.stored.writes import kept
+from newel.sessions.stored.writes import prolong_of
 from newel_kernel import SessionError
 
 T = TypeVar("T")
@@ -143,14 +143,17 @@ class SqliteWriter:
 
     def _beat(self) -> None:
         """Prolong what this process holds. Where that fails, others find it free: the next append says so."""
-        asked = elapsed()
+        start = elapsed()
         with suppress(SessionError), self.database.writing() as connection, self.database.explained("written"):
             connection.execute("BEGIN IMMEDIATE")
-            held = [(lease, run(connection, kept(lease).steps(STATEMENTS, Batch()))) for lease in self.leases.lasting()]
+            results = [
+                (lease, run(connection, prolong_of(lease).steps(STATEMENTS, Batch())))
+                for lease in self.leases.lasting()
+            ]
             connection.execute("COMMIT")
-            for lease, still in held:
+            for lease, still in results:
                 if still:
-                    lease.renewed(asked)
+                    lease.renewed(start)
 
     def _commit(self, items: list[Outcome]) -> None:
         try:

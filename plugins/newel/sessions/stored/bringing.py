@@ -98,8 +98,8 @@ class Present:
         number, version = rows[0][:2]
         if not self.most or self.first >= version:
             return int(version), ()
-        found = (yield Query(sql.tail, (number, self.first, min(self.first + self.most, version)))).rows
-        return int(version), found  # type: ignore[return-value]  # two columns
+        tail = (yield Query(sql.tail, (number, self.first, min(self.first + self.most, version)))).rows
+        return int(version), tail  # type: ignore[return-value]  # two columns
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,17 +68,17 @@ class Committer:
             raise cancelled
 
     def _take(self) -> list[Item]:
-        """A worker's share of what waits; writes of sessions that others are at stay, and so do those behind them."""
+        """A worker's share of what waits; writes of sessions that other workers write stay, and so do later ones."""
         share = -(-len(self._waiting) // self._workers)
-        taken: list[Item] = []
-        left: list[Item] = []
-        held = set(self._busy)
-        while self._waiting and len(taken) < share:
+        items: list[Item] = []
+        rest: list[Item] = []
+        busy = set(self._busy)
+        while self._waiting and len(items) < share:
             item = self._waiting.popleft()
-            if item.key in held:
-                left.append(item)
+            if item.key in busy:
+                rest.append(item)
             else:
-                taken.append(item)
-        self._waiting.extendleft(reversed(left))
-        self._busy.update(item.key for item in taken)
-        return taken
+                items.append(item)
+        self._waiting.extendleft(reversed(rest))
+        self._busy.update(item.key for item in items)
+        return items

@@ -40,7 +40,7 @@ class Dialect:
     times: tuple[float, float] = (-math.inf, math.inf)
     #: The column `key`, whose name some reserve.
     key: str = "key"
-    #: Whether the types of parameters are said; else they are known from the values.
+    #: Whether statements name the types of parameters; else the values show them.
     casts: bool = False
     #: Whether UPDATE has RETURNING, and whether a statement may hold several that change data.
     returning: bool = True
@@ -70,7 +70,7 @@ class Dialect:
             return name.decode()
         if self.stored is not _without_nul or "\\" not in name:
             return name
-        return re.sub(r"\\(.)", lambda found: "\0" if found[1] == "0" else found[1], name)
+        return re.sub(r"\\(.)", lambda match: "\0" if match[1] == "0" else match[1], name)
 
 
 SQLITE = Dialect(
@@ -133,17 +133,17 @@ class Rendered(NamedTuple):
     #: So many values are given as they are, in their order; -1: they are never.
     plain: int
 
-    def values(self, given: Sequence[object]) -> Sequence[object]:
+    def values(self, values: Sequence[object]) -> Sequence[object]:
         """The values in the order of the parameters."""
-        return given if len(given) == self.plain else [given[place] for place in self.order]
+        return values if len(values) == self.plain else [values[place] for place in self.order]
 
 
 @lru_cache(maxsize=1024)
 def numbered(sql: str, mark: str) -> Rendered:
     """The statement with parameters as $1, $2 … without gaps."""
-    used = sorted({int(found) for found in _PARAMETER.findall(sql)})
+    used = sorted({int(number) for number in _PARAMETER.findall(sql)})
     place = {number: at for at, number in enumerate(used, 1)}
-    text = _PARAMETER.sub(lambda found: f"{mark}{place[int(found[1])]}", sql)
+    text = _PARAMETER.sub(lambda match: f"{mark}{place[int(match[1])]}", sql)
     order = tuple(number - 1 for number in used)
     return Rendered(text, order, len(order) if order == tuple(range(len(order))) else -1)
 
@@ -151,6 +151,6 @@ def numbered(sql: str, mark: str) -> Rendered:
 @lru_cache(maxsize=1024)
 def in_order(sql: str, mark: str) -> Rendered:
     """The statement with parameters as %s or ?, which sqlite3 wants for a sequence of values from Python 3.14 on."""
-    order = tuple(int(found) - 1 for found in _PARAMETER.findall(sql))
+    order = tuple(int(number) - 1 for number in _PARAMETER.findall(sql))
     text = _PARAMETER.sub(mark, sql.replace("%", "%%") if mark == "%s" else sql)
     return Rendered(text, order, len(order) if order == tuple(range(len(order))) else -1)

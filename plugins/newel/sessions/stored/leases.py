@@ -1,6 +1,6 @@
 """Leases: which views of this service run a session.
 
-A lease has an owner, an end by the clock of the store, and an epoch, which counts those that there were. The
+A lease has an owner, an end by the clock of the store, and an epoch, which counts the leases so far. The
 view that holds it appends under that epoch. Once another owner has taken it, the epoch is another one: see FencedError.
 """
 
@@ -40,9 +40,9 @@ class Lease:
     #: Until then (see `elapsed`) nobody else can have it: half of what it lasts from when it was asked for.
     sure: float = 0.0
 
-    def renewed(self, asked: float) -> None:
-        """It lasts its seconds from a moment that was not before `asked`."""
-        self.sure = max(self.sure, asked + self.seconds / 2)
+    def renewed(self, start: float) -> None:
+        """It lasts its seconds from a moment that was not before `start`."""
+        self.sure = max(self.sure, start + self.seconds / 2)
 
 
 class Leases:

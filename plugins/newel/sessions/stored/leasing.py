@@ -42,11 +42,11 @@ class Leasing:
         """Take the lease with the next append through this view, and prolong it until `let_go`."""
         log = self._reader.logs.get(_key(session))
         if log is not None:
-            owner, lapsed = self._other(log.owner), log.held_for <= 0
-            gone = owner if owner is not None and not lapsed and is_dead(owner) else None
-            lost = owner if lapsed else None
+            owner, is_over = self._other(log.owner), log.held_for <= 0
+            before = owner if owner is not None and not is_over and is_dead(owner) else None
+            lapsed = owner if is_over else None
             self._leases.add(
-                Lease(session, log.number, self._leases.owner, gone, seconds, lasting=True, lapsed=lost)
+                Lease(session, log.number, self._leases.owner, before, seconds, lasting=True, lapsed=lapsed)
             )  # fmt: skip
 
     def _other(self, owner: str | None) -> str | None:
@@ -58,12 +58,12 @@ class Leasing:
         lease = self._leases.of(session)
         if lease is None:
             return
-        asked = elapsed()
+        start = elapsed()
         epoch = await self._database.commit(Take(_key(session), lease.owner, lease.before, lease.seconds))
         if epoch is None:
             raise SessionBusyError.of(session.id, "which came first")
         session.lease, lease.taken = epoch, True
-        lease.renewed(asked)
+        lease.renewed(start)
 
     def confirm(self, session: Session) -> Awaitable[None] | None:
         """What to await before an effect, so that what this view holds is still its own: FencedError where it is not.
@@ -83,24 +83,24 @@ class Leasing:
 
     async def claim(self, *, app_name: str, user_id: str, session_id: str, owner: str, ttl: float) -> Session | None:
         """Take the session for `ttl` seconds: a view that holds the lease, or None where another owner has it."""
-        key, asked = Key(app_name, user_id, session_id), elapsed()
+        key, start = Key(app_name, user_id, session_id), elapsed()
         epoch = await self._database.commit(Take(key, owner, None, ttl))
         view = await self._reader.view(key) if epoch is not None else None
         if view is not None and epoch is not None:
             view.lease = epoch
             log = await self._reader.loaded(key)
             lease = Lease(view, log.number, owner, None, ttl, lasting=False, taken=True)
-            lease.renewed(asked)
+            lease.renewed(start)
             self._leases.add(lease)
         return view
 
     async def renew(self, session: Session, *, ttl: float) -> None:
         """Prolong the lease that the view holds; FencedError where somebody else has taken it."""
-        lease, asked = self._leases.of(session), elapsed()
+        lease, start = self._leases.of(session), elapsed()
         if lease is None or not await self._database.commit(Prolong(lease.number, session.lease, ttl)):
             raise FencedError(f"the lease of the session {brief(session.id)!r} is not this view's any more: stop")
         lease.seconds = ttl
-        lease.renewed(asked)
+        lease.renewed(start)
 
     async def release(self, session: Session) -> None:
         """Give the lease back, so that the next claim need not wait."""

@@ -16,7 +16,7 @@ class Outcome(asyncio.Future[Any]):
     """It cannot be called back, so nothing cancels it: whoever is cancelled finds it ended, one way or the other."""
 
     __slots__ = ("error", "value", "write")
-    #: The write, and what has come of it before whoever waits is told.
+    #: The write, and its result until the task that waits gets it.
     write: Write[Any]
     value: object
     error: BaseException | None

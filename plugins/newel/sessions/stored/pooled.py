@@ -21,7 +21,7 @@ from newel.sessions.stored.leases import Leases, elapsed
 from newel.sessions.stored.outcome import Outcome, settled
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Batch, Query, Read, Reply, Steps, Write
-from newel.sessions.stored.writes import kept
+from newel.sessions.stored.writes import prolong_of
 from newel_kernel import ConfigurationError, SessionError, seam
 
 T = TypeVar("T")
@@ -251,10 +251,10 @@ class PooledDatabase(ABC):
             while (seconds := self._leases.interval) is not None:
                 await asyncio.sleep(seconds)
                 for lease in self._leases.lasting():
-                    asked = elapsed()
+                    start = elapsed()
                     with suppress(SessionError):
-                        if await mine.committer.submit(kept(lease)):
-                            lease.renewed(asked)
+                        if await mine.committer.submit(prolong_of(lease)):
+                            lease.renewed(start)
         finally:
             mine.pulse = None
 

@@ -22,13 +22,13 @@ class SessionReader:
 
     async def view(self, key: Key) -> Session | None:
         """A live view: its state and its events are of one moment, or later."""
-        found = await self._database.read(View(key))
-        if found is None:
+        result = await self._database.read(View(key))
+        if result is None:
             self.logs.forget(key)
             return None
-        row, state = found
+        row, state = result
         log = await self._grown(key, row)
-        log.owner, log.held_for = row.owner, row.left
+        log.owner, log.held_for = row.owner, row.lease_seconds
         view = view_of(key, row, state, log)
         view.cache = log.cache
         if row.version:  # to the last digit; the column may have microseconds only
@@ -48,10 +48,10 @@ class SessionReader:
 
     async def selected(self, key: Key, config: GetSessionConfig) -> Session | None:
         """A copy with the events that `config` asks for, read without the others."""
-        found = await self._database.read(View(key))
-        if found is None:
+        result = await self._database.read(View(key))
+        if result is None:
             return None
-        row, state = found
+        row, state = result
         recent = row.version if config.num_recent_events is None else max(config.num_recent_events, 0)
         first = max(row.version - recent, 0)
         events = await self._events(key, Tail(row.number, first, row.version, config.after_timestamp))

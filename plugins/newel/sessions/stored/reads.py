@@ -89,8 +89,8 @@ class Listing:
         d = sql.dialect
         rows_of, own_of, users_of = sql.page(self.user_id is not None, self.after is not None, self.size is not None)
         user, number = self.after or ("", 0)
-        chosen = user if self.user_id is None else self.user_id
-        values = (d.stored(self.app_name), d.stored(chosen), number, self.size or 0)
+        user_id = user if self.user_id is None else self.user_id
+        values = (d.stored(self.app_name), d.stored(user_id), number, self.size or 0)
         rows = [_row(sql, columns) for columns in (yield Query(rows_of, values)).rows]
         if not rows:
             return []
@@ -101,14 +101,14 @@ class Listing:
         for user, key, value in (yield Query(users_of, values)).rows:
             users[d.read(user)][d.read(key)] = value
         app: Scope = {d.read(key): value for key, value in (yield Query(sql.of_app, values[:1])).rows}
-        found = []
+        entries = []
         for row in rows:
             key = Key(self.app_name, row.user_id, row.id)
-            found.append((key, row, merged(key, app, users[row.user_id], own[row.number])))
-        return found
+            entries.append((key, row, merged(key, app, users[row.user_id], own[row.number])))
+        return entries
 
 
 def _row(sql: Statements, columns: Sequence[Any]) -> Row:
-    number, version, lease, update_time, owner, left, in_band, user_id, id_ = columns
+    number, version, lease, update_time, owner, seconds, in_band, user_id, id_ = columns
     read = sql.dialect.read
-    return Row(number, read(user_id), read(id_), version, lease, float(update_time), owner, float(left), in_band)
+    return Row(number, read(user_id), read(id_), version, lease, float(update_time), owner, float(seconds), in_band)

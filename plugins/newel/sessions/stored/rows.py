@@ -42,7 +42,7 @@ class Row(NamedTuple):
     #: Who has taken the lease, and not given it back.
     owner: str | None
     #: For how many seconds, unless it is prolonged; not above 0: it has run out.
-    left: float
+    lease_seconds: float
     #: The version after the latest event that was not appended out of band.
     in_band: int
 

@@ -50,8 +50,8 @@ def migration(dialect: Dialect, step: int, place: str = "") -> list[str]:
     return [statement.format(**words) for statement in MIGRATIONS[step]]
 
 
-def known(version: int, store: str) -> int:
-    """The version, where it is none that a later release made."""
+def check_version(version: int, store: str) -> int:
+    """The version; refuses that of a later release."""
     if version > VERSION:
         raise ConfigurationError(
             f"the session store {store} has schema version {version}, this newel knows {VERSION}: "
@@ -86,7 +86,7 @@ class Schema:
         if (yield Query(f"SELECT 1 FROM information_schema.tables WHERE {where}", place)).rows:
             rows = (yield Query(f"SELECT version FROM {self._dot}{self._version_table}")).rows
             if rows:
-                return known(int(rows[0][0]), self._store)
+                return check_version(int(rows[0][0]), self._store)
         columns: dict[str, set[str]] = {}
         where = where.partition(" AND ")[0]
         for table, column in (
@@ -101,10 +101,10 @@ class Schema:
         if release is not None:
             raise ConfigurationError(f"the session store {self._store} {FOREIGN.format(release)}")
         ours = [f"{self._dialect.prefix}{name}" for name in TABLES]
-        if taken := [name for name in ours if name in columns]:
+        if clashes := [name for name in ours if name in columns]:
             raise ConfigurationError(
                 f"the session store {self._store} has tables of other programs under newel's names "
-                f"({', '.join(taken)}): name another schema or database"
+                f"({', '.join(clashes)}): name another schema or database"
             )
 
     def migration(self) -> Steps[None]:

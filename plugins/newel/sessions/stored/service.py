@@ -100,18 +100,18 @@ class StoredSessionService(Leasing, SharedSessionStore):
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
         """The sessions by user, each user's in the order of creation, without events."""
-        found = await self._database.read(Listing(app_name, user_id))
-        return ListSessionsResponse(sessions=[view_of(key, row, state, []) for key, row, state in found])
+        entries = await self._database.read(Listing(app_name, user_id))
+        return ListSessionsResponse(sessions=[view_of(key, row, state, []) for key, row, state in entries])
 
     async def list_page(
         self, *, app_name: str, user_id: str | None = None, size: int = 100, after: str | None = None
     ) -> SessionPage:
         """At most `size` sessions, by user and in the order of their creation, behind the page that gave `after`."""
         behind_it = read_place(after, size)
-        found = await self._database.read(Listing(app_name, user_id, size + 1, behind_it))
-        sessions = [view_of(key, row, state, []) for key, row, state in found[:size]]
+        entries = await self._database.read(Listing(app_name, user_id, size + 1, behind_it))
+        sessions = [view_of(key, row, state, []) for key, row, state in entries[:size]]
         return SessionPage(
-            sessions, place_of(sessions[-1].user_id, found[size - 1][1].number) if found[size:] else None
+            sessions, place_of(sessions[-1].user_id, entries[size - 1][1].number) if entries[size:] else None
         )
 
     async def fork(
@@ -162,14 +162,14 @@ class StoredSessionService(Leasing, SharedSessionStore):
                 if session.version < log.foreign and not session.lease:
                     raise StaleSessionError(behind(key.id, len(log), session.version, event))
                 append = Append(key, log, session, lease, stored, change, out_of_band)
-                asked = elapsed() if lease is not None else 0.0
-                await self._database.commit(append, partial(_applied, append, event, asked))
+                start = elapsed() if lease is not None else 0.0
+                await self._database.commit(append, partial(_applied, append, event, start))
             except StaleSessionError as error:
                 seen = session.version
                 log = await self._reader.loaded(key)
                 catch_up(session, log)
                 if session.lease or seen >= log.foreign:
-                    continue  # what came in was out of band, or the session is this view's: it goes behind
+                    continue  # what came in was out of band, or the session is this view's: the event goes after it
                 check_new(log, event)  # one whose acknowledgement was lost is there, not stale
                 error.event = event
                 raise
@@ -237,11 +237,11 @@ def _new_key(app_name: str, user_id: str, session_id: str | None) -> Key:
     return key
 
 
-def _applied(append: Append, event: Event, asked: float, appended: Appended) -> None:
+def _applied(append: Append, event: Event, start: float, appended: Appended) -> None:
     """What an append that was committed changes here."""
     lease = append.lease
     if lease is not None:
         if not lease.taken:
             append.view.lease, lease.taken = appended.lease, True
-        lease.renewed(asked)
+        lease.renewed(start)
     apply_commit(append.view, append.log, appended.sequence, event, append.stored.event)

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from newel.sessions.stored.dialects import Dialect
 
-#: How an append stands to the lease: its view holds none (or none that is prolonged), holds it, or takes it.
+#: What an append does about the lease: its view holds none (or none that is prolonged), holds it, or takes it.
 Hold = Literal["none", "held", "taking"]
 _TYPES = {"int": "bigint", "real": "double precision", "text": "text", "texts": "text[]"}
 
@@ -44,8 +44,8 @@ class Statements:
         self._at = place + dialect.prefix
         self._sessions, self._events = f"{self._at}sessions", f"{self._at}events"
         updated = f"coalesce({dialect.seconds.format(column='update_time')}, 0)"
-        left = f"coalesce({dialect.until.format(column='lease_until', now=dialect.now)}, 0)"
-        self._columns = f"number, version, lease, {updated}, owner, {left}, in_band, user_id, id"
+        seconds = f"coalesce({dialect.until.format(column='lease_until', now=dialect.now)}, 0)"
+        self._columns = f"number, version, lease, {updated}, owner, {seconds}, in_band, user_id, id"
         self._key = f"app_name = {self._p(1)} AND user_id = {self._p(2)} AND id = {self._p(3)}"
         self.count = cache(self._count)
         self.append = cache(self._append)
@@ -113,10 +113,10 @@ class Statements:
             where += f" AND user_id = {user}" + (f" AND number > {number}" if after else "")
         elif after:
             where += f" AND (user_id > {user} OR (user_id = {user} AND number > {number}))"
-        chosen = f"WHERE {where} ORDER BY user_id, number" + (f" LIMIT {self._p(4, 'int')}" if bounded else "")
-        page = f"(SELECT number, user_id FROM {self._sessions} {chosen}) AS page"
+        clause = f"WHERE {where} ORDER BY user_id, number" + (f" LIMIT {self._p(4, 'int')}" if bounded else "")
+        page = f"(SELECT number, user_id FROM {self._sessions} {clause}) AS page"
         return (
-            f"SELECT {self._columns} FROM {self._sessions} {chosen}",
+            f"SELECT {self._columns} FROM {self._sessions} {clause}",
             f"SELECT session, {key}, value FROM {self._at}session_state JOIN {page} ON session = page.number",
             f"SELECT mine.user_id, {key}, value FROM {self._at}user_state AS mine "
             f"JOIN (SELECT DISTINCT user_id FROM {page}) AS users ON users.user_id = mine.user_id "
@@ -136,7 +136,7 @@ class Statements:
         return f"{insert} RETURNING number" if self.dialect.returning else insert
 
     @cached_property
-    def made(self) -> str:
+    def creation(self) -> str:
         """Whether just this session was created: by an attempt whose answer was lost."""
         time = self._instant(4)
         return f"SELECT number FROM {self._sessions} WHERE {self._key} AND create_time = {time} AND version = ?5"
@@ -176,14 +176,14 @@ class Statements:
     @cached_property
     def prolong(self) -> str:
         """The lease: the session's number, the epoch, and the seconds."""
-        return self._held(f"lease_until = {self._later(3)}")
+        return self._lease_update(f"lease_until = {self._later(3)}")
 
     @cached_property
     def give_back(self) -> str:
         """The lease: the session's number and the epoch."""
-        return self._held("owner = NULL, lease_until = NULL")
+        return self._lease_update("owner = NULL, lease_until = NULL")
 
-    def _held(self, change: str) -> str:
+    def _lease_update(self, change: str) -> str:
         return self._returning(f"UPDATE {self._sessions} SET {change} WHERE number = ?1 AND lease = ?2")
 
     def _free(self, owner: int, before: int) -> str:
@@ -262,8 +262,8 @@ class Statements:
             f"counted AS ({self._count(hold)}, number)",
             f"added AS (INSERT INTO {self._events} ({columns}) {event})",
         ]
-        for writes, wanted in ((True, shape.writes), (False, shape.removes)):
-            for scope, there in zip(SCOPES, wanted, strict=True):
+        for writes, flags in ((True, shape.writes), (False, shape.removes)):
+            for scope, there in zip(SCOPES, flags, strict=True):
                 if there:
                     text = self._put_all(scope, place) if writes else self._remove_all(scope, place)
                     parts.append(f"{scope.table}_{int(writes)} AS ({text})")
@@ -302,7 +302,7 @@ class Statements:
         return self.dialect.replacing.format(columns=f"{', '.join(scope.owners)}, {self.dialect.key}")
 
     def _p(self, number: int, kind: str = "text") -> str:
-        """A parameter, with its type where the database wants to be told."""
+        """A parameter, with its type where the database needs it."""
         return f"CAST(?{number} AS {_TYPES[kind]})" if self.dialect.casts else f"?{number}"
 
     def _null(self, kind: str) -> str:

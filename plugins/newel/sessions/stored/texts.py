@@ -13,13 +13,13 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 from newel_kernel import Event, Json
 from newel_types import Content, Part
 
-_RARE = (
+_RARE_FIELDS = (
     "touched_actions", "touched_node_info", "output", "custom_metadata", "usage_metadata", "finish_reason",
     "model_version", "long_running_tool_ids", "partial", "isolation_scope",
 )  # fmt: skip
 _PARTS = tuple(name for name in Part.field_names if name != "text")
-_rare_of, _more_of = attrgetter(*_RARE), attrgetter(*_PARTS)
-_NOTHING_RARE, _NOTHING_MORE = (None,) * len(_RARE), (None,) * len(_PARTS)
+_rare_of, _more_of = attrgetter(*_RARE_FIELDS), attrgetter(*_PARTS)
+_NOTHING_RARE, _NOTHING_MORE = (None,) * len(_RARE_FIELDS), (None,) * len(_PARTS)
 _BEGINNING = b'{"content":{"parts":[{"text":'
 _STR = {str}
 _NO_SPARSE: Any = Event(author="").sparse_values

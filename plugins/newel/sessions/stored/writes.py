@@ -47,7 +47,7 @@ class Create:
         names = tuple(map(sql.dialect.stored, self.key))
         values = (*names, sql.dialect.time(self.time), self.events)
         again, self.again = self.again, True
-        there = again and (yield Query(sql.made, values)).rows
+        there = again and (yield Query(sql.creation, values)).rows
         if not there:
             if not sql.dialect.unless_there and (yield Query(sql.row, names)).rows:
                 raise self._exists()
@@ -59,9 +59,9 @@ class Create:
             if self.events:
                 yield Query(sql.copy, (number, self.source, self.events))
             yield from _change_state(sql, self.key, number, self.change)
-        made = yield from View(self.key).steps(sql)
-        assert made is not None
-        return made
+        result = yield from View(self.key).steps(sql)
+        assert result is not None
+        return result
 
     def _exists(self) -> AlreadyExistsError:
         return AlreadyExistsError(f"Session with id {brief(self.key.id)} already exists.")
@@ -128,15 +128,15 @@ class Append:
     def _stored_before(self, sql: Statements, version: int) -> Steps[int]:
         """The epoch, where an attempt whose answer was lost has stored this event; else why it cannot be stored."""
         rows = (yield Query(sql.present, (self.log.number, version))).rows
-        lost = f"event {self.stored.event.id} is not stored"
+        outcome = f"event {self.stored.event.id} is not stored"
         if not rows:
-            raise SessionNotFoundError(f"the session {brief(self.key.id)!r} was deleted; {lost}")
+            raise SessionNotFoundError(f"the session {brief(self.key.id)!r} was deleted; {outcome}")
         present, epoch, holder, data = rows[0]
         lease = self.lease
         if data is not None and _bytes(data) == self.stored.data:
             return int(epoch) if lease is not None and holder == lease.owner else self.view.lease
         if self.view.lease and epoch != self.view.lease:
-            raise FencedError(f"{fenced(self.key.id, self.view.lease, epoch)}; {lost}")
+            raise FencedError(f"{fenced(self.key.id, self.view.lease, epoch)}; {outcome}")
         if lease is not None and not lease.taken and holder not in (None, lease.owner, lease.before):
             raise SessionBusyError.of(self.key.id, holder)
         raise StaleSessionError(behind(self.key.id, present, version, self.stored.event))
@@ -200,12 +200,12 @@ class Prolong:
 
     def steps(self, sql: Statements, batch: Batch) -> Steps[bool]:
         """See `Write`."""
-        held = (self.number, self.lease)
-        query = Query(sql.give_back, held) if self.seconds is None else Query(sql.prolong, (*held, self.seconds))
+        values = (self.number, self.lease)
+        query = Query(sql.give_back, values) if self.seconds is None else Query(sql.prolong, (*values, self.seconds))
         return (yield query).changed(sql.dialect.returning)
 
 
-def kept(lease: Lease) -> Prolong:
+def prolong_of(lease: Lease) -> Prolong:
     """What prolongs a lease that is held."""
     return Prolong(lease.number, lease.view.lease, lease.seconds)
 
@@ -243,12 +243,12 @@ def _together(sql: Statements, key: Key, number: int, change: StateChange | None
     scopes = list(scopes_of(sql, key, number, change))
     stored = sql.dialect.stored
     puts = [[(stored(n), v.decode()) for n, v in changes.items() if v is not None] for _, _, changes in scopes]
-    gone = [[stored(n) for n, v in changes.items() if v is None] for _, _, changes in scopes]
+    removals = [[stored(n) for n, v in changes.items() if v is None] for _, _, changes in scopes]
     values: list[object] = []
     for (_, owner, _), new in zip(scopes, puts, strict=True):
         if new:
             values += [*owner, [name for name, _ in new], [value for _, value in new]]
-    for (_, owner, _), names in zip(scopes, gone, strict=True):
+    for (_, owner, _), names in zip(scopes, removals, strict=True):
         if names:
             values += [*owner, names]
-    return Shape(tuple(map(bool, puts)), tuple(map(bool, gone))), values
+    return Shape(tuple(map(bool, puts)), tuple(map(bool, removals))), values

@@ -84,22 +84,22 @@ def user(text: str) -> Content:
 
 def results(**values: int) -> Content:
     """The results of calls of ``add``, by their ids."""
-    made = (FunctionResponse(id=id_, name="add", response={"sum": value}) for id_, value in values.items())
-    return Content(role="user", parts=[Part(function_response=one) for one in made])
+    responses = (FunctionResponse(id=id_, name="add", response={"sum": value}) for id_, value in values.items())
+    return Content(role="user", parts=[Part(function_response=one) for one in responses])
 
 
 def text_turn(*pieces: str) -> list[Shape]:
     """The shapes of a turn of text."""
-    told: list[Shape] = [("piece of text", piece) for piece in pieces]
-    return [*told, ("usage metadata", True), ("text", "".join(pieces)), ("turn complete", True)]
+    shapes: list[Shape] = [("piece of text", piece) for piece in pieces]
+    return [*shapes, ("usage metadata", True), ("text", "".join(pieces)), ("turn complete", True)]
 
 
-def sound_turn(*chunks: bytes, said: tuple[str, ...]) -> list[Shape]:
+def sound_turn(*chunks: bytes, transcript: tuple[str, ...]) -> list[Shape]:
     """The shapes of a turn of sound."""
-    told: list[Shape] = [("sound", chunk) for chunk in chunks]
-    words: list[Shape] = [("piece of output transcription", piece) for piece in said]
-    whole: Shape = ("output transcription", "".join(said))
-    return [*told, *words, whole, ("usage metadata", True), ("turn complete", True)]
+    shapes: list[Shape] = [("sound", chunk) for chunk in chunks]
+    words: list[Shape] = [("piece of output transcription", piece) for piece in transcript]
+    whole: Shape = ("output transcription", "".join(transcript))
+    return [*shapes, *words, whole, ("usage metadata", True), ("turn complete", True)]
 
 
 def sound(data: bytes = CHUNK_IN) -> Blob:

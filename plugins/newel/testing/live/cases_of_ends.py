@@ -19,7 +19,7 @@ LOSSES, REFUSALS = (1000, 1001, 1006, 1011), (1007, 1008)
 async def closing(bench: Bench) -> None:
     """`receive` returns, and nothing can be sent any more; closing again does nothing."""
     d = bench.dialect
-    async with bench.connected(d.asked(), d.text("x", "y")[:-3], Pause(60)) as connection:
+    async with bench.connected(d.question(), d.text("x", "y")[:-3], Pause(60)) as connection:
         await connection.send_content(user("hi"))
         receiving = asyncio.create_task(until_lost(connection))
         await asyncio.sleep(0.05)
@@ -38,7 +38,7 @@ async def a_loss(bench: Bench, code: int) -> None:
     """It is raised with its code, and no text of it has the key."""
     d = bench.dialect
     end = Drop() if code == 1006 else Close(code, f"own: {d.key}")
-    async with bench.connected(d.asked(), d.text("half", "way")[:-3], end) as connection:
+    async with bench.connected(d.question(), d.text("half", "way")[:-3], end) as connection:
         await connection.send_content(user("hi"))
         _, error = await until_lost(connection)
         assert isinstance(error, ConnectionLostError), error
@@ -54,7 +54,7 @@ async def a_loss(bench: Bench, code: int) -> None:
 async def a_refusal(bench: Bench, code: int) -> None:
     """It is one error response that names code, provider and connection, and not the key; then it is over."""
     d = bench.dialect
-    async with bench.connected(d.asked(), Close(code, f"own: {d.key}")) as connection:
+    async with bench.connected(d.question(), Close(code, f"own: {d.key}")) as connection:
         await connection.send_content(user("hi"))
         [refused], error = await until_lost(connection)
         assert error is None
@@ -103,11 +103,11 @@ async def going_away_with_time_left(bench: Bench) -> None:
     d = bench.dialect
     away = [gemini_messages.resumption("h-1"), gemini_messages.go_away(5)]
     resumption = SessionResumptionConfig()
-    async with bench.connected(d.asked(), away, d.text("still"), session_resumption=resumption) as connection:
+    async with bench.connected(d.question(), away, d.text("still"), session_resumption=resumption) as connection:
         await connection.send_content(user("hi"))
-        told = [("live session resumption update", True), ("go away", True)]
+        updates = [("live session resumption update", True), ("go away", True)]
         got = await turn(connection)
-        assert shapes(got) == [*told, *text_turn("still")]
+        assert shapes(got) == [*updates, *text_turn("still")]
         update = got[0].live_session_resumption_update
         assert update is not None
     resumption = SessionResumptionConfig(handle=update.new_handle)

@@ -31,14 +31,15 @@ def long_session(d: Dialect) -> list[ScriptStep]:
     """A session of thirty messages and more: text, a call, its result, sound."""
     pieces = [f"{number} " for number in range(12)]
     talk = [
-        *d.asked(),
+        *d.question(),
         *d.text(*pieces),
-        *d.asked(),
+        *d.question(),
         *d.calls(("add", {"a": 1}, "c-1")),
         *d.answered(),
         *d.text("a", "b"),
     ]
-    return [*talk, *d.asked(), *d.sound(*[CHUNK_OUT] * 8, said=("that", " is")), *d.asked(), *d.text("the", " end")]
+    sound = d.sound(*[CHUNK_OUT] * 8, transcript=("that", " is"))
+    return [*talk, *d.question(), *sound, *d.question(), *d.text("the", " end")]
 
 
 #: What the user does, turn by turn.
@@ -84,7 +85,7 @@ async def _until_turn(connection: BaseLlmConnection, says: Content) -> tuple[lis
 async def a_stall(bench: Bench) -> None:
     """Leaving takes at most 2 s, also with a full buffer."""
     d = bench.dialect
-    async with bench.connected(d.asked(), Stall()) as connection:
+    async with bench.connected(d.question(), Stall()) as connection:
         await connection.send_content(user("hi"))
         receiving = asyncio.create_task(turn(connection))
         sending = asyncio.create_task(_flood(connection))
@@ -104,7 +105,7 @@ async def messages_that_cannot_be_read(bench: Bench) -> None:
     """Each is one error response, and the session goes on."""
     d = bench.dialect
     wrong = [Raw('{"nope'), Raw("[1]"), Raw(b"\xff\xfe"), Raw("5")]
-    async with bench.connected(d.asked(), wrong, d.text("on")) as connection:
+    async with bench.connected(d.question(), wrong, d.text("on")) as connection:
         await connection.send_content(user("hi"))
         got = await turn(connection)
     assert shapes(got) == [("error", "MALFORMED_RESPONSE")] * len(wrong) + text_turn("on")
@@ -114,8 +115,8 @@ async def messages_that_cannot_be_read(bench: Bench) -> None:
 async def messages_of_unknown_kinds(bench: Bench) -> None:
     """They are told once, and unknown fields never."""
     d = bench.dialect
-    known = [{**message, "novelty": {"x": 1}} for message in d.text("on")]
-    async with bench.connected(d.asked(), d.unknown(), d.unknown(), known) as connection:
+    messages = [{**message, "novelty": {"x": 1}} for message in d.text("on")]
+    async with bench.connected(d.question(), d.unknown(), d.unknown(), messages) as connection:
         await connection.send_content(user("hi"))
         assert shapes(await turn(connection)) == [("error", "UNKNOWN_MESSAGE"), *text_turn("on")]
 
@@ -123,7 +124,7 @@ async def messages_of_unknown_kinds(bench: Bench) -> None:
 async def an_error_of_the_service(bench: Bench) -> None:
     """It is one error response, without the key, and the session goes on."""
     d = bench.dialect
-    async with bench.connected(d.asked(), d.error(f"own: {d.key}"), d.text("on")) as connection:
+    async with bench.connected(d.question(), d.error(f"own: {d.key}"), d.text("on")) as connection:
         await connection.send_content(user("hi"))
         got = await turn(connection)
     assert shapes(got) == [("error", "own_error"), *text_turn("on")]
@@ -134,11 +135,11 @@ async def a_huge_message(bench: Bench) -> None:
     """Up to the limit it is passed on; beyond it is one error response that names the setting."""
     d = bench.dialect
     large = CHUNK_OUT * 2_500  # 2.4 MB, and 3.2 MB on the wire
-    async with bench.connected(d.asked(), d.sound(large), modality="AUDIO") as connection:
+    async with bench.connected(d.question(), d.sound(large), modality="AUDIO") as connection:
         await connection.send_content(user("hi"))
         assert shapes(await turn(connection))[0] == ("sound", large)
     options = {"frame_bytes": _MIB}
-    async with bench.connected(d.asked(), d.sound(large), modality="AUDIO", options=options) as connection:
+    async with bench.connected(d.question(), d.sound(large), modality="AUDIO", options=options) as connection:
         await connection.send_content(user("hi"))
         got, error = await until_lost(connection)
     assert error is None
@@ -150,7 +151,7 @@ async def sound_that_comes_faster_than_it_is_taken(bench: Bench) -> None:
     """Nothing is lost or out of order, and the service waits."""
     d = bench.dialect
     chunks = [number.to_bytes(2, "little") * 4_800 for number in range(1_500)]  # 14 MB, more than sockets hold
-    async with bench.connected(d.asked(), d.sound(*chunks, said=("so",)), modality="AUDIO") as connection:
+    async with bench.connected(d.question(), d.sound(*chunks, transcript=("so",)), modality="AUDIO") as connection:
         await connection.send_content(user("hi"))
         got = []
         async for response in connection.receive():
@@ -166,7 +167,7 @@ async def sound_that_comes_faster_than_it_is_taken(bench: Bench) -> None:
 async def cancelling(bench: Bench) -> None:
     """A task that receives can be cancelled, and another one goes on from there."""
     d = bench.dialect
-    async with bench.connected(d.asked(), d.listened(1), d.text("late")) as connection:
+    async with bench.connected(d.question(), d.listened(1), d.text("late")) as connection:
         await connection.send_content(user("hi"))
         receiving = asyncio.create_task(turn(connection))
         await asyncio.sleep(0)

@@ -29,15 +29,15 @@ async def a_conversation(bench: Bench, distribution: str = "adk") -> None:
     got = await converse(bench, talk, long_session(bench.dialect))
     assert got.error is None, got.error
     got.check()
-    counted = text_turn(*(f"{number} " for number in range(12)))
-    called = [("usage metadata", True), *_CALL, ("turn complete", True)]
-    spoken = sound_turn(*[CHUNK_OUT] * 8, said=("that", " is"))
-    assert shapes(got.events) == [*counted, *called, *text_turn("a", "b"), *spoken, *text_turn("the", " end")]
-    told: list[Shape] = [("text", "count"), ("text", "add"), ("text", "speak"), ("text", "end")]
-    kept = [shape for shape in shapes(got.events) if not shape[0].startswith("piece") and shape[0] != "sound"]
+    count = text_turn(*(f"{number} " for number in range(12)))
+    call = [("usage metadata", True), *_CALL, ("turn complete", True)]
+    sound = sound_turn(*[CHUNK_OUT] * 8, transcript=("that", " is"))
+    assert shapes(got.events) == [*count, *call, *text_turn("a", "b"), *sound, *text_turn("the", " end")]
+    questions: list[Shape] = [("text", "count"), ("text", "add"), ("text", "speak"), ("text", "end")]
+    answers = [shape for shape in shapes(got.events) if not shape[0].startswith("piece") and shape[0] != "sound"]
     stored = shapes(got.stored)
-    assert [shape for shape in stored if shape not in told] == kept
-    assert [shape for shape in stored if shape in told] == told
+    assert [shape for shape in stored if shape not in questions] == answers
+    assert [shape for shape in stored if shape in questions] == questions
     bench.server.settle()
     assert not bench.server.problems
 
@@ -90,7 +90,7 @@ async def a_run_that_is_told_to_go(bench: Bench) -> None:
     d = bench.dialect
     away = [gemini_messages.resumption("h-1"), gemini_messages.go_away(20)]
     talk = Talk({0: [user("hi")], 1: [user("on")]}, turns=2)
-    got = await converse(bench, talk, [*d.asked(), *away, *d.text("still")], [*d.asked(), *d.text("again")])
+    got = await converse(bench, talk, [*d.question(), *away, *d.text("still")], [*d.question(), *d.text("again")])
     assert got.error is None, got.error
     got.check()
     texts = [shape for shape in shapes(got.events) if shape[0] == "text"]
@@ -102,7 +102,7 @@ async def a_run_that_loses_its_connection(bench: Bench, code: int) -> None:
     """A normal close ends the run; another loss is raised. Half an answer is not stored."""
     d = bench.dialect
     end = Drop() if code == 1006 else Close(code, "own")
-    got = await converse(bench, ONE, [*d.asked(), *d.text("half", "way")[:-3], end])
+    got = await converse(bench, ONE, [*d.question(), *d.text("half", "way")[:-3], end])
     assert (got.error is None) is (code == 1000), got.error
     got.check()
     assert shapes(got.stored) == [("text", "hi")], shapes(got.stored)
@@ -111,7 +111,7 @@ async def a_run_that_loses_its_connection(bench: Bench, code: int) -> None:
 async def a_run_that_is_refused(bench: Bench, code: int) -> None:
     """It is one error event, without the key, and the run ends."""
     d = bench.dialect
-    got = await converse(bench, ONE, [*d.asked(), Close(code, f"own: {d.key}")])
+    got = await converse(bench, ONE, [*d.question(), Close(code, f"own: {d.key}")])
     errors = [event for event in got.events if event.error_code]
     assert [event.error_code for event in errors] == [str(code)], got.error
     assert "connection 1" in str(errors[0].error_message)
@@ -134,7 +134,7 @@ async def a_run_whose_service_stalls(bench: Bench) -> None:
     d = bench.dialect
     talk = Talk(ONE.says, settings={"silence_seconds": 0.3})
     start = time.monotonic()
-    got = await converse(bench, talk, [*d.asked(), Stall()])
+    got = await converse(bench, talk, [*d.question(), Stall()])
     assert isinstance(got.error, ConnectionError), got.error
     assert "has sent nothing for 0.3 s" in str(got.error)
     assert time.monotonic() - start < 4
@@ -144,7 +144,7 @@ async def a_run_that_is_left_while_its_service_stalls(bench: Bench) -> None:
     """Leaving takes at most 2 s."""
     d = bench.dialect
     talk = Talk(ONE.says, until=lambda event: True)
-    got = await converse(bench, talk, [*d.asked(), *d.text("x", "y")[:-3], Stall()])
+    got = await converse(bench, talk, [*d.question(), *d.text("x", "y")[:-3], Stall()])
     assert got.error is None, got.error
     assert got.leaving < 2
 
@@ -152,7 +152,7 @@ async def a_run_that_is_left_while_its_service_stalls(bench: Bench) -> None:
 async def a_run_with_messages_that_cannot_be_read(bench: Bench) -> None:
     """They are error events, and the turn goes on."""
     d = bench.dialect
-    got = await converse(bench, ONE, [*d.asked(), Raw('{"no'), d.unknown(), *d.text("on")])
+    got = await converse(bench, ONE, [*d.question(), Raw('{"no'), d.unknown(), *d.text("on")])
     assert got.error is None, got.error
     expected = [("error", "MALFORMED_RESPONSE"), ("error", "UNKNOWN_MESSAGE"), *text_turn("on")]
     assert shapes(got.events) == expected
@@ -163,7 +163,7 @@ async def a_run_whose_consumer_is_slow(bench: Bench) -> None:
     d = bench.dialect
     chunks = [number.to_bytes(2, "little") * 4_800 for number in range(500)]
     talk = Talk(ONE.says, config=RunConfig(), pause=0.001)
-    got = await converse(bench, talk, [*d.asked(), *d.sound(*chunks, said=("so",))])
+    got = await converse(bench, talk, [*d.question(), *d.sound(*chunks, transcript=("so",))])
     assert got.error is None, got.error
     assert [shape[1] for shape in shapes(got.events) if shape[0] == "sound"] == chunks
 
@@ -171,11 +171,11 @@ async def a_run_whose_consumer_is_slow(bench: Bench) -> None:
 async def a_run_of_speech(bench: Bench) -> None:
     """Transcriptions are what history keeps."""
     d = bench.dialect
-    script = [*d.listened(3), *d.heard("what", " now"), *d.sound(CHUNK_OUT, said=("no", " idea"))]
+    script = [*d.listened(3), *d.speech("what", " now"), *d.sound(CHUNK_OUT, transcript=("no", " idea"))]
     got = await converse(bench, Talk({0: [sound()] * 3}, config=RunConfig()), script)
     assert got.error is None, got.error
-    told = [("input transcription", "what now"), ("output transcription", "no idea")]
-    assert [shape for shape in shapes(got.stored) if "transcription" in shape[0]] == told
+    transcriptions = [("input transcription", "what now"), ("output transcription", "no idea")]
+    assert [shape for shape in shapes(got.stored) if "transcription" in shape[0]] == transcriptions
     assert [event.author for event in got.stored if event.input_transcription is not None] == ["user"]
 
 

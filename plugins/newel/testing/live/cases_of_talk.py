@@ -22,7 +22,7 @@ from newel_types import ActivityEnd, ActivityStart, Blob, Content, LiveClientRea
 async def text_comes_in_pieces_and_whole(bench: Bench) -> None:
     """Then the turn is complete."""
     d = bench.dialect
-    async with bench.connected(d.asked(), d.text("Hel", "lo")) as connection:
+    async with bench.connected(d.question(), d.text("Hel", "lo")) as connection:
         await connection.send_content(user("hi"))
         assert shapes(await turn(connection)) == text_turn("Hel", "lo")
     bench.server.settle()
@@ -32,7 +32,7 @@ async def text_comes_in_pieces_and_whole(bench: Bench) -> None:
 async def turns_follow_each_other(bench: Bench) -> None:
     """`receive` is called again."""
     d = bench.dialect
-    async with bench.connected(d.asked(), d.text("one"), d.asked(), d.text("two")) as connection:
+    async with bench.connected(d.question(), d.text("one"), d.question(), d.text("two")) as connection:
         for words in ("one", "two"):
             await connection.send_content(user("next"))
             assert shapes(await turn(connection)) == text_turn(words)
@@ -48,7 +48,7 @@ async def a_turn_that_nobody_asked_for(bench: Bench) -> None:
 async def sound_and_transcriptions(bench: Bench) -> None:
     """Sound is neither partial nor repeated; transcriptions come in pieces and whole."""
     d = bench.dialect
-    script = [*d.listened(3), *d.heard("what", " now"), *d.sound(CHUNK_OUT, CHUNK_OUT, said=("no", " idea"))]
+    script = [*d.listened(3), *d.speech("what", " now"), *d.sound(CHUNK_OUT, CHUNK_OUT, transcript=("no", " idea"))]
     async with bench.connected(script, modality="AUDIO") as connection:
         for _ in range(3):
             await connection.send_realtime(sound())
@@ -56,7 +56,7 @@ async def sound_and_transcriptions(bench: Bench) -> None:
         expected = [
             *heard,
             ("input transcription", "what now"),
-            *sound_turn(CHUNK_OUT, CHUNK_OUT, said=("no", " idea")),
+            *sound_turn(CHUNK_OUT, CHUNK_OUT, transcript=("no", " idea")),
         ]
         got = shapes(await turn(connection))
         # Services that give the last piece with the whole give it as a piece, too.
@@ -67,7 +67,7 @@ async def transcriptions_that_nobody_wants(bench: Bench) -> None:
     """The service is not asked for them, and none come."""
     d = bench.dialect
     none = {"input_audio_transcription": None, "output_audio_transcription": None}
-    async with bench.connected(d.asked(), d.sound(CHUNK_OUT), modality="AUDIO", **none) as connection:
+    async with bench.connected(d.question(), d.sound(CHUNK_OUT), modality="AUDIO", **none) as connection:
         await connection.send_content(user("hi"))
         assert shapes(await turn(connection)) == [
             ("sound", CHUNK_OUT),
@@ -79,8 +79,8 @@ async def transcriptions_that_nobody_wants(bench: Bench) -> None:
 async def calls_and_their_results(bench: Bench) -> None:
     """Calls of a turn are one response; their results are answered with the next turn."""
     d = bench.dialect
-    made = (("add", {"a": 1}, "c-1"), ("add", {"a": 2}, "c-2"))
-    async with bench.connected(d.asked(), d.calls(*made), d.answered(), d.text("3")) as connection:
+    requests = (("add", {"a": 1}, "c-1"), ("add", {"a": 2}, "c-2"))
+    async with bench.connected(d.question(), d.calls(*requests), d.answered(), d.text("3")) as connection:
         await connection.send_content(user("1 and 2?"))
         first = await turn(connection)
         calls = [("add", {"a": 1}), ("add", {"a": 2})]
@@ -98,8 +98,8 @@ async def calls_and_their_results(bench: Bench) -> None:
 async def results_that_come_one_by_one(bench: Bench) -> None:
     """Results of tools that do not block come when they are there."""
     d = bench.dialect
-    made = (("add", {"a": 1}, "c-1"), ("add", {"a": 2}, "c-2"))
-    script = [*d.asked(), *d.calls(*made), *d.answered(), *d.text("one"), *d.answered(), *d.text("two")]
+    requests = (("add", {"a": 1}, "c-1"), ("add", {"a": 2}, "c-2"))
+    script = [*d.question(), *d.calls(*requests), *d.answered(), *d.text("one"), *d.answered(), *d.text("two")]
     async with bench.connected(script) as connection:
         await connection.send_content(user("1 and 2?"))
         await turn(connection)
@@ -111,7 +111,7 @@ async def results_that_come_one_by_one(bench: Bench) -> None:
 async def an_interruption(bench: Bench) -> None:
     """What was said so far is whole; then it is interrupted, and the turn is complete."""
     d = bench.dialect
-    script = [*d.asked(), *d.interruption(CHUNK_OUT * 50, said="Well"), *d.asked(), *d.text("Yes?")]
+    script = [*d.question(), *d.interruption(CHUNK_OUT * 50, transcript="Well"), *d.question(), *d.text("Yes?")]
     async with bench.connected(script, modality="AUDIO") as connection:
         await connection.send_content(user("hi"))
         got = shapes(await turn(connection))
@@ -133,7 +133,7 @@ async def history_that_ends_with_the_user_is_answered(bench: Bench) -> None:
         Content(role="model", parts=[Part(text="two")]),
         user("three"),
     ]
-    async with bench.connected(d.asked(), d.text("four")) as connection:
+    async with bench.connected(d.question(), d.text("four")) as connection:
         await connection.send_history(history)
         assert shapes(await turn(connection)) == text_turn("four")
 
@@ -141,7 +141,7 @@ async def history_that_ends_with_the_user_is_answered(bench: Bench) -> None:
 async def history_that_ends_with_the_model_waits(bench: Bench) -> None:
     """The next thing that the user says is answered."""
     d = bench.dialect
-    async with bench.connected(d.asked(), d.text("three")) as connection:
+    async with bench.connected(d.question(), d.text("three")) as connection:
         await connection.send_history([user("one"), Content(role="model", parts=[Part(text="two")])])
         await connection.send_content(user("and?"))
         assert shapes(await turn(connection)) == text_turn("three")
@@ -150,7 +150,7 @@ async def history_that_ends_with_the_model_waits(bench: Bench) -> None:
 async def parts_of_a_turn(bench: Bench) -> None:
     """Only the last one is answered."""
     d = bench.dialect
-    async with bench.connected(d.asked(), d.text("both")) as connection:
+    async with bench.connected(d.question(), d.text("both")) as connection:
         await connection.send_partial(user("this"))
         await connection.send_content(user("and that"))
         assert shapes(await turn(connection)) == text_turn("both")
@@ -181,7 +181,7 @@ async def activity_that_the_client_marks(bench: Bench) -> None:
 async def what_cannot_be_sent_is_a_value_error(bench: Bench) -> None:
     """Nothing of it was sent, and the session goes on."""
     d = bench.dialect
-    async with bench.connected(d.asked(), d.text("on")) as connection:
+    async with bench.connected(d.question(), d.text("on")) as connection:
         for wrong in (Content(role="user", parts=[Part(inline_data=sound())]), Content(role="user", parts=[])):
             try:
                 await connection.send_content(wrong)
@@ -195,12 +195,12 @@ async def what_cannot_be_sent_is_a_value_error(bench: Bench) -> None:
 async def sending_while_receiving(bench: Bench) -> None:
     """One task sends, another one receives."""
     d = bench.dialect
-    script = [*d.listened(100), *d.sound(*[CHUNK_OUT] * 100, said=("so",))]
+    script = [*d.listened(100), *d.sound(*[CHUNK_OUT] * 100, transcript=("so",))]
     async with bench.connected(script, modality="AUDIO") as connection:
         receiving = asyncio.create_task(turn(connection))
         for _ in range(200):
             await connection.send_realtime(sound())
-        assert shapes(await receiving) == sound_turn(*[CHUNK_OUT] * 100, said=("so",))
+        assert shapes(await receiving) == sound_turn(*[CHUNK_OUT] * 100, transcript=("so",))
 
 
 CASES: dict[str, Run] = {

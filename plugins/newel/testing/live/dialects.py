@@ -52,7 +52,7 @@ class Dialect(ABC):
             yield server
 
     @abstractmethod
-    def asked(self) -> list[ScriptStep]:
+    def question(self) -> list[ScriptStep]:
         """Wait for a turn of the user."""
 
     @abstractmethod
@@ -64,7 +64,7 @@ class Dialect(ABC):
         """Wait for the results of one response's calls."""
 
     @abstractmethod
-    def heard(self, *pieces: str) -> list[Json]:
+    def speech(self, *pieces: str) -> list[Json]:
         """What the user was understood to say."""
 
     @abstractmethod
@@ -72,7 +72,7 @@ class Dialect(ABC):
         """A turn of text, and how many tokens it took."""
 
     @abstractmethod
-    def sound(self, *chunks: bytes, said: Sequence[str] = ()) -> list[Json]:
+    def sound(self, *chunks: bytes, transcript: Sequence[str] = ()) -> list[Json]:
         """A turn of sound, then what it says, in pieces."""
 
     @abstractmethod
@@ -80,7 +80,7 @@ class Dialect(ABC):
         """A turn of calls."""
 
     @abstractmethod
-    def interruption(self, *chunks: bytes, said: str) -> list[Json]:
+    def interruption(self, *chunks: bytes, transcript: str) -> list[Json]:
         """A turn of sound that the user interrupts."""
 
     @abstractmethod
@@ -114,7 +114,7 @@ class GeminiDialect(Dialect):
         where = {"GOOGLE_GEMINI_BASE_URL": server.url, "SSL_CERT_FILE": server.ca_file}
         return {**switches, **where, "GOOGLE_API_KEY": self.key}
 
-    def asked(self) -> list[ScriptStep]:
+    def question(self) -> list[ScriptStep]:
         """See `Dialect`."""
         return [Wait("clientContent")]
 
@@ -126,28 +126,28 @@ class GeminiDialect(Dialect):
         """See `Dialect`."""
         return [Wait("toolResponse")]
 
-    def heard(self, *pieces: str) -> list[Json]:
+    def speech(self, *pieces: str) -> list[Json]:
         """See `Dialect`."""
-        told = [gemini_messages.heard(piece) for piece in pieces[:-1]]
-        return [*told, gemini_messages.heard(pieces[-1], finished=True)]
+        messages = [gemini_messages.input_text(piece) for piece in pieces[:-1]]
+        return [*messages, gemini_messages.input_text(pieces[-1], finished=True)]
 
     def text(self, *pieces: str) -> list[Json]:
         """See `Dialect`."""
         return [*map(gemini_messages.text, pieces), gemini_messages.generation_complete(), _gemini_end()]
 
-    def sound(self, *chunks: bytes, said: Sequence[str] = ()) -> list[Json]:
+    def sound(self, *chunks: bytes, transcript: Sequence[str] = ()) -> list[Json]:
         """See `Dialect`."""
-        made = [*map(gemini_messages.audio, chunks), *map(gemini_messages.spoken, said)]
-        return [*made, gemini_messages.generation_complete(), _gemini_end()]
+        messages = [*map(gemini_messages.audio, chunks), *map(gemini_messages.output_text, transcript)]
+        return [*messages, gemini_messages.generation_complete(), _gemini_end()]
 
     def calls(self, *calls: Call) -> list[Json]:
         """See `Dialect`."""
         return [gemini_messages.tool_call(*calls), _gemini_end()]
 
-    def interruption(self, *chunks: bytes, said: str) -> list[Json]:
+    def interruption(self, *chunks: bytes, transcript: str) -> list[Json]:
         """See `Dialect`."""
-        made = [*map(gemini_messages.audio, chunks), gemini_messages.spoken(said)]
-        return [*made, gemini_messages.interrupted(), _gemini_end()]
+        messages = [*map(gemini_messages.audio, chunks), gemini_messages.output_text(transcript)]
+        return [*messages, gemini_messages.interrupted(), _gemini_end()]
 
     def unknown(self) -> Json:
         """See `Dialect`."""
@@ -178,7 +178,7 @@ class OpenAIDialect(Dialect):
         assert isinstance(server, OpenAIRealtimeServer)
         return {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": self.key}
 
-    def asked(self) -> list[ScriptStep]:
+    def question(self) -> list[ScriptStep]:
         """See `Dialect`."""
         return [Wait("response.create")]
 
@@ -190,25 +190,25 @@ class OpenAIDialect(Dialect):
         """See `Dialect`."""
         return [Wait("response.create")]
 
-    def heard(self, *pieces: str) -> list[Json]:
+    def speech(self, *pieces: str) -> list[Json]:
         """See `Dialect`."""
-        return openai_messages.heard(*pieces)
+        return openai_messages.input_text(*pieces)
 
     def text(self, *pieces: str) -> list[Json]:
         """See `Dialect`."""
         return openai_messages.say(*pieces)
 
-    def sound(self, *chunks: bytes, said: Sequence[str] = ()) -> list[Json]:
+    def sound(self, *chunks: bytes, transcript: Sequence[str] = ()) -> list[Json]:
         """See `Dialect`."""
-        return openai_messages.speak(*chunks, transcript="".join(said))
+        return openai_messages.speak(*chunks, transcript="".join(transcript))
 
     def calls(self, *calls: Call) -> list[Json]:
         """See `Dialect`."""
         return openai_messages.calls(*((name, json.dumps(args), id_) for name, args, id_ in calls))
 
-    def interruption(self, *chunks: bytes, said: str) -> list[Json]:
+    def interruption(self, *chunks: bytes, transcript: str) -> list[Json]:
         """See `Dialect`."""
-        whole = openai_messages.speak(*chunks, transcript=said)
+        whole = openai_messages.speak(*chunks, transcript=transcript)
         last = next(i for i, one in enumerate(whole) if one["type"] == "response.output_audio.done")
         return [*whole[:last], openai_messages.speech_started(), openai_messages.cancelled()]
 

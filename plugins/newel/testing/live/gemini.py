@@ -99,7 +99,7 @@ class GeminiLiveServer(LiveServer):
         if connection.state["modality"] == "AUDIO":
             for _ in range(self.chunks):
                 await connection.send(messages.audio())
-            await connection.send(messages.spoken(answer))
+            await connection.send(messages.output_text(answer))
         else:
             for word in answer.split(" "):
                 await connection.send(messages.text(f"{word} "))

@@ -28,12 +28,12 @@ def audio(data: bytes = CHUNK, rate: int = 24_000) -> Json:
     return content(modelTurn={"role": "model", "parts": [{"inlineData": blob}]})
 
 
-def heard(words: str, finished: bool | None = None) -> Json:
+def input_text(words: str, finished: bool | None = None) -> Json:
     """A piece of what the user was understood to say."""
     return content(inputTranscription=_transcription(words, finished))
 
 
-def spoken(words: str, finished: bool | None = None) -> Json:
+def output_text(words: str, finished: bool | None = None) -> Json:
     """A piece of what the model says, as text."""
     return content(outputTranscription=_transcription(words, finished))
 

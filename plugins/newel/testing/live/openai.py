@@ -39,8 +39,8 @@ class OpenAIRealtimeServer(LiveServer):
 
     def authorised(self, connection: Connection) -> bool:
         """See `LiveServer`."""
-        given = connection.headers.get("authorization", "")
-        return given.startswith("Bearer ") and (self.api_key is None or given == f"Bearer {self.api_key}")
+        header = connection.headers.get("authorization", "")
+        return header.startswith("Bearer ") and (self.api_key is None or header == f"Bearer {self.api_key}")
 
     def kind(self, message: Json) -> str:
         """See `LiveServer`."""
@@ -93,8 +93,8 @@ class OpenAIRealtimeServer(LiveServer):
         if kind == "session.update":
             return [{"type": "session.updated", "session": _session(connection)}]
         if kind == "conversation.item.create":
-            made = {"id": f"item_{next(self._ids)}", "object": "realtime.item", "status": "completed"}
-            place = {"previous_item_id": before, "item": {**made, **message["item"]}}
+            fields = {"id": f"item_{next(self._ids)}", "object": "realtime.item", "status": "completed"}
+            place = {"previous_item_id": before, "item": {**fields, **message["item"]}}
             return [{"type": f"conversation.item.{what}", **place} for what in ("added", "done")]
         if kind == "input_audio_buffer.commit":
             item = f"item_{next(self._ids)}"
@@ -128,8 +128,8 @@ class OpenAIRealtimeServer(LiveServer):
 
     def _answer(self, connection: Connection) -> list[Json]:
         items = [event["item"] for event in connection.of("conversation.item.create")]
-        said = [part.get("text", "") for item in items if item["type"] == "message" for part in item["content"]]
-        answer = f"You said: {said[-1] if said else 'something'}"
+        texts = [part.get("text", "") for item in items if item["type"] == "message" for part in item["content"]]
+        answer = f"You said: {texts[-1] if texts else 'something'}"
         if connection.state.get("session", {}).get("output_modalities") == ["text"]:
             return messages.say(*(f"{word} " for word in answer.split(" ")))
         return messages.speak(*[CHUNK] * self.chunks, transcript=answer)

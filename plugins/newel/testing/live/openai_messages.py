@@ -51,11 +51,11 @@ def call(
     return calls((name, arguments, call_id), item=item, pieces=pieces, usage=usage)
 
 
-def calls(*made: tuple[str, str, str], item: str = "item_c", pieces: int = 2, usage: Usage = USAGE) -> list[Json]:
+def calls(*specs: tuple[str, str, str], item: str = "item_c", pieces: int = 2, usage: Usage = USAGE) -> list[Json]:
     """A whole response of function calls, each a name, arguments and an id."""
     out: list[Json] = [_created()]
     items: list[Json] = []
-    for index, (name, arguments, call_id) in enumerate(made):
+    for index, (name, arguments, call_id) in enumerate(specs):
         id_ = f"{item}_{index}"
         whole = {"type": "function_call", "name": name, "call_id": call_id, "arguments": arguments}
         place = {"item_id": id_, "output_index": index}
@@ -87,7 +87,7 @@ def speech_stopped(item: str = "item_u", ms: int = 500) -> Json:
     return {"type": "input_audio_buffer.speech_stopped", "audio_end_ms": ms, "item_id": item}
 
 
-def heard(*deltas: str, item: str = "item_u") -> list[Json]:
+def input_text(*deltas: str, item: str = "item_u") -> list[Json]:
     """What the user was understood to say: pieces, then the whole."""
     place = {"item_id": item, "content_index": 0}
     used = {"type": "duration", "seconds": 1.0}
@@ -99,8 +99,8 @@ def heard(*deltas: str, item: str = "item_u") -> list[Json]:
 
 def error(message: str, code: str = "server_error") -> Json:
     """An error of the service's own."""
-    told = {"type": "server_error", "code": code, "message": message, "param": None, "event_id": None}
-    return {"type": "error", "error": told}
+    details = {"type": "server_error", "code": code, "message": message, "param": None, "event_id": None}
+    return {"type": "error", "error": details}
 
 
 def expired() -> list[Json | Step]:
@@ -149,13 +149,13 @@ def _done(items: list[Json], usage: Usage, status: str) -> Json:
 
 
 def _outcome(items: list[Json], usage: Usage, status: str, details: Json | None) -> Json:
-    read, made = usage
+    input_tokens, output_tokens = usage
     return {
         "status": status, "status_details": details, "output": items,
         "usage": {
-            "total_tokens": read + made, "input_tokens": read, "output_tokens": made,
-            "input_token_details": {"cached_tokens": 0, "text_tokens": read, "audio_tokens": 0},
-            "output_token_details": {"text_tokens": made, "audio_tokens": 0},
+            "total_tokens": input_tokens + output_tokens, "input_tokens": input_tokens, "output_tokens": output_tokens,
+            "input_token_details": {"cached_tokens": 0, "text_tokens": input_tokens, "audio_tokens": 0},
+            "output_token_details": {"text_tokens": output_tokens, "audio_tokens": 0},
         },
     }  # fmt: skip
 

@@ -56,19 +56,19 @@ def check(state: Json, event: Json) -> None:
     required, allowed = _FIELDS[kind]
     for name in required - event.keys():
         raise bad(f"Missing required parameter: '{name}'.", event, "missing_required_parameter", name)
-    _known(event, event, required | allowed | _COMMON, "")
+    _check_keys(event, event, required | allowed | _COMMON, "")
     if (more := _CHECKS.get(kind)) is not None:
         more(state, event)
 
 
 def bad(message: str, event: Json, code: str = "invalid_value", param: str | None = None) -> RefusedError:
     """The refusal of an event, which is answered with an error event."""
-    told = {"type": "invalid_request_error", "code": code, "message": message, "param": param}
-    answer = {"type": "error", "error": {**told, "event_id": event.get("event_id")}}
+    details = {"type": "invalid_request_error", "code": code, "message": message, "param": param}
+    answer = {"type": "error", "error": {**details, "event_id": event.get("event_id")}}
     return RefusedError(message, 0, answer)
 
 
-def _known(value: Mapping[str, object], event: Json, allowed: set[str], place: str) -> None:
+def _check_keys(value: Mapping[str, object], event: Json, allowed: set[str], place: str) -> None:
     for name in value.keys() - allowed:
         where = f"{place}{name}"
         raise bad(f"Unknown parameter: '{where}'.", event, "unknown_parameter", where)
@@ -79,7 +79,7 @@ def _session(state: Json, event: Json) -> None:
     if session.get("type") != "realtime":
         words = "Missing required parameter: 'session.type'."
         raise bad(words, event, "missing_required_parameter", "session.type")
-    _known(session, event, _SESSION, "session.")
+    _check_keys(session, event, _SESSION, "session.")
     modalities = session.get("output_modalities")
     if modalities not in (None, ["text"], ["audio"]):
         words = f"Invalid modalities: {modalities}. Supported combinations are: ['text'] and ['audio']."
@@ -92,9 +92,9 @@ def _session(state: Json, event: Json) -> None:
 
 
 def _audio(audio: Json, event: Json) -> None:
-    _known(audio, event, {"input", "output"}, "session.audio.")
-    _known(audio.get("input") or {}, event, _INPUT, "session.audio.input.")
-    _known(audio.get("output") or {}, event, _OUTPUT, "session.audio.output.")
+    _check_keys(audio, event, {"input", "output"}, "session.audio.")
+    _check_keys(audio.get("input") or {}, event, _INPUT, "session.audio.input.")
+    _check_keys(audio.get("output") or {}, event, _OUTPUT, "session.audio.output.")
     for way in ("input", "output"):
         form, place = (audio.get(way) or {}).get("format") or {}, f"session.audio.{way}.format"
         if form and form.get("type") not in ("audio/pcm", "audio/pcmu", "audio/pcma"):
@@ -135,7 +135,7 @@ def _create(state: Json, event: Json) -> None:
     for name in _ITEMS[kind] - item.keys():
         where = f"item.{name}"
         raise bad(f"Missing required parameter: '{where}'.", event, "missing_required_parameter", where)
-    _known(item, event, _ITEMS[kind] | {"type", "id", "object", "status"}, "item.")
+    _check_keys(item, event, _ITEMS[kind] | {"type", "id", "object", "status"}, "item.")
     if kind == "message":
         _message(item, event)
     elif kind == "function_call":
@@ -156,7 +156,7 @@ def _message(item: Json, event: Json) -> None:
 
 
 def _respond(state: Json, event: Json) -> None:
-    _known(event.get("response") or {}, event, _RESPONSE, "response.")
+    _check_keys(event.get("response") or {}, event, _RESPONSE, "response.")
     if state["active"]:
         words = f"Conversation already has an active response in progress: {state['active']}. Wait until the response"
         code = "conversation_already_has_active_response"

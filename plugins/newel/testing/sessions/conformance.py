@@ -23,18 +23,18 @@ def session_checks(make: MakeStore, *, examples: int = 20) -> Mapping[str, Calla
     random calls against a model of the contract, with hypothesis: so many `examples` of up to 20 calls.
     """
 
-    async def asked() -> tuple[bool, bool]:
+    async def traits() -> tuple[bool, bool]:
         store = make()
         try:
             return store.capabilities.shared, isinstance(store, SharedSessionStore)
         finally:
             await store.close()
 
-    shared, leases = asyncio.run(asked())
+    shared, leases = asyncio.run(traits())
     if shared and not leases:
         raise ConfigurationError("a store whose capabilities are `shared` is a newel.sessions.SharedSessionStore")
-    chosen = {**CHECKS, **(SHARED_CHECKS if shared else {})}
-    return in_places(chosen, make) | {"machine": lambda: _play(make, examples)}
+    checks = {**CHECKS, **(SHARED_CHECKS if shared else {})}
+    return in_places(checks, make) | {"machine": lambda: _play(make, examples)}
 
 
 def session_conformance(make: MakeStore, *, examples: int = 20) -> None:

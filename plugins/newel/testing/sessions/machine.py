@@ -20,7 +20,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from newel.testing.sessions.place import MakeStore, Place, refused, said, same
+from newel.testing.sessions.place import MakeStore, Place, refused, same, text_event
 from newel_kernel import AlreadyExistsError, Session, SessionNotFoundError, StaleSessionError, seam
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -99,7 +99,7 @@ class SessionMachine(RuleBasedStateMachine):
         which, session, of = view
         model = self._models.get((session.user_id, session.id))
         store, number = self._store(which), next(self._ids)
-        event = said(f"{number}", id=f"e{number}", state=deepcopy(delta))
+        event = text_event(f"{number}", id=f"e{number}", state=deepcopy(delta))
         if model is None or model.number != of:  # it was deleted, whatever there is under its id now
             self._runner.run(refused(store.append_event(session, event), SessionNotFoundError))
             return
@@ -112,7 +112,7 @@ class SessionMachine(RuleBasedStateMachine):
             model.events.append((f"e{number}", f"{number}"))
             self._apply(session.user_id, model, delta)
             if again:
-                await refused(store.append_event(session, said("twice", id=f"e{number}")), AlreadyExistsError)
+                await refused(store.append_event(session, text_event("twice", id=f"e{number}")), AlreadyExistsError)
 
         self._runner.run(go())
 
@@ -120,7 +120,7 @@ class SessionMachine(RuleBasedStateMachine):
     def append_out_of_band(self, user: str, name: str, which: int) -> None:
         """Append beside whoever runs it."""
         number = next(self._ids)
-        event = said(f"{number}", author="user", id=f"e{number}")
+        event = text_event(f"{number}", author="user", id=f"e{number}")
         call = self._store(which).append_out_of_band(**self._place.at(name, user), event=event)
         if (user, name) not in self._models:
             self._runner.run(refused(call, SessionNotFoundError))
@@ -164,11 +164,11 @@ class SessionMachine(RuleBasedStateMachine):
         same(sorted((one.user_id, one.id) for one in listed), sorted(self._models))
         for one in listed:
             model = self._models[one.user_id, one.id]
-            wanted = {**model.own, **self._scope("app:", self._app), **self._scope("user:", self._users[one.user_id])}
-            same(_exact(one.state), _exact(wanted))
+            state = {**model.own, **self._scope("app:", self._app), **self._scope("user:", self._users[one.user_id])}
+            same(_exact(one.state), _exact(state))
             session = await store.get_session(**self._place.at(one.id, one.user_id))
-            found = [(event.id, event.content.parts[0].text) for event in session.events]
-            same((found, _exact(session.state), session.version), (model.events, _exact(wanted), len(model.events)))
+            events = [(event.id, event.content.parts[0].text) for event in session.events]
+            same((events, _exact(session.state), session.version), (model.events, _exact(state), len(model.events)))
 
     def _store(self, which: int) -> Any:
         return self._stores[min(which, len(self._stores) - 1)]

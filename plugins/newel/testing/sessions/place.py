@@ -14,7 +14,7 @@ MakeStore: TypeAlias = Callable[[], SessionStore]
 Place: TypeAlias = StorePlace[SessionStore]
 
 
-def said(text: str, author: str = "agent", **fields: Any) -> Event:
+def text_event(text: str, author: str = "agent", **fields: Any) -> Event:
     """An event with a text."""
     role = "user" if author == "user" else "model"
     return Event(author=author, content=Content(role=role, parts=[Part(text=text)]), **fields)

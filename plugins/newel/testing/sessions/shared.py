@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from newel.sessions.contract import SharedSessionStore
-from newel.testing.sessions.place import Place, refused, said, same, texts
+from newel.testing.sessions.place import Place, refused, same, text_event, texts
 from newel_kernel import FencedError, StaleSessionError
 
 
@@ -20,7 +20,7 @@ async def a_new_service_reads_the_same(place: Place) -> None:
     await one.create_session(**place.at(), state={"a": (1, 2)})
     view = await one.open(**place.at())
     assert view is not None
-    await one.append_event(view, said("x", state={"t": (1, 2), "user:u": {"a": []}}))
+    await one.append_event(view, text_event("x", state={"t": (1, 2), "user:u": {"a": []}}))
     got = await two.get_session(**place.at())
     assert got is not None
     same((got.state, got.events, got.version), (view.state, list(view.events), view.version))
@@ -33,10 +33,10 @@ async def who_was_outrun_is_told_once(place: Place) -> None:
     mine = await one.create_session(**place.at())
     theirs = await two.get_session(**place.at())
     assert theirs is not None
-    await two.append_event(theirs, said("theirs", state={"n": 1}))
-    await refused(one.append_event(mine, said("mine")), StaleSessionError)
+    await two.append_event(theirs, text_event("theirs", state={"n": 1}))
+    await refused(one.append_event(mine, text_event("mine")), StaleSessionError)
     same((texts(mine), mine.state), (["theirs"], {"n": 1}))
-    await one.append_event(mine, said("mine"))
+    await one.append_event(mine, text_event("mine"))
     same(texts(await two.get_session(**place.at())), ["theirs", "mine"])
 
 
@@ -46,9 +46,9 @@ async def out_of_band_disturbs_nobody(place: Place) -> None:
     await one.create_session(**place.at())
     view = await one.open(**place.at())
     assert view is not None
-    await one.append_event(view, said("1"))
-    await two.append_out_of_band(**place.at(), event=said("by the way", author="user"))
-    await one.append_event(view, said("2"))
+    await one.append_event(view, text_event("1"))
+    await two.append_out_of_band(**place.at(), event=text_event("by the way", author="user"))
+    await one.append_event(view, text_event("2"))
     same((texts(view), texts(await two.get_session(**place.at()))), (["1", "by the way", "2"],) * 2)
 
 
@@ -60,7 +60,7 @@ async def a_lease_is_one_owners(place: Place) -> None:
     assert mine is not None, "a free session was not given"
     same(await two.claim(**place.at(), owner="two", ttl=60), None)
     await one.renew(mine, ttl=60)
-    await one.append_event(mine, said("mine"))
+    await one.append_event(mine, text_event("mine"))
     await one.release(mine)
     theirs = await two.claim(**place.at(), owner="two", ttl=60)
     assert theirs is not None, "a session that was given back was not given"
@@ -77,9 +77,9 @@ async def a_late_holder_is_fenced(place: Place) -> None:
     await one.renew(late, ttl=-1)  # it is over by now
     now = await two.claim(**place.at(), owner="two", ttl=60)
     assert now is not None, "a lease that has run out was not given"
-    await refused(one.append_event(late, said("late", state={"app:late": 1})), FencedError)
+    await refused(one.append_event(late, text_event("late", state={"app:late": 1})), FencedError)
     await refused(one.renew(late, ttl=60), FencedError)
-    await two.append_event(now, said("now"))
+    await two.append_event(now, text_event("now"))
     got = await two.get_session(**place.at())
     same((texts(got), got and got.state), (["now"], {}))
 

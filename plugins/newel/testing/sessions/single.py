@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from newel.testing.sessions.place import Place, refused, said, same, texts, wrote
+from newel.testing.sessions.place import Place, refused, same, text_event, texts, wrote
 from newel_kernel import (
     AlreadyExistsError,
     Event,
@@ -35,10 +35,10 @@ async def sessions_are_made_once(place: Place) -> None:
 async def copies_are_the_callers(place: Place) -> None:
     """What was given or got can be changed without changing the store."""
     store = place.service()
-    given = {"a": {"b": [1]}}
-    made = await store.create_session(**place.at(), state=given)
-    given["a"]["b"].append(2)
-    made.state["a"]["b"].append(3)
+    state = {"a": {"b": [1]}}
+    session = await store.create_session(**place.at(), state=state)
+    state["a"]["b"].append(2)
+    session.state["a"]["b"].append(3)
     got = await store.get_session(**place.at())
     same(got and got.state, {"a": {"b": [1]}})
 
@@ -48,7 +48,7 @@ async def order_is_that_of_the_appends(place: Place) -> None:
     store = place.service()
     session = await store.create_session(**place.at())
     for text, time in (("0", 30.0), ("1", 10.0), ("2", 20.0), ("3", 10.0)):
-        await store.append_event(session, said(text, timestamp=time))
+        await store.append_event(session, text_event(text, timestamp=time))
     same(texts(await store.get_session(**place.at())), ["0", "1", "2", "3"])
     recent = GetSessionConfig(num_recent_events=2)
     same(texts(await store.get_session(**place.at(), config=recent)), ["2", "3"])
@@ -60,8 +60,8 @@ async def an_event_id_is_stored_once(place: Place) -> None:
     """So that an append whose answer was lost can be made again."""
     store = place.service()
     session = await store.create_session(**place.at())
-    await store.append_event(session, said("one", id="same"))
-    await refused(store.append_event(session, said("two", id="same", state={"n": 1})), AlreadyExistsError)
+    await store.append_event(session, text_event("one", id="same"))
+    await refused(store.append_event(session, text_event("two", id="same", state={"n": 1})), AlreadyExistsError)
     got = await store.get_session(**place.at())
     same((texts(got), got and got.state), (["one"], {}))
 
@@ -86,7 +86,7 @@ async def values_and_names_are_exact(place: Place) -> None:
         where = place.at(name, name)
         session = await store.create_session(**where)
         await store.append_event(session, wrote(**{name[:700]: number, **{f"v{i}": v for i, v in enumerate(_VALUES)}}))
-        await store.append_event(session, said(name))
+        await store.append_event(session, text_event(name))
         got = await store.get_session(**where)
         same(texts(got), [name])
         wanted = {name[:700]: number, **{f"v{i}": value for i, value in enumerate(_VALUES)}}
@@ -113,15 +113,15 @@ async def a_deleted_session_takes_nothing(place: Place) -> None:
     """Nor does one that was created anew have anything of it."""
     store = place.service()
     session = await store.create_session(**place.at(), state={"app:kept": 1})
-    await store.append_event(session, said("old", state={"own": 1}))
+    await store.append_event(session, text_event("old", state={"own": 1}))
     await store.delete_session(**place.at())
     await store.delete_session(**place.at())
-    await refused(store.append_event(session, said("ghost", state={"app:ghost": 1})), SessionNotFoundError)
+    await refused(store.append_event(session, text_event("ghost", state={"app:ghost": 1})), SessionNotFoundError)
     anew = await store.create_session(**place.at())
     same((anew.events, anew.state), ([], {"app:kept": 1}))
     for text in ("1", "2", "3"):  # fewer events than the view has seen, as many, and more
-        await refused(store.append_event(session, said("ghost")), SessionNotFoundError)
-        await store.append_event(anew, said(text))
+        await refused(store.append_event(session, text_event("ghost")), SessionNotFoundError)
+        await store.append_event(anew, text_event(text))
     same(texts(await store.get_session(**place.at())), ["1", "2", "3"])
 
 
@@ -132,8 +132,8 @@ async def a_stale_copy_is_caught_up(place: Place) -> None:
     one, two = await store.get_session(**place.at()), await store.get_session(**place.at())
     assert one is not None
     assert two is not None
-    await store.append_event(one, said("one", state={"n": 1}))
-    await store.append_event(two, said("two"))
+    await store.append_event(one, text_event("one", state={"n": 1}))
+    await store.append_event(two, text_event("two"))
     same(
         (texts(two), two.state, texts(await store.get_session(**place.at()))),
         (["one", "two"], {"n": 1}, ["one", "two"]),
@@ -147,7 +147,7 @@ async def many_tasks_append(place: Place) -> None:
 
     async def go(task: int) -> None:
         for number in range(5):
-            await store.append_event(session, said(f"{task}.{number}", state={f"k{task}": number}))
+            await store.append_event(session, text_event(f"{task}.{number}", state={f"k{task}": number}))
 
     await asyncio.gather(*map(go, range(8)))
     got = texts(await store.get_session(**place.at()))
@@ -161,18 +161,18 @@ async def a_cancelled_append_is_whole(place: Place) -> None:
     store = place.service()
     session = await store.create_session(**place.at())
     for steps in range(8):
-        task = asyncio.ensure_future(store.append_event(session, said(f"{steps}", state={f"k{steps}": 1})))
+        task = asyncio.ensure_future(store.append_event(session, text_event(f"{steps}", state={f"k{steps}": 1})))
         for _ in range(steps):
             await asyncio.sleep(0)
         task.cancel()
         await asyncio.wait([task])
         got = await store.get_session(**place.at())
         same((texts(got), got and got.state), (texts(session), session.state))
-    await store.append_event(session, said("after"))
+    await store.append_event(session, text_event("after"))
 
 
 async def lists_come_in_pages(place: Place) -> None:
-    """By user and creation, each session once; the page ends where it is said to."""
+    """By user and creation, each session once; the page ends where it is told to."""
     store = place.service()
     for name in "edcba":
         await store.create_session(**place.at(name, "u" if name != "c" else "t"), state={name: 1, "user:n": 1})
@@ -196,10 +196,11 @@ async def a_fork_goes_its_own_way(place: Place) -> None:
     store = place.service()
     session = await store.create_session(**place.at(), state={"first": 1})
     for number in range(4):
-        await store.append_event(session, said(f"{number}", id=f"e{number}", state={"n": number, f"k{number}": 1}))
+        state = {"n": number, f"k{number}": 1}
+        await store.append_event(session, text_event(f"{number}", id=f"e{number}", state=state))
     fork = await store.fork(**place.at(), new_session_id="f", events=2)
     same((texts(fork), fork.state), (["0", "1"], {"first": 1, "n": 1, "k0": 1, "k1": 1}))
-    await store.append_event(fork, said("other", id="e2"))
+    await store.append_event(fork, text_event("other", id="e2"))
     same(texts(await store.get_session(**place.at("f"))), ["0", "1", "other"])
     same(texts(await store.get_session(**place.at())), ["0", "1", "2", "3"])
     whole = await store.fork(**place.at())
@@ -213,12 +214,12 @@ async def a_tail_has_what_follows(place: Place) -> None:
     store = place.service()
     session = await store.create_session(**place.at())
     for number in range(3):
-        await store.append_event(session, said(f"{number}"))
-    await store.append_out_of_band(**place.at(), event=said("and", author="user"))
+        await store.append_event(session, text_event(f"{number}"))
+    await store.append_out_of_band(**place.at(), event=text_event("and", author="user"))
     tail = await store.tail(**place.at(), after=2)
     same([part.text for event in tail for part in (event.content and event.content.parts) or ()], ["2", "and"])
     same(await store.tail(**place.at("none"), after=0), [])
-    await refused(store.append_out_of_band(**place.at("none"), event=said("x")), SessionNotFoundError)
+    await refused(store.append_out_of_band(**place.at("none"), event=text_event("x")), SessionNotFoundError)
 
 
 CHECKS = {

@@ -8,10 +8,10 @@ import json
 from typing import Any, ClassVar
 
 from newel.testing.wire.answers import Answer
+from newel.testing.wire.anthropic_reading import reading
 from newel.testing.wire.anthropic_rules import check, is_modern
-from newel.testing.wire.anthropic_said import said
 from newel.testing.wire.http import Logged
-from newel.testing.wire.said import Said
+from newel.testing.wire.reading import Reading
 from newel_kernel import Json
 
 _STOPS = {"end": "end_turn", "max": "max_tokens", "stop": "stop_sequence", "tool": "tool_use", "safety": "refusal"}
@@ -64,9 +64,9 @@ class AnthropicWire:
     def beside(self, request: Logged) -> None:
         """See `Wire`."""
 
-    def said(self, request: Logged) -> Said:
+    def reading(self, request: Logged) -> Reading:
         """See `Wire`."""
-        return said(request.body)
+        return reading(request.body)
 
     def is_streamed(self, request: Logged) -> bool:
         """See `Wire`."""

@@ -39,11 +39,11 @@ class Outcome:
     responses: list[LlmResponse] = field(default_factory=list)
     error: Exception | None = None
     #: What was logged at WARNING.
-    told: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def shows(self, secret: str) -> bool:
         """Whether a secret is in anything that a caller or a log sees."""
-        texts = [*self.told, *(one.model_dump_json() for one in self.responses)]
+        texts = [*self.warnings, *(one.model_dump_json() for one in self.responses)]
         if self.error is not None:
             texts += traceback.format_exception(self.error)
         for one in chain_of(self.error):
@@ -93,7 +93,7 @@ class Place:
         """Send one request to the service, which follows the steps."""
         self.server.script(*steps)
         outcome = Outcome()
-        with _listening(outcome.told):
+        with _listening(outcome.warnings):
             asyncio.run(_collect(model, request, stream, outcome))
         return outcome
 
@@ -110,9 +110,9 @@ async def _collect(model: BaseLlm, request: LlmRequest, stream: bool, outcome: O
 
 def capabilities(model: BaseLlm, request: LlmRequest) -> ModelCapabilities:
     """What the model of a request says it can do."""
-    asked = getattr(model, "capabilities_for", None)
-    found: ModelCapabilities = asked(request) if asked is not None else model.capabilities
-    return found
+    capabilities_for = getattr(model, "capabilities_for", None)
+    result: ModelCapabilities = capabilities_for(request) if capabilities_for is not None else model.capabilities
+    return result
 
 
 def hello(name: str, config: GenerateContentConfig | None = None) -> LlmRequest:
@@ -121,10 +121,10 @@ def hello(name: str, config: GenerateContentConfig | None = None) -> LlmRequest:
     return LlmRequest(model=name, contents=contents, config=config or GenerateContentConfig())
 
 
-def problems(found: Collection[str], about: str) -> None:
+def problems(texts: Collection[str], about: str) -> None:
     """Raise an AssertionError where there are any."""
-    if found:
-        raise AssertionError(f"{about}: " + "; ".join(found))
+    if texts:
+        raise AssertionError(f"{about}: " + "; ".join(texts))
 
 
 def _body(response: object) -> str:
@@ -135,17 +135,17 @@ def _body(response: object) -> str:
 
 
 class _Ears(logging.Handler):
-    def __init__(self, told: list[str]) -> None:
+    def __init__(self, warnings: list[str]) -> None:
         super().__init__(logging.WARNING)
-        self._told = told
+        self._warnings = warnings
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._told.append(record.getMessage())
+        self._warnings.append(record.getMessage())
 
 
 @contextmanager
-def _listening(told: list[str]) -> Iterator[None]:
-    ears = _Ears(told)
+def _listening(warnings: list[str]) -> Iterator[None]:
+    ears = _Ears(warnings)
     logging.getLogger().addHandler(ears)
     try:
         yield

@@ -74,13 +74,13 @@ class Caller:
         """The responses to one request; `config` are fields of GenerateContentConfig."""
         self.server.script(*(steps if isinstance(steps, list) else [steps]))
         name = name or self._name
-        asked, settings = llm or self._make(name), GenerateContentConfig(**config)
+        model, settings = llm or self._make(name), GenerateContentConfig(**config)
         request = LlmRequest(model=name, contents=list(contents), config=settings)
         for key, value in (stash or {}).items():
             request.stash[key] = value
 
         async def collect() -> list[LlmResponse]:
-            return [response async for response in asked.generate_content_async(request, stream=stream)]
+            return [response async for response in model.generate_content_async(request, stream=stream)]
 
         return asyncio.run(collect())
 

@@ -42,12 +42,12 @@ def check_request(place: Place, case: WireRequest) -> None:
     problems([f"refused: {one}" for one in refused], case.name)
     problems([f"{type(outcome.error).__name__}: {outcome.error}"] if outcome.error else [], case.name)
     excused = place.wire.unsayable(name) | place.bench.unsayable | unclaimed
-    lost = list(losses(case, place.wire.said(log[-1]), place.wire.name))
-    found = [f"lost: {one.text}" for one in lost if one.what not in excused]
+    lost = list(losses(case, place.wire.reading(log[-1]), place.wire.name))
+    texts = [f"lost: {one.text}" for one in lost if one.what not in excused]
     silent = [one for one in lost if one.what in excused - _QUIET]
-    if silent and not outcome.told:
-        found += [f"left out without a word: {one.text}" for one in silent]
-    problems(found, case.name)
+    if silent and not outcome.warnings:
+        texts += [f"left out without a word: {one.text}" for one in silent]
+    problems(texts, case.name)
 
 
 def _unclaimed(case: WireRequest, capable: ModelCapabilities) -> Iterator[str]:
@@ -128,43 +128,43 @@ def _config(thinks: bool) -> GenerateContentConfig:
     return GenerateContentConfig(tools=declared, thinking_config=thinking, max_output_tokens=most)
 
 
-def check_fault(place: Place, given: Fault, *, stream: bool) -> None:
+def check_fault(place: Place, kind: Fault, *, stream: bool) -> None:
     """A fault that stays is one error, nothing of it is an answer, and the key is shown nowhere."""
-    options = {"retry_options": {"attempts": 1}, **({"timeout": 400} if given.then == "stall" else {})}
+    options = {"retry_options": {"attempts": 1}, **({"timeout": 400} if kind.then == "stall" else {})}
     config = GenerateContentConfig.model_validate({"http_options": options})
-    told = fault(given.name, **({"message": f"the key {WIRE_KEY} is wrong"} if given.status >= 400 else {}))
+    failure = fault(kind.name, **({"message": f"the key {WIRE_KEY} is wrong"} if kind.status >= 400 else {}))
     model = place.model()
-    outcome = place.run(hello(model.model, config), told, stream=stream, model=model)
-    found = []
+    outcome = place.run(hello(model.model, config), failure, stream=stream, model=model)
+    texts = []
     error = outcome.error
     if not isinstance(error, ModelError):
-        found.append(f"raised {error!r} instead of a ModelError")
-    elif given.passes and not error.retryable:
-        found.append("the error does not say that a retry is worth it")
-    elif given.status >= 400 and (error.code != given.status or not error.request_id):
-        found.append(f"the error has the code {error.code!r} and the request id {error.request_id!r}")
+        texts.append(f"raised {error!r} instead of a ModelError")
+    elif kind.passes and not error.retryable:
+        texts.append("the error does not say that a retry is worth it")
+    elif kind.status >= 400 and (error.code != kind.status or not error.request_id):
+        texts.append(f"the error has the code {error.code!r} and the request id {error.request_id!r}")
     if any(not one.partial for one in outcome.responses):
-        found.append("half an answer is final")
+        texts.append("half an answer is final")
     if any(request.path == "/elsewhere" for request in place.server.log):
-        found.append("a redirect was followed")
+        texts.append("a redirect was followed")
     if len(place.server.log) > 1:
-        found.append(f"{len(place.server.log)} requests, though one was allowed")
+        texts.append(f"{len(place.server.log)} requests, though one was allowed")
     if outcome.shows(WIRE_KEY):
-        found.append("the key is shown")
-    problems(found, "streamed" if stream else "whole")
+        texts.append("the key is shown")
+    problems(texts, "streamed" if stream else "whole")
 
 
-def check_recovery(place: Place, given: Fault) -> None:
+def check_recovery(place: Place, kind: Fault) -> None:
     """A fault that passes is outlived, and a service that asks to wait is waited for."""
-    asked = fault(given.name, **({"retry_after": _WAIT} if given.status >= 400 else {}))
+    failure = fault(kind.name, **({"retry_after": _WAIT} if kind.status >= 400 else {}))
     retries = {"attempts": 3, "initial_delay": 0.001, "max_delay": 0.002}
     config = GenerateContentConfig.model_validate({"http_options": {"retry_options": retries}})
     model = place.model()
-    outcome = place.run(hello(model.model, config), asked, _HELLO, model=model)
+    outcome = place.run(hello(model.model, config), failure, _HELLO, model=model)
     problems([f"not outlived: {outcome.error!r}"] if outcome.error or not outcome.responses else [], "retry")
     times = [request.at for request in place.server.log]
     problems([f"{len(times)} requests instead of 2"] if len(times) != 2 else [], "retry")
-    if given.status >= 400 and times[1] - times[0] < _WAIT:
+    if kind.status >= 400 and times[1] - times[0] < _WAIT:
         problems([f"sent again after {times[1] - times[0]:.3f} s, though {_WAIT} s were asked for"], "retry")
 
 

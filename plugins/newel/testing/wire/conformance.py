@@ -38,8 +38,8 @@ def model_checks(
     """
     bench = Bench(make, protocol, frozenset(unsayable))
     name = protocol if isinstance(protocol, str) else protocol().name
-    found = {**dict(_requests(name)), **dict(_answers(name)), **dict(_faults()), **dict(_connections(abandoned))}
-    return {name: partial(_run, bench, check) for name, check in found.items()}
+    checks = {**dict(_requests(name)), **dict(_answers(name)), **dict(_faults()), **dict(_connections(abandoned))}
+    return {name: partial(_run, bench, check) for name, check in checks.items()}
 
 
 def model_conformance(
@@ -50,21 +50,21 @@ def model_conformance(
     abandoned: int = 20,
 ) -> None:
     """Run every check of `model_checks`; one AssertionError names all that fail."""
-    found = model_checks(make, protocol=protocol, unsayable=unsayable, abandoned=abandoned)
-    run_checks(found)
+    checks = model_checks(make, protocol=protocol, unsayable=unsayable, abandoned=abandoned)
+    run_checks(checks)
 
 
-def run_checks(found: Mapping[str, Callable[[], None]], part: str = "") -> None:
+def run_checks(checks: Mapping[str, Callable[[], None]], part: str = "") -> None:
     """Run checks, or those of one of the `PARTS`; one AssertionError names all that fail."""
-    found = {name: check for name, check in found.items() if name.startswith(part)}
+    checks = {name: check for name, check in checks.items() if name.startswith(part)}
     failed = []
-    for name, check in found.items():
+    for name, check in checks.items():
         try:
             check()
         except Exception as error:  # noqa: BLE001 - a provider's own errors; all are told together
             failed.append(f"{name}: {type(error).__name__}: {error}")
     if failed:
-        raise AssertionError(f"the provider fails {len(failed)} of {len(found)} checks:\n" + "\n".join(failed))
+        raise AssertionError(f"the provider fails {len(failed)} of {len(checks)} checks:\n" + "\n".join(failed))
 
 
 _Check = Callable[[Place], None]
@@ -94,9 +94,9 @@ def _faults() -> Iterator[tuple[str, _Check]]:
         for stream in (False, True):
             if stream or not fault.within:
                 how = "streamed" if stream else "whole"
-                yield f"fault {name} {how}", partial(checks.check_fault, given=fault, stream=stream)
+                yield f"fault {name} {how}", partial(checks.check_fault, kind=fault, stream=stream)
         if fault.passes:
-            yield f"fault {name} outlived", partial(checks.check_recovery, given=fault)
+            yield f"fault {name} outlived", partial(checks.check_recovery, kind=fault)
 
 
 def _connections(abandoned: int) -> Iterator[tuple[str, _Check]]:

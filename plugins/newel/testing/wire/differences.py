@@ -45,14 +45,14 @@ def differences(
 
 def _parts_differ(answer: Answer, final: LlmResponse, calls: list[FunctionCall], protocol: str) -> Iterator[str]:
     parts = _parts(final)
-    for kind, told in (("text", _text(parts, thought=False)), ("thought", _text(parts, thought=True))):
+    for kind, text in (("text", _text(parts, thought=False)), ("thought", _text(parts, thought=True))):
         want = "".join(part[kind] for part in answer.parts if kind in part)
-        if told.replace("\n", "") != want.replace("\n", "") and (want or kind == "text"):
-            yield f"{kind} {told[:60]!r} instead of {want[:60]!r}"
-    wanted = [part["call"] for part in answer.parts if "call" in part]
-    if len(calls) != len(wanted):
-        yield f"{len(calls)} calls instead of {len(wanted)}"
-    for have, want_call in zip(calls, wanted, strict=False):
+        if text.replace("\n", "") != want.replace("\n", "") and (want or kind == "text"):
+            yield f"{kind} {text[:60]!r} instead of {want[:60]!r}"
+    want_calls = [part["call"] for part in answer.parts if "call" in part]
+    if len(calls) != len(want_calls):
+        yield f"{len(calls)} calls instead of {len(want_calls)}"
+    for have, want_call in zip(calls, want_calls, strict=False):
         if (have.name, have.args or {}) != (want_call["name"], want_call["args"]):
             yield f"the call {have.name}({have.args}) instead of {want_call['name']}({want_call['args']})"
         if have.id != want_call["id"] and not answer.more.get("no_ids"):
@@ -100,12 +100,12 @@ def _end_differs(answer: Answer, final: LlmResponse) -> Iterator[str]:
 
 def _chunks_differ(answer: Answer, responses: Sequence[LlmResponse]) -> Iterator[str]:
     chunks = [part for one in responses if one.partial for part in _parts(one)]
-    want, shown = "".join(part.get("text", "") for part in answer.parts), _text(chunks, thought=False)
-    if want and shown != want:
-        yield f"the chunks add up to {shown[:60]!r}"
+    want, have = "".join(part.get("text", "") for part in answer.parts), _text(chunks, thought=False)
+    if want and have != want:
+        yield f"the chunks add up to {have[:60]!r}"
     ids = {part.function_call.id for part in chunks if part.function_call is not None}
-    known = {part["call"]["id"] for part in answer.parts if "call" in part}
-    if ids - known and not answer.more.get("no_ids"):
+    call_ids = {part["call"]["id"] for part in answer.parts if "call" in part}
+    if ids - call_ids and not answer.more.get("no_ids"):
         yield f"calls of chunks have other ids: {json.dumps(sorted(map(str, ids)))}"
 
 

@@ -22,9 +22,9 @@ ELSEWHERE = (
 
 def variables(base: Mapping[str, str], protocols: tuple[str, ...], key: str) -> dict[str, str]:
     """The variables for services with these base URLs; of two that want one variable the first has it."""
-    found = {"NO_PROXY": "127.0.0.1"}
+    result = {"NO_PROXY": "127.0.0.1"}
     for protocol in protocols:
         url, secret = VARIABLES[protocol]
-        found.setdefault(url, base[protocol])
-        found.setdefault(secret, key)
-    return found
+        result.setdefault(url, base[protocol])
+        result.setdefault(secret, key)
+    return result

@@ -11,11 +11,11 @@ from newel.testing.wire import gemini_caches, gemini_interactions
 from newel.testing.wire.answers import Answer
 from newel.testing.wire.gemini_caches import Caches, tokens_of
 from newel.testing.wire.gemini_interactions import Interactions
+from newel.testing.wire.gemini_reading import reading
 from newel.testing.wire.gemini_rules import refusal
-from newel.testing.wire.gemini_said import said
 from newel.testing.wire.gemini_turns import is_third, signature, signature_bytes
 from newel.testing.wire.http import Logged, Reply
-from newel.testing.wire.said import Said
+from newel.testing.wire.reading import Reading
 from newel.testing.wire.schemas import RefusedError
 from newel_kernel import Json
 
@@ -86,12 +86,12 @@ class GeminiWire:
         if reason is not None:
             raise RefusedError(reason)
 
-    def said(self, request: Logged) -> Said:
+    def reading(self, request: Logged) -> Reading:
         """See `Wire`."""
         body, tokens, _ = self.caches.applied(request.body, self.model(request))
-        found = said(body)  # type: ignore[arg-type]  # it was accepted
-        found.cached = tokens > 0
-        return found
+        result = reading(body)  # type: ignore[arg-type]  # it was accepted
+        result.cached = tokens > 0
+        return result
 
     def is_streamed(self, request: Logged) -> bool:
         """See `Wire`."""
@@ -107,14 +107,14 @@ class GeminiWire:
 
     def whole(self, answer: Answer, request: Logged) -> Json:
         """See `Wire`."""
-        return self.spoken(list(_chunks(answer, 1 << 30)), request, streamed=False)[0]
+        return self.translated(list(_chunks(answer, 1 << 30)), request, streamed=False)[0]
 
     def streamed(self, answer: Answer, request: Logged) -> list[bytes]:
         """See `Wire`."""
         chunks = [*_chunks(answer, answer.piece), *answer.extra_events]
-        return [event_of(chunk) for chunk in self.spoken(chunks, request, streamed=True)]
+        return [event_of(chunk) for chunk in self.translated(chunks, request, streamed=True)]
 
-    def spoken(self, chunks: Sequence[Json], request: Logged, *, streamed: bool, whole: bool = True) -> list[Json]:
+    def translated(self, chunks: Sequence[Json], request: Logged, *, streamed: bool, whole: bool = True) -> list[Json]:
         """What `chunks` of generateContent say in the API that the request is for, in one piece unless `streamed`."""
         signatures = (part["thoughtSignature"] for part in _parts(chunks) if "thoughtSignature" in part)
         self.issued |= {signature_bytes(one) for one in signatures}
@@ -124,10 +124,10 @@ class GeminiWire:
             return self.interactions.answered(chunks, model, streamed=streamed, whole=whole, store=store)
         self._count += 1
         origin = {"modelVersion": model, "responseId": f"response-{self._count}"}
-        told = [{**chunk, **origin} if "error" not in chunk else chunk for chunk in chunks]
+        messages = [{**chunk, **origin} if "error" not in chunk else chunk for chunk in chunks]
         if cached := self.caches.applied(request.body, model)[1]:
-            told = [_with_cached_tokens(chunk, cached) for chunk in told]
-        return told if streamed else [_merged(told)]
+            messages = [_with_cached_tokens(chunk, cached) for chunk in messages]
+        return messages if streamed else [_merged(messages)]
 
     def error(self, status: int, message: str) -> Json:
         """See `Wire`."""
@@ -189,11 +189,11 @@ def _answer_parts(answer: Answer, size: int) -> Iterator[Json]:
     calls = [part for part in answer.parts if "call" in part]
     for part in answer.parts:
         if "call" in part:
-            told = {name: part["call"][name] for name in ("name", "args")}
+            function_call = {name: part["call"][name] for name in ("name", "args")}
             if not answer.more.get("no_ids"):
-                told["id"] = part["call"]["id"]
+                function_call["id"] = part["call"]["id"]
             signed = {"thoughtSignature": signature(thoughts or "call")} if part is calls[0] else {}
-            yield {"functionCall": told, **signed}
+            yield {"functionCall": function_call, **signed}
             continue
         text: str = part["thought"] if "thought" in part else part["text"]
         thought = {"thought": True} if "thought" in part else {}
@@ -204,8 +204,8 @@ def _answer_parts(answer: Answer, size: int) -> Iterator[Json]:
 
 
 def _usage(answer: Answer) -> Json:
-    given, used, thoughts = (answer.usage.get(name, 0) for name in ("input", "output", "reasoning"))
-    usage = {"promptTokenCount": given, "candidatesTokenCount": used - thoughts, "totalTokenCount": given + used}
+    prompt, used, thoughts = (answer.usage.get(name, 0) for name in ("input", "output", "reasoning"))
+    usage = {"promptTokenCount": prompt, "candidatesTokenCount": used - thoughts, "totalTokenCount": prompt + used}
     if thoughts:
         usage["thoughtsTokenCount"] = thoughts
     if "cached" in answer.usage:

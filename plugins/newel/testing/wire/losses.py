@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from newel.models.wire.signatures import owner_of
+from newel.testing.wire.reading import Item, Reading, media_mark, same_name
 from newel.testing.wire.requests import WireRequest
-from newel.testing.wire.said import Item, Said, media_mark, same_name
 from newel.testing.wire.setting_losses import setting_losses
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
@@ -25,15 +25,15 @@ class Loss:
     text: str
 
 
-def losses(case: WireRequest, said: Said, protocol: str) -> Iterator[Loss]:
+def losses(case: WireRequest, reading: Reading, protocol: str) -> Iterator[Loss]:
     """What is lost of a request, whether or not the protocol could say it."""
     for text in _system(case.config.get("system_instruction")):
-        if text.strip() and text.strip() not in said.system:
+        if text.strip() and text.strip() not in reading.system:
             yield Loss("system", f"the system instruction {text[:30]!r}")
-    yield from _Contents(said, protocol).losses(case.typed(protocol))
-    for what, text in setting_losses(case.config, said, protocol):
+    yield from _Contents(reading, protocol).losses(case.typed(protocol))
+    for what, text in setting_losses(case.config, reading, protocol):
         yield Loss(what, text)
-    if case.cache is not None and not said.cached:
+    if case.cache is not None and not reading.cached:
         yield Loss("caching", "the marks of what may be cached")
 
 
@@ -47,11 +47,11 @@ def _system(system: Any) -> list[str]:
 class _Contents:
     """Compares the contents of a request with the items of its body."""
 
-    def __init__(self, said: Said, protocol: str) -> None:
-        self._said, self._protocol = said, protocol
-        self._calls = list(said.of("model", "call"))
-        self._results = list(said.of("user", "result"))
-        self._media = [item.text for item in said.items if item.kind == "media"]
+    def __init__(self, reading: Reading, protocol: str) -> None:
+        self._reading, self._protocol = reading, protocol
+        self._calls = list(reading.of("model", "call"))
+        self._results = list(reading.of("user", "result"))
+        self._media = [item.text for item in reading.items if item.kind == "media"]
         self._media += [mark for result in self._results for mark in result.media]
         #: How far the texts of each role were found, in letters, and the calls, by number.
         self._spots = {"user": 0, "model": 0}
@@ -76,7 +76,7 @@ class _Contents:
                     yield from self._text(part.text.strip(), role)
 
     def _text(self, text: str, role: Literal["user", "model"]) -> Iterator[Loss]:
-        whole = self._said.text(role)
+        whole = self._reading.text(role)
         spot = whole.find(text, self._spots[role])
         if spot < 0:
             yield Loss("text", f"the text {text[:30]!r} of {role}{' (out of order)' if text in whole else ''}")
@@ -84,12 +84,12 @@ class _Contents:
             self._spots[role] = spot
 
     def _thought(self, part: Part) -> Iterator[Loss]:
-        found = [item for item in self._said.of("model", "thought") if item.text == part.text]
+        thoughts = [item for item in self._reading.of("model", "thought") if item.text == part.text]
         own = owner_of(part) == self._protocol
         signature = (part.thought_signature or b"").decode("latin-1")
-        if own and not any(item.signature == signature for item in found):
+        if own and not any(item.signature == signature for item in thoughts):
             yield Loss("own thought", f"the thought {str(part.text)[:20]!r} with its signature")
-        elif not own and part.thought_signature and found:
+        elif not own and part.thought_signature and thoughts:
             yield Loss("own thought", f"the foreign thought {str(part.text)[:20]!r} was sent as one of this provider")
 
     def _call(self, call: FunctionCall, part: Part) -> Iterator[Loss]:
@@ -143,7 +143,7 @@ class _Contents:
     def _medium(self, part: Part, role: str) -> Iterator[Loss]:
         kind, mark, data = _medium_of(part)
         text = data.decode("utf-8", "replace") if kind.startswith("text/") else None
-        everything = self._said.text("user") + self._said.text("model")
+        everything = self._reading.text("user") + self._reading.text("model")
         if {mark, mark.replace("audio/mpeg", "audio/mp3"), f"text:{text}"} & set(self._media):
             return
         if text is None or text not in everything:

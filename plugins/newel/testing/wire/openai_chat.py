@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 from newel.testing.wire.answers import Answer
 from newel.testing.wire.http import Logged
 from newel.testing.wire.openai_messages import check
+from newel.testing.wire.openai_reading import chat_reading
 from newel.testing.wire.openai_rules import UNSAYABLE, UNSAYABLE_WHERE_IT_REASONS, reasons
-from newel.testing.wire.openai_said import chat_said
-from newel.testing.wire.said import Said
+from newel.testing.wire.reading import Reading
 from newel_kernel import Json
 
 _STOPS = {"end": "stop", "max": "length", "stop": "stop", "tool": "tool_calls", "safety": "content_filter"}
@@ -33,17 +33,17 @@ class ChatWire:
 
     def unsayable(self, model: str) -> frozenset[str]:
         """See `Wire`."""
-        found = UNSAYABLE | {"media in results", "media:uri:application/pdf"}
-        return (found | UNSAYABLE_WHERE_IT_REASONS if reasons(model) else found) - (
+        result = UNSAYABLE | {"media in results", "media:uri:application/pdf"}
+        return (result | UNSAYABLE_WHERE_IT_REASONS if reasons(model) else result) - (
             {"top_k"} if self.further else set()
         )
 
     def beside(self, request: Logged) -> None:
         """See `Wire`."""
 
-    def said(self, request: Logged) -> Said:
+    def reading(self, request: Logged) -> Reading:
         """See `Wire`."""
-        return chat_said(request.body)
+        return chat_reading(request.body)
 
     def is_streamed(self, request: Logged) -> bool:
         """See `Wire`."""
@@ -129,13 +129,13 @@ def _deltas(answer: Answer) -> list[Json]:
     """The deltas; `more["calls"]` says how calls come: whole, under one index, or all in one chunk."""
     how: Any = answer.more.get("calls", ())
     size = answer.piece
-    made: list[Json] = [{"role": "assistant", "content": "", "refusal": None}]
+    before: list[Json] = [{"role": "assistant", "content": "", "refusal": None}]
     for part in () if answer.more.get("refusal") else answer.parts:
         for kind, field in (("text", "content"), ("thought", answer.more.get("reasoning_key", "reasoning_content"))):
             text = part.get(kind, "")
-            made += [{field: text[start : start + size]} for start in range(0, len(text), size)]
+            before += [{field: text[start : start + size]} for start in range(0, len(text), size)]
     if refusal := answer.more.get("refusal"):
-        made.append({"refusal": refusal})
+        before.append({"refusal": refusal})
     streams: list[list[Json]] = []
     for index, (one, raw) in enumerate(_calls(answer)):
         place = {} if "no_index" in how else {"index": 0 if "same_index" in how else index}
@@ -148,14 +148,14 @@ def _deltas(answer: Answer) -> list[Json]:
         longest = max(map(len, streams), default=0)
         order = [stream[at] for at in range(longest) for stream in streams if at < len(stream)]
     chunks = [order] if "one_chunk" in how and order else [[delta] for delta in order]
-    return made + [{"tool_calls": deltas} for deltas in chunks]
+    return before + [{"tool_calls": deltas} for deltas in chunks]
 
 
 def _usage(answer: Answer) -> Json | None:
     if not answer.usage:
         return None
-    given, used = answer.usage.get("input", 0), answer.usage.get("output", 0)
-    usage: Json = {"prompt_tokens": given, "completion_tokens": used, "total_tokens": given + used}
+    prompt, used = answer.usage.get("input", 0), answer.usage.get("output", 0)
+    usage: Json = {"prompt_tokens": prompt, "completion_tokens": used, "total_tokens": prompt + used}
     if "cached" in answer.usage:
         usage["prompt_tokens_details"] = {"cached_tokens": answer.usage["cached"]}
     if "reasoning" in answer.usage:

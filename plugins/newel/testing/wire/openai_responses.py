@@ -12,9 +12,9 @@ from typing import ClassVar
 from newel.testing.wire.answers import Answer
 from newel.testing.wire.http import Logged
 from newel.testing.wire.openai_items import Memory, check
+from newel.testing.wire.openai_reading import responses_reading
 from newel.testing.wire.openai_rules import UNSAYABLE, UNSAYABLE_WHERE_IT_REASONS, reasons
-from newel.testing.wire.openai_said import responses_said
-from newel.testing.wire.said import Said
+from newel.testing.wire.reading import Reading
 from newel_kernel import Json
 
 _UNSAYABLE = frozenset(
@@ -53,9 +53,9 @@ class ResponsesWire:
     def beside(self, request: Logged) -> None:
         """See `Wire`."""
 
-    def said(self, request: Logged) -> Said:
+    def reading(self, request: Logged) -> Reading:
         """See `Wire`."""
-        return responses_said(request.body)
+        return responses_reading(request.body)
 
     def is_streamed(self, request: Logged) -> bool:
         """See `Wire`."""
@@ -174,9 +174,9 @@ def _pieces(text: str, size: int) -> list[str]:
 def _usage(answer: Answer) -> Json | None:
     if not answer.usage:
         return None
-    given, used = answer.usage.get("input", 0), answer.usage.get("output", 0)
+    prompt, used = answer.usage.get("input", 0), answer.usage.get("output", 0)
     return {
-        "input_tokens": given, "input_tokens_details": {"cached_tokens": answer.usage.get("cached", 0)},
+        "input_tokens": prompt, "input_tokens_details": {"cached_tokens": answer.usage.get("cached", 0)},
         "output_tokens": used, "output_tokens_details": {"reasoning_tokens": answer.usage.get("reasoning", 0)},
-        "total_tokens": given + used,
+        "total_tokens": prompt + used,
     }  # fmt: skip

@@ -86,16 +86,16 @@ def check_called(name: object, where: str) -> None:
         raise RefusedError(f"Invalid '{where}.name': string does not match pattern, got {name!r}")
 
 
-def check_schema(given: Json, where: str, keys: set[str]) -> None:
+def check_schema(shape: Json, where: str, keys: set[str]) -> None:
     """Refuse the schema of an answer."""
-    if set(given) - keys:
-        raise RefusedError(f"Unknown parameter: '{where}.{sorted(set(given) - keys)[0]}'")
-    check_called(given.get("name"), where)
-    if given.get("schema") is None:
+    if set(shape) - keys:
+        raise RefusedError(f"Unknown parameter: '{where}.{sorted(set(shape) - keys)[0]}'")
+    check_called(shape.get("name"), where)
+    if shape.get("schema") is None:
         raise RefusedError(f"Missing required parameter: '{where}.schema'")
-    check_valid(given["schema"], f"{where}: ")
-    if given.get("strict"):
-        check_strict_openai(given["schema"], f"{where}: ")
+    check_valid(shape["schema"], f"{where}: ")
+    if shape.get("strict"):
+        check_strict_openai(shape["schema"], f"{where}: ")
 
 
 def check_file(file: Json, where: str) -> None:

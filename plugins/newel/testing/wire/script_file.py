@@ -49,9 +49,9 @@ def read_script(path: Path) -> list[Step]:
     return [_step(entry, f"{path}: entry {number}") for number, entry in enumerate(data, 1)]
 
 
-def _step(given: Any, where: str) -> Step:
+def _step(source: Any, where: str) -> Step:
     try:
-        entry = _Entry.model_validate({"text": given} if isinstance(given, str) else given)
+        entry = _Entry.model_validate({"text": source} if isinstance(source, str) else source)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))

@@ -21,12 +21,12 @@ from newel.testing.wire.gemini import GeminiWire
 from newel.testing.wire.http import HttpServer, Logged, Reply
 from newel.testing.wire.openai_chat import ChatWire, CompatibleWire
 from newel.testing.wire.openai_responses import ResponsesWire
-from newel.testing.wire.said import Said
+from newel.testing.wire.reading import Reading
 from newel.testing.wire.schemas import RefusedError
 from newel_kernel import Json
 
 #: What a request gets: an answer, one that what it says decides, or a fault.
-Step: TypeAlias = Answer | Fault | Callable[[Said], Answer]
+Step: TypeAlias = Answer | Fault | Callable[[Reading], Answer]
 
 
 class Wire(Protocol):
@@ -52,7 +52,7 @@ class Wire(Protocol):
     def check(self, request: Logged) -> None:
         """Raise a RefusedError where the service would refuse the request."""
 
-    def said(self, request: Logged) -> Said:
+    def reading(self, request: Logged) -> Reading:
         """What an accepted request says."""
 
     def is_streamed(self, request: Logged) -> bool:
@@ -129,7 +129,7 @@ class WireServer(HttpServer):
             step = self._steps.pop(0) if len(self._steps) > 1 else self._steps[0]
         if isinstance(step, Fault):
             return self._fault(wire, step, request, headers)
-        return _good(wire, step if isinstance(step, Answer) else step(wire.said(request)), request, headers)
+        return _good(wire, step if isinstance(step, Answer) else step(wire.reading(request)), request, headers)
 
     def _fault(self, wire: Wire, fault: Fault, request: Logged, headers: dict[str, str]) -> Reply:
         if fault.within:

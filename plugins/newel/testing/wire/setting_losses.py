@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from newel.testing.wire.facts import Fact, facts_of
-from newel.testing.wire.said import Said, named_tools, same_name
+from newel.testing.wire.reading import Reading, named_tools, same_name
 from newel_kernel import Json
 
 #: A kind, and what of it is lost.
-Found: TypeAlias = tuple[str, str]
+Lost: TypeAlias = tuple[str, str]
 
 _SETTINGS = (
     "temperature", "top_p", "top_k", "max_output_tokens", "stop_sequences", "seed", "presence_penalty",
@@ -22,21 +22,21 @@ _SOFT = (
 )  # fmt: skip
 
 
-def setting_losses(config: Json, said: Said, protocol: str) -> Iterator[Found]:
+def setting_losses(config: Json, reading: Reading, protocol: str) -> Iterator[Lost]:
     """What is lost of a config, whether or not the protocol could say it."""
-    yield from _tools(config, said, protocol)
-    yield from _choice(config, said)
-    yield from _settings(config, said)
-    yield from _shape(config, said, protocol)
-    yield from _thinking(config.get("thinking_config") or {}, said, protocol)
+    yield from _tools(config, reading, protocol)
+    yield from _choice(config, reading)
+    yield from _settings(config, reading)
+    yield from _shape(config, reading, protocol)
+    yield from _thinking(config.get("thinking_config") or {}, reading, protocol)
 
 
-def _tools(config: Json, said: Said, protocol: str) -> Iterator[Found]:
-    allowed = _allowed(config) if said.choice == "any" and set(said.tools) == _allowed(config) else None
+def _tools(config: Json, reading: Reading, protocol: str) -> Iterator[Lost]:
+    allowed = _allowed(config) if reading.choice == "any" and set(reading.tools) == _allowed(config) else None
     for one in [one for tool in config.get("tools", ()) for one in tool["function_declarations"]]:
         if allowed is not None and one["name"] not in allowed:
             continue  # the choice is said by what is declared
-        sent = next((tool for name, tool in said.tools.items() if same_name(one["name"], name)), None)
+        sent = next((tool for name, tool in reading.tools.items() if same_name(one["name"], name)), None)
         if sent is None:
             yield "tool", f"the tool {one['name']}"
             continue
@@ -56,19 +56,19 @@ def _parameters(declaration: Json) -> frozenset[Fact]:
     return facts_of(declaration.get("parameters_json_schema") or {})
 
 
-def _choice(config: Json, said: Said) -> Iterator[Found]:
+def _choice(config: Json, reading: Reading) -> Iterator[Lost]:
     calling = (config.get("tool_config") or {}).get("function_calling_config") or {}
     if not calling:
         return
     names = _allowed(config)
-    if names and said.choice == "any" and set(said.tools) == names:
+    if names and reading.choice == "any" and set(reading.tools) == names:
         return
     want = named_tools(names) or calling["mode"].lower()
-    if said.choice == want or (want == "auto" and said.choice is None) or (want == "none" and not said.tools):
+    if reading.choice == want or (want == "auto" and reading.choice is None) or (want == "none" and not reading.tools):
         return
-    thinks = said.thinking not in (None, "off")
+    thinks = reading.thinking not in (None, "off")
     what = "choice:tools" if want.startswith("tools:") else "choice beside thinking" if thinks else "choice"
-    yield what, f"the choice of tools {want} (sent: {said.choice})"
+    yield what, f"the choice of tools {want} (sent: {reading.choice})"
 
 
 def _allowed(config: Json) -> set[str]:
@@ -76,10 +76,10 @@ def _allowed(config: Json) -> set[str]:
     return set(calling.get("allowed_function_names") or ())
 
 
-def _settings(config: Json, said: Said) -> Iterator[Found]:
-    thinks = said.thinking not in (None, "off")
+def _settings(config: Json, reading: Reading) -> Iterator[Lost]:
+    thinks = reading.thinking not in (None, "off")
     for name in _SETTINGS:
-        want, sent = config.get(name), said.settings.get(name)
+        want, sent = config.get(name), reading.settings.get(name)
         if want is None or want == sent:
             continue
         what = name
@@ -90,44 +90,44 @@ def _settings(config: Json, said: Said) -> Iterator[Found]:
         elif name == "temperature" and want > 1:
             what = "temperature above 1"
         yield what, f"{name}={want} (sent: {sent})"
-    if config.get("safety_settings") and "safety" not in said.settings:
+    if config.get("safety_settings") and "safety" not in reading.settings:
         yield "safety", "the safety settings"
 
 
-def _shape(config: Json, said: Said, protocol: str) -> Iterator[Found]:
+def _shape(config: Json, reading: Reading, protocol: str) -> Iterator[Lost]:
     json_schema, own = config.get("response_json_schema"), config.get("response_schema")
     shape = json_schema or own
     if shape is None:
-        asked = config.get("response_mime_type") == "application/json"
-        if asked and not said.json_mode and "json" not in said.system.lower():
+        wants_json = config.get("response_mime_type") == "application/json"
+        if wants_json and not reading.json_mode and "json" not in reading.system.lower():
             yield "json", "that the answer is to be JSON"
         return
-    if said.schema is None:
+    if reading.schema is None:
         yield "schema", "the schema of the answer"
         return
-    wanted = facts_of(shape, gemini=json_schema is None)
-    missing: set[Fact] = set(wanted - said.schema)
+    facts = facts_of(shape, gemini=json_schema is None)
+    missing: set[Fact] = set(facts - reading.schema)
     if str(shape.get("type")).lower() == "array":  # within an object, where the protocol wants one
-        sent = {fact[1:] for fact in said.schema}
-        missing = {fact for fact in wanted if fact[1:] not in sent}
+        sent = {fact[1:] for fact in reading.schema}
+        missing = {fact for fact in facts if fact[1:] not in sent}
     for path, keyword, value in sorted(missing, key=str):
         soft = keyword in _SOFT and protocol != "gemini"
         if keyword != "title":
             yield "bounds of the answer" if soft else "schema", f"of the answer's schema{path}: {keyword}={value!r}"
 
 
-def _thinking(thinking: Json, said: Said, protocol: str) -> Iterator[Found]:
+def _thinking(thinking: Json, reading: Reading, protocol: str) -> Iterator[Lost]:
     budget, level = thinking.get("thinking_budget"), thinking.get("thinking_level")
     if level:
-        if said.effort != level.lower():
-            yield "effort", f"the thinking level {level} (sent: {said.effort})"
+        if reading.effort != level.lower():
+            yield "effort", f"the thinking level {level} (sent: {reading.effort})"
     elif budget == 0:
         words = ("none", "minimal") if protocol.startswith("openai") else ("none", "minimal", None)
-        if said.thinking not in (None, "off") or said.effort not in words:
+        if reading.thinking not in (None, "off") or reading.effort not in words:
             yield "thinking", "that there is to be no thinking"
     elif budget is not None:
         exact = "dynamic" if budget < 0 else f"budget:{budget}"
-        if said.thinking is None or said.thinking == "off":
-            yield "budget", f"the thinking budget {budget} (sent: {said.thinking}, effort {said.effort})"
-        elif said.thinking != exact:
-            yield "exact budget", f"the thinking budget {budget} (sent: {said.thinking})"
+        if reading.thinking is None or reading.thinking == "off":
+            yield "budget", f"the thinking budget {budget} (sent: {reading.thinking}, effort {reading.effort})"
+        elif reading.thinking != exact:
+            yield "exact budget", f"the thinking budget {budget} (sent: {reading.thinking})"

@@ -158,8 +158,8 @@ def test_a_thought_is_a_whole_of_its_own(server: GeminiLiveServer) -> None:
 
 def test_sound_and_transcriptions(server: GeminiLiveServer) -> None:
     server.connection(
-        Wait("realtimeInput", 2), says.heard("what"), says.heard(" now"), says.audio(b"\0\1" * 8), says.spoken("no"),
-        says.spoken("thing"), says.generation_complete(), says.turn_complete(),
+        Wait("realtimeInput", 2), says.input_text("what"), says.input_text(" now"), says.audio(b"\0\1" * 8),
+        says.output_text("no"), says.output_text("thing"), says.generation_complete(), says.turn_complete(),
     )  # fmt: skip
     listened = request(response_modalities=["AUDIO"], input_audio_transcription=types.AudioTranscriptionConfig())
     responses = talk(lambda c: c.send_realtime(SOUND), lambda c: c.send_realtime(SOUND), asked=listened)
@@ -174,14 +174,15 @@ def test_sound_and_transcriptions(server: GeminiLiveServer) -> None:
 
 
 def test_a_finished_transcription_is_not_told_twice(server: GeminiLiveServer) -> None:
-    server.connection(ASKED, says.heard("a", finished=True), says.spoken("b", finished=True), says.turn_complete())
+    pieces = says.input_text("a", finished=True), says.output_text("b", finished=True)
+    server.connection(ASKED, *pieces, says.turn_complete())
     assert shown(talk(hello))[:4] == [
         ("heard", ("a", True)), ("heard", ("a", False)), ("spoken", ("b", True)), ("spoken", ("b", False)),
     ]  # fmt: skip
 
 
 def test_newer_models_send_one_final_input_transcription(server: GeminiLiveServer) -> None:
-    server.connection(Wait("realtimeInput"), says.heard("all of it"), says.turn_complete())
+    server.connection(Wait("realtimeInput"), says.input_text("all of it"), says.turn_complete())
     assert shown(talk(hello, asked=request(NEWER))) == [("heard", ("all of it", False)), ("turn_complete", True)]
 
 
@@ -196,7 +197,7 @@ def test_an_interruption_ends_the_text(server: GeminiLiveServer, together: bool)
 
 
 def test_an_interruption_without_text(server: GeminiLiveServer) -> None:
-    server.connection(ASKED, says.audio(b"\0\1"), says.spoken("I w"), says.interrupted(), says.turn_complete())
+    server.connection(ASKED, says.audio(b"\0\1"), says.output_text("I w"), says.interrupted(), says.turn_complete())
     assert shown(talk(hello)) == [
         ("sound", 2), ("spoken", ("I w", True)), ("spoken", ("I w", False)), ("interrupted", True),
         ("turn_complete", True),

@@ -53,7 +53,7 @@ def of_openai(turn: tuple[str, Any]) -> list[Json]:
     if kind == "speak":
         return openai.speak(b"\0\1" * 9, transcript=" ".join(value))
     if kind == "hear":
-        return openai.heard(*value)
+        return openai.input_text(*value)
     if kind == "cut":
         return [*openai.say(*value)[:6], openai.speech_started(), openai.cancelled()]
     return openai.calls(*(("f", json.dumps({"n": word}), f"c-{number}") for number, word in enumerate(value)))

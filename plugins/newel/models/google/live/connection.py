@@ -25,7 +25,7 @@ from newel_types import Content, SpeechConfig
 
 #: How long calls wait for the end of their turn in silence, in seconds: some models want results before they end it.
 _CALL_PATIENCE = 0.3
-_KNOWN = frozenset((
+_MESSAGE_KEYS = frozenset((
     "setupComplete", "serverContent", "toolCall", "toolCallCancellation", "usageMetadata", "goAway",
     "sessionResumptionUpdate", "voiceActivityDetectionSignal", "voiceActivity",
 ))  # fmt: skip
@@ -85,7 +85,7 @@ class GeminiLiveConnection(SocketConnection):
             message = json.loads(frame)
             if not isinstance(message, dict):
                 raise ValueError(f"no object: {frame[:SHOWN]!r}")
-            if message and _KNOWN.isdisjoint(message):
+            if message and _MESSAGE_KEYS.isdisjoint(message):
                 return self._strange(message)
             responses = self._reader.read(message)
         except UNREADABLE as error:

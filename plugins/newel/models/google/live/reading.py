@@ -55,24 +55,24 @@ class Reader:
         sound = _sound(message)
         if sound is not None:
             return [LlmResponse(sound, None, self._model)]
-        told = LiveServerMessage.model_validate(message)
+        frame = LiveServerMessage.model_validate(message)
         out: list[LlmResponse] = []
-        if told.usage_metadata is not None:
-            out.append(self._response(usage_metadata=_usage(told.usage_metadata)))
-        if told.server_content is not None:
-            out += self._content(told.server_content, called=told.tool_call is not None)
-        if told.tool_call is not None:
+        if frame.usage_metadata is not None:
+            out.append(self._response(usage_metadata=_usage(frame.usage_metadata)))
+        if frame.server_content is not None:
+            out += self._content(frame.server_content, called=frame.tool_call is not None)
+        if frame.tool_call is not None:
             out += self._words.finish()
-            self._calls += told.tool_call.function_calls or ()
+            self._calls += frame.tool_call.function_calls or ()
             out += self.calls() if self._newer else ()
-        if told.tool_call_cancellation is not None:
-            out += self._cancelled(told.tool_call_cancellation)
-        if told.session_resumption_update is not None:
-            out.append(self._response(live_session_resumption_update=told.session_resumption_update))
-        if (activity := _activity(told)) is not None:
+        if frame.tool_call_cancellation is not None:
+            out += self._cancelled(frame.tool_call_cancellation)
+        if frame.session_resumption_update is not None:
+            out.append(self._response(live_session_resumption_update=frame.session_resumption_update))
+        if (activity := _activity(frame)) is not None:
             out.append(self._response(voice_activity=activity))
-        if told.go_away is not None:
-            out.append(self._response(go_away=told.go_away))
+        if frame.go_away is not None:
+            out.append(self._response(go_away=frame.go_away))
         return out
 
     def calls(self) -> list[LlmResponse]:
@@ -105,13 +105,13 @@ class Reader:
     def _turn(self, content: LiveServerContent, more: dict[str, bool]) -> LlmResponse:
         """The end of a turn."""
         grounding, self._grounding = self._grounding, None
-        told = (
+        reasons = (
             ("turn_complete_reason", content.turn_complete_reason),
             ("interaction_status", content.interaction_status),
         )
-        metadata = {name: value.value for name, value in told if value is not None}
-        found = {"grounding_metadata": grounding} if grounding is not None else {}
-        return self._response(turn_complete=True, custom_metadata=metadata or None, **found, **more)
+        metadata = {name: value.value for name, value in reasons if value is not None}
+        fields = {"grounding_metadata": grounding} if grounding is not None else {}
+        return self._response(turn_complete=True, custom_metadata=metadata or None, **fields, **more)
 
     def _parts(self, parts: list[Part], *, ends: bool) -> list[LlmResponse]:
         """What the model says. A piece of text is shown unless its whole follows in the same message."""
@@ -161,10 +161,10 @@ class Reader:
         return [self._response(tool_call_cancellation=LiveServerToolCallCancellation(ids=running))]
 
     def _response(self, **fields: object) -> LlmResponse:
-        made = LlmResponse(model_version=self._model, **fields)  # type: ignore[arg-type]
+        response = LlmResponse(model_version=self._model, **fields)  # type: ignore[arg-type]
         if self._session_id is not None:
-            made.live_session_id = self._session_id
-        return made
+            response.live_session_id = self._session_id
+        return response
 
 
 def _sound(message: Json) -> Content | None:
@@ -183,17 +183,17 @@ def _sound(message: Json) -> Content | None:
     return Content(role="model", parts=[Part(inline_data=Blob(data=data, mime_type=blob["mimeType"]))])
 
 
-def _activity(told: LiveServerMessage) -> VoiceActivity | None:
-    if told.voice_activity is not None:
-        return told.voice_activity
-    signal = told.voice_activity_detection_signal
+def _activity(frame: LiveServerMessage) -> VoiceActivity | None:
+    if frame.voice_activity is not None:
+        return frame.voice_activity
+    signal = frame.voice_activity_detection_signal
     kind = _ACTIVITIES.get(signal.vad_signal_type) if signal is not None and signal.vad_signal_type else None
     return VoiceActivity(voice_activity_type=kind) if kind is not None else None
 
 
-def _usage(told: UsageMetadata) -> GenerateContentResponseUsageMetadata:
+def _usage(usage: UsageMetadata) -> GenerateContentResponseUsageMetadata:
     """The counts under the names of unary calls: an answer's tokens are those of its candidates."""
-    counts = told.model_dump(exclude_none=True)
+    counts = usage.model_dump(exclude_none=True)
     counts.pop("service_tier", None)
     for what in ("token_count", "tokens_details"):
         counts[f"candidates_{what}"] = counts.pop(f"response_{what}", None)

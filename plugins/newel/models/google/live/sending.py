@@ -31,9 +31,9 @@ class Frames:
         turns = self._turns(contents)
         if not turns:
             return []
-        asked = turns[-1]["role"] == "user"
-        frames = [_frame("client_content", {"turns": turns, "turnComplete": asked})]
-        if asked and initial and self.newer:  # announced history alone is answered by no newer model
+        is_question = turns[-1]["role"] == "user"
+        frames = [_frame("client_content", {"turns": turns, "turnComplete": is_question})]
+        if is_question and initial and self.newer:  # announced history alone is answered by no newer model
             frames.append(_frame("realtime_input", {"text": _GO_ON}))
         return frames
 

@@ -23,7 +23,7 @@ REASONS = {
     "content_filter": FinishReason.SAFETY,
 }
 #: Of a delta that holds a text only.
-_SAID = frozenset(("content", "role"))
+_TEXT_KEYS = frozenset(("content", "role"))
 _DATA_URL = re.compile(r"data:([^;,]+);base64,(.*)", re.S)
 
 
@@ -99,9 +99,9 @@ class Whole:
             answer.call(call.id, names.back(call.name), arguments)
         else:
             answer.call(call.id, names.back(call.name), arguments, extra_content=call.extra)
-        made = answer.parts[-1].function_call
-        if made is not None and made.args:
-            made.args = tools.arguments(call.name, made.args)
+        function_call = answer.parts[-1].function_call
+        if function_call is not None and function_call.args:
+            function_call.args = tools.arguments(call.name, function_call.args)
 
 
 def plain_text(chunk: Json) -> str | None:
@@ -114,30 +114,30 @@ def plain_text(chunk: Json) -> str | None:
     if delta.__class__ is not dict or choice.get("index") or choice.get("finish_reason") or choice.get("logprobs"):
         return None
     text = delta.get("content")
-    return text if text and text.__class__ is str and delta.keys() <= _SAID else None
+    return text if text and text.__class__ is str and delta.keys() <= _TEXT_KEYS else None
 
 
 def texts_of(message: Json, profile: Profile) -> list[tuple[str, bool]]:
     """The text of a message or a delta: each with whether it is a thought."""
-    made: list[tuple[str, bool]] = []
+    texts: list[tuple[str, bool]] = []
     for name in profile.reasoning_fields:
         if is_text(message.get(name)):
-            made.append((message[name], True))
+            texts.append((message[name], True))
             break
     content = message.get("content")
     if is_text(content):
-        made.append((content, False))
+        texts.append((content, False))
     for part in objects(content):  # some services answer with a list
         if is_text(part.get("text")):
-            made.append((part["text"], False))
+            texts.append((part["text"], False))
         inner = part.get("thinking")
-        made.extend((one["text"], True) for one in objects(inner) if is_text(one.get("text")))
-    return made
+        texts.extend((one["text"], True) for one in objects(inner) if is_text(one.get("text")))
+    return texts
 
 
 def images_of(message: Json) -> list[Part]:
     """Images that a model made, as OpenRouter sends them."""
-    made: list[Part] = []
+    images: list[Part] = []
     for one in objects(message.get("images")):
         inner = one.get("image_url")
         url = inner.get("url") if isinstance(inner, dict) else None
@@ -148,14 +148,14 @@ def images_of(message: Json) -> list[Part]:
             data = base64.b64decode(match[2], validate=True)
         except (ValueError, binascii.Error):
             continue
-        made.append(Part(inline_data=Blob(mime_type=match[1], data=data)))
-    return made
+        images.append(Part(inline_data=Blob(mime_type=match[1], data=data)))
+    return images
 
 
 def tokens_of(choice: Json) -> list[Json]:
     """The log probabilities that a choice brings."""
-    given = choice.get("logprobs")
-    return objects(given.get("content")) if isinstance(given, dict) else []
+    logprobs = choice.get("logprobs")
+    return objects(logprobs.get("content")) if isinstance(logprobs, dict) else []
 
 
 def cited(message: Json) -> list[Citation]:
@@ -167,11 +167,11 @@ def merge_details(details: list[Json], pieces: list[Json]) -> None:
     """Add OpenRouter's pieces of reasoning to those before; pieces of one index are one."""
     for piece in pieces:
         index = piece.get("index")
-        found = next((one for one in details if index is not None and one.get("index") == index), None)
-        if found is None:
+        detail = next((one for one in details if index is not None and one.get("index") == index), None)
+        if detail is None:
             details.append(dict(piece))
             continue
         for name, value in piece.items():
-            before = found.get(name)
+            before = detail.get(name)
             joined = name in ("text", "summary", "data") and isinstance(before, str) and isinstance(value, str)
-            found[name] = before + value if joined else value
+            detail[name] = before + value if joined else value

@@ -37,7 +37,7 @@ class Messages(History):
         self._media = media
         self._detail = _DETAILS.get(resolution) if resolution is not None else None
 
-    def said(self, parts: Sequence[Part]) -> list[Json]:
+    def from_model(self, parts: Sequence[Part]) -> list[Json]:
         """One message of the assistant: its text and its calls; none where it only thought."""
         texts: list[Json] = []
         calls: list[Json] = []
@@ -64,7 +64,7 @@ class Messages(History):
     def result(self, call_id: str, response: FunctionResponse) -> tuple[Json, list[Json]]:
         """A tool message, which holds text only; media follow in a message of the user."""
         media = result_media(response)
-        beside = [self.shown(medium) for medium in media]
+        beside = [self.medium_or_words(medium) for medium in media]
         if beside:
             beside.insert(0, self.text(f"Files in the result of {response.name} (call {call_id}):"))
         return {"role": "tool", "tool_call_id": call_id, "content": result_text(response)}, beside
@@ -107,11 +107,11 @@ class Messages(History):
         call = part.function_call
         assert call is not None
         function = {"name": self.name(call), "arguments": as_json(call.args or {})}
-        made: Json = {"id": self.call_id(call), "type": "function", "function": function}
+        result: Json = {"id": self.call_id(call), "type": "function", "function": function}
         extra = kept_for(part, self._provider, EXTRA_CONTENT)
         if extra is not None:
-            made[EXTRA_CONTENT] = extra
-        return made
+            result[EXTRA_CONTENT] = extra
+        return result
 
     def _think(self, message: Json, parts: Sequence[Part]) -> None:
         """Give the service back what it thought, where it wants that."""

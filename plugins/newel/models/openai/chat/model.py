@@ -44,9 +44,9 @@ class OpenAILlm(OpenAIModel):
     async def _streamed(self, endpoint: Endpoint, call: Call, assembly: Assembly) -> Responses:
         async with self._sender.streamed(endpoint, call) as events:
             async for event in events:
-                shown = assembly.feed(event)
-                if shown is not None:
-                    yield shown
+                partial = assembly.feed(event)
+                if partial is not None:
+                    yield partial
         rest, whole = assembly.close()
         if rest is not None:
             yield rest
@@ -58,16 +58,16 @@ class OpenAILlm(OpenAIModel):
         config = request.config
         tools = Declarations(config, self._tool_names, say, strict=profile.strict_schemas)
         shape = output_format(config, say, strict=profile.strict_schemas)
-        made = body(
+        content = body(
             config, service.model, self._messages(request, capable, say), tools, shape, profile, capable, say
         )  # fmt: skip
         if stream:
-            made["stream"] = True
+            content["stream"] = True
             if profile.stream_usage:
-                made["stream_options"] = {"include_usage": True}
+                content["stream_options"] = {"include_usage": True}
         wrapped = shape is not None and shape.wrapped
         assembly = Assembly(service, profile, self._tool_names, tools, wrapped=wrapped)
-        return self._call(_PATH, made, request, service), assembly
+        return self._call(_PATH, content, request, service), assembly
 
     def _messages(self, request: LlmRequest, capable: ModelCapabilities, say: Say) -> list[Json]:
         profile, resolution = self.settled_profile, request.config.media_resolution

@@ -29,26 +29,26 @@ def body(
     profile: Profile, capable: ModelCapabilities, say: Say,
 ) -> Json:  # fmt: skip
     """The body, without what only streams have. `messages` may be changed."""
-    made: Json = {"model": model, "messages": messages or [{"role": "user", "content": _BEGIN}]}
-    made |= _tools(config, tools, profile, capable, say)
+    fields: Json = {"model": model, "messages": messages or [{"role": "user", "content": _BEGIN}]}
+    fields |= _tools(config, tools, profile, capable, say)
     words = instructions(config, say)
     if format is not None:
         shape, more = _format(format, capable)
-        made["response_format"] = shape
+        fields["response_format"] = shape
         words = "\n\n".join(filter(None, (words, more if "json" not in words.lower() or format.schema else "")))
     if words:
         role = profile.instruction_role or ("developer" if capable.thinking else "system")
-        made["messages"] = [{"role": role, "content": words}, *made["messages"]]
+        fields["messages"] = [{"role": role, "content": words}, *fields["messages"]]
     if config.max_output_tokens is not None:
-        made[profile.max_tokens_field] = config.max_output_tokens
-    made |= sampling(config, capable, say)
-    made |= _more_sampling(config, profile, capable, say)
-    made |= _thinking(config, profile, capable, say)
-    made |= service_tier(config)
+        fields[profile.max_tokens_field] = config.max_output_tokens
+    fields |= sampling(config, capable, say)
+    fields |= _more_sampling(config, profile, capable, say)
+    fields |= _thinking(config, profile, capable, say)
+    fields |= service_tier(config)
     if config.store is not None:
-        made["store"] = config.store
+        fields["store"] = config.store
     say_unsayable(config, (*_SAYABLE, *(("top_k",) if profile.top_k else ())), say)
-    return {**made, **profile.extra_body, **_extra(config)}
+    return {**fields, **profile.extra_body, **_extra(config)}
 
 
 def _extra(config: GenerateContentConfig) -> Json:
@@ -65,28 +65,28 @@ def _tools(
     if choice is not None and choice.names and not profile.allowed_tools and len(choice.names) > 1:
         listed = [tool for tool in listed if tool.name in choice.names]
         choice = Choice(choice.mode)
-    made: Json = {"tools": []}
+    fields: Json = {"tools": []}
     for tool in listed:
         function: Json = {"name": tool.name, "description": tool.description}
         if tool.parameters is not None:
             function["parameters"] = tool.parameters
         if tool.strict:
             function["strict"] = True
-        made["tools"].append({"type": "function", "function": function})
+        fields["tools"].append({"type": "function", "function": function})
     if choice is not None:
-        made["tool_choice"] = _choice(choice)
+        fields["tool_choice"] = _choice(choice)
     if not (profile.parallel_tools and capable.parallel_tools):
-        made["parallel_tool_calls"] = False
-    return made
+        fields["parallel_tool_calls"] = False
+    return fields
 
 
 def _choice(choice: Choice) -> object:
-    named = [{"type": "function", "function": {"name": name}} for name in choice.names]
-    if not named:
+    functions = [{"type": "function", "function": {"name": name}} for name in choice.names]
+    if not functions:
         return choice.mode
-    if len(named) == 1 and choice.mode == "required":
-        return named[0]
-    return {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": named}}
+    if len(functions) == 1 and choice.mode == "required":
+        return functions[0]
+    return {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": functions}}
 
 
 def _format(format: OutputFormat, capable: ModelCapabilities) -> tuple[Json, str]:
@@ -101,27 +101,27 @@ def _format(format: OutputFormat, capable: ModelCapabilities) -> tuple[Json, str
 
 def _more_sampling(config: GenerateContentConfig, profile: Profile, capable: ModelCapabilities, say: Say) -> Json:
     """Stops, penalties, seed and log probabilities, which models that reason do not take, the seed excepted."""
-    made: Json = {}
-    wanted: Json = {name: getattr(config, name) for name in _PENALTIES}
+    fields: Json = {}
+    values: Json = {name: getattr(config, name) for name in _PENALTIES}
     stops = config.stop_sequences or []
     if len(stops) > _MOST_STOPS:
         say("stop_sequences", f"at most {_MOST_STOPS} stop sequences go out; the rest is left out")
-    wanted["stop_sequences"] = stops[:_MOST_STOPS] or None
-    wanted["response_logprobs"] = config.response_logprobs or (True if config.logprobs is not None else None)
-    wanted["logprobs"] = config.logprobs
+    values["stop_sequences"] = stops[:_MOST_STOPS] or None
+    values["response_logprobs"] = config.response_logprobs or (True if config.logprobs is not None else None)
+    values["logprobs"] = config.logprobs
     spelt = {"stop_sequences": "stop", "response_logprobs": "logprobs", "logprobs": "top_logprobs"}
-    for name, value in wanted.items():
+    for name, value in values.items():
         if value is None:
             continue
         if capable.sampling:
-            made[spelt.get(name, name)] = value
+            fields[spelt.get(name, name)] = value
         else:
             say(name, f"this model takes no {name}; it is left out")
     if config.seed is not None:
-        made["seed"] = config.seed
+        fields["seed"] = config.seed
     if profile.top_k and config.top_k is not None:
-        made["top_k"] = int(config.top_k)
-    return made
+        fields["top_k"] = int(config.top_k)
+    return fields
 
 
 def _thinking(config: GenerateContentConfig, profile: Profile, capable: ModelCapabilities, say: Say) -> Json:

@@ -56,7 +56,7 @@ class Assembly:
             if choice.get("index") in (0, None):
                 delta = choice.get("delta")
                 parts.extend(self._take(delta if isinstance(delta, dict) else {}, choice))
-        return self._shown(parts)
+        return self._partial(parts)
 
     def feed_text(self, text: str, model: object) -> LlmResponse | None:
         """Take a chunk that holds one text and nothing besides."""
@@ -66,7 +66,7 @@ class Assembly:
         if self._tags is not None or self._unwrapping is not None:
             parts: list[Part] = []
             self._text(text, False, parts)
-            return self._shown(parts)
+            return self._partial(parts)
         self._whole.add(text, False)
         return LlmResponse(Content([Part(text)], "model"), True, self._whole.model)
 
@@ -89,7 +89,7 @@ class Assembly:
             self._whole.word = "stop"
         parts: list[Part] = []
         self._end_text(parts)
-        return self._shown(parts), self._response()
+        return self._partial(parts), self._response()
 
     def _response(self) -> LlmResponse:
         self._end_text([])
@@ -123,8 +123,8 @@ class Assembly:
         if thought or self._tags is None:
             self._say(text, thought, parts)
             return
-        for said, inner in self._tags.feed(text):
-            self._say(said, inner, parts)
+        for piece, inner in self._tags.feed(text):
+            self._say(piece, inner, parts)
 
     def _say(self, text: str, thought: bool, parts: list[Part]) -> None:
         if self._unwrapping is not None and not thought:
@@ -135,8 +135,8 @@ class Assembly:
 
     def _end_text(self, parts: list[Part]) -> None:
         if self._tags is not None:
-            for said, thought in self._tags.close():
-                self._say(said, thought, parts)
+            for piece, thought in self._tags.close():
+                self._say(piece, thought, parts)
         if self._unwrapping is not None and (rest := self._unwrapping.close()):
             self._unwrapping = None
             self._say(rest, False, parts)
@@ -146,8 +146,8 @@ class Assembly:
         function = delta.get("function")
         function = function if isinstance(function, dict) else {}
         call_id, name = delta.get("id"), function.get("name")
-        given = delta.get("index")
-        index = given if isinstance(given, int) else None
+        number = delta.get("index")
+        index = number if isinstance(number, int) else None
         call = self._open_call(index, call_id, name)
         if is_text(call_id):
             call.id = call_id
@@ -165,10 +165,10 @@ class Assembly:
         calls = self._whole.calls
         if index is None:
             # Without an index an id tells calls apart; a message lists each of its calls once.
-            named = next((call for call in calls if is_text(call_id) and call.id == call_id), None)
-            if named is None and calls and not is_text(call_id) and not is_text(name):
-                named = calls[-1]
-            call = named
+            match = next((call for call in calls if is_text(call_id) and call.id == call_id), None)
+            if match is None and calls and not is_text(call_id) and not is_text(name):
+                match = calls[-1]
+            call = match
         else:
             call = self._at.get(index)
             if call is not None and _is_another(call, call_id, name):
@@ -180,7 +180,7 @@ class Assembly:
                 self._at[index] = call
         return call
 
-    def _shown(self, parts: list[Part]) -> LlmResponse | None:
+    def _partial(self, parts: list[Part]) -> LlmResponse | None:
         if not parts:
             return None
         return LlmResponse(Content(parts, "model"), True, self._whole.model)

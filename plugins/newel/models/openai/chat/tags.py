@@ -14,53 +14,53 @@ class ThinkTags:
     def __init__(self) -> None:
         self._thinking = False
         self._decided = False
-        self._held = ""
+        self._pending = ""
         #: A tag has just ended: line ends that follow are its own.
         self._trims = False
 
     def feed(self, text: str) -> list[tuple[str, bool]]:
         """What is clear by now: each text with whether it is a thought."""
-        text, self._held = self._held + text, ""
+        text, self._pending = self._pending + text, ""
         if not self._decided:
             bare = text.lstrip()
             if _OPEN.startswith(bare):  # nothing so far, or the beginning of the tag
-                self._held = text
+                self._pending = text
                 return []
             self._decided = True
             if bare.startswith(_OPEN):
                 self._thinking = self._trims = True
                 text = bare[len(_OPEN) :]
-        found: list[tuple[str, bool]] = []
+        texts: list[tuple[str, bool]] = []
         if self._thinking:
-            text = self._think(text, found)
+            text = self._think(text, texts)
         if text and not self._thinking:
-            self._add(text, False, found)
-        return found
+            self._add(text, False, texts)
+        return texts
 
     def close(self) -> list[tuple[str, bool]]:
         """What was held back."""
-        found: list[tuple[str, bool]] = []
-        self._add(self._held, self._thinking, found)
-        self._held = ""
-        return found
+        texts: list[tuple[str, bool]] = []
+        self._add(self._pending, self._thinking, texts)
+        self._pending = ""
+        return texts
 
-    def _think(self, text: str, found: list[tuple[str, bool]]) -> str:
+    def _think(self, text: str, texts: list[tuple[str, bool]]) -> str:
         """Take a piece of a thought; what follows its end."""
         at = text.find(_CLOSE)
         if at >= 0:
-            self._add(text[:at].rstrip("\n"), True, found)
+            self._add(text[:at].rstrip("\n"), True, texts)
             self._thinking, self._trims = False, True
             return text[at + len(_CLOSE) :]
         # Line ends before the tag, and what may be the beginning of it, wait for more.
         tag = next((n for n in range(len(_CLOSE) - 1, 0, -1) if text.endswith(_CLOSE[:n])), 0)
         keep = len(text[: len(text) - tag].rstrip("\n"))
-        self._held = text[keep:]
-        self._add(text[:keep], True, found)
+        self._pending = text[keep:]
+        self._add(text[:keep], True, texts)
         return ""
 
-    def _add(self, text: str, thought: bool, found: list[tuple[str, bool]]) -> None:
+    def _add(self, text: str, thought: bool, texts: list[tuple[str, bool]]) -> None:
         if self._trims:
             text = text.lstrip("\n")
         if text:
             self._trims = False
-            found.append((text, thought))
+            texts.append((text, thought))

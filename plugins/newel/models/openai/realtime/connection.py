@@ -90,7 +90,7 @@ class Target:
 async def opened(sdk: Sdk, target: Target, request: LlmRequest) -> AsyncIterator[OpenAIRealtimeConnection]:
     """A connection through ``client.realtime`` of the SDK, which closes it on leaving."""
     service, number = target.service, request.stash[CONNECTION_NUMBER]
-    wanted = session(request, target.names, target.say, target.transcriber)
+    settings = session(request, target.names, target.say, target.transcriber)
     manager = sdk.realtime.connect(model=service.model, websocket_connection_options=target.options)
     with connecting(service, number), noting() as sockets:
         async with asyncio.timeout(SETUP_PATIENCE):
@@ -99,24 +99,24 @@ async def opened(sdk: Sdk, target: Target, request: LlmRequest) -> AsyncIterator
     try:
         with connecting(service, number):
             async with asyncio.timeout(SETUP_PATIENCE):
-                early = await _set_up(socket, wanted, service)
+                early = await _set_up(socket, settings, service)
         yield _connection(socket, target, request.stash[LIVE_CONFIG], early)
     finally:
         async with socket.closing():
             await manager.__aexit__(None, None, None)
 
 
-async def _set_up(socket: LiveSocket, wanted: Json, service: Service) -> list[bytes]:
+async def _set_up(socket: LiveSocket, settings: Json, service: Service) -> list[bytes]:
     """Say how the session is to be; what the service sent until it had taken that."""
     with suppress(ConnectionLostError):  # what comes says why
-        await socket.send(json.dumps({"type": "session.update", "event_id": _SETUP, "session": wanted}))
+        await socket.send(json.dumps({"type": "session.update", "event_id": _SETUP, "session": settings}))
     frames: list[bytes] = []
     while True:
         frame = await socket.recv()
         if not isinstance(frame, bytes):
-            told = frame or LlmResponse()  # nobody else closes the socket
+            failure = frame or LlmResponse()  # nobody else closes the socket
             raise ModelError(
-                told.error_message or "", code=told.error_code, provider=service.provider, model=service.model
+                failure.error_message or "", code=failure.error_code, provider=service.provider, model=service.model
             )
         event = json.loads(frame)
         frames.append(frame)
@@ -133,6 +133,6 @@ def _connection(
     def fail(code: str, what: str) -> LlmResponse:
         return socket.failure(code, what, "the session goes on; see the service's documentation of this code")
 
-    turns, held = Turns(seam.monotonic), manner(config)
-    reader = Reader(target.service.model, target.names, turns, held, fail)
-    return OpenAIRealtimeConnection(socket, Frames(target.names, target.say, turns, held), reader, early)
+    turns, behaviour = Turns(seam.monotonic), manner(config)
+    reader = Reader(target.service.model, target.names, turns, behaviour, fail)
+    return OpenAIRealtimeConnection(socket, Frames(target.names, target.say, turns, behaviour), reader, early)

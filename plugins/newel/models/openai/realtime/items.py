@@ -22,13 +22,13 @@ class Items(ItemHistory):
     def __init__(self, names: Names, say: Say) -> None:
         super().__init__(names, say, _ID_LENGTH)
 
-    def said(self, parts: Sequence[Part]) -> list[Json]:
+    def from_model(self, parts: Sequence[Part]) -> list[Json]:
         """Messages and calls in their order. Thoughts are the service's own affair."""
         items: list[Json] = []
         for part in parts:
             words = part.text if part.text is not None else code_text(part)
             if part.function_call is not None:
-                items.append(self.called(part.function_call))
+                items.append(self.call_item(part.function_call))
             elif words and words.strip() and not part.thought:
                 content = [{"type": "output_text", "text": words}]
                 items.append({"type": "message", "role": "assistant", "content": content})
@@ -38,7 +38,7 @@ class Items(ItemHistory):
 
     def result(self, call_id: str, response: FunctionResponse) -> tuple[Json, list[Json]]:
         """An output, which is text; media follow in a message of the user."""
-        return output(call_id, response), [self.shown(medium) for medium in result_media(response)]
+        return output(call_id, response), [self.medium_or_words(medium) for medium in result_media(response)]
 
     def medium(self, medium: Medium) -> Json | None:
         """An image, or the text of a text file."""

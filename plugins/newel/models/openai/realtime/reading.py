@@ -19,7 +19,7 @@ Responses = Iterator[LlmResponse]
 Fail = Callable[[str, str], LlmResponse]
 
 SOUND = "audio/pcm;rate=24000"
-_HEARD = "conversation.item.input_audio_transcription"
+_TRANSCRIPTION = "conversation.item.input_audio_transcription"
 #: Events that say nothing that a response could hold.
 _SILENT = (
     "session.", "conversation.", "rate_limits.", "input_audio_buffer.", "output_audio_buffer.", "response.output_item.",
@@ -32,17 +32,17 @@ _REASONS = {"max_output_tokens": FinishReason.MAX_TOKENS, "content_filter": Fini
 class Reader:
     """The state of a conversation between events; `outgoing` are the client's events that they lead to."""
 
-    def __init__(self, model: str, names: Names, turns: Turns, held: Manner, fail: Fail) -> None:
+    def __init__(self, model: str, names: Names, turns: Turns, manner: Manner, fail: Fail) -> None:
         self.outgoing: list[Json] = []
         self._model = model
         self._names = names
         self._turns = turns
-        self._held = held
+        self._manner = manner
         self._fail = fail
         self._session_id: str | None = None
         self._words = Words(self._response)
-        self._spoken = Transcript("output", self._response)
-        self._heard: dict[str, Transcript] = {}
+        self._output = Transcript("output", self._response)
+        self._inputs: dict[str, Transcript] = {}
         self._interrupted = False
         self._unknown: set[str] = set()
         self._reactions: dict[str, Callable[[Json], Responses]] = {
@@ -51,14 +51,14 @@ class Reader:
             "response.audio.delta": self._sound,
             "response.output_text.delta": self._text,
             "response.text.delta": self._text,
-            "response.output_audio_transcript.delta": self._said,
-            "response.audio_transcript.delta": self._said,
-            "response.output_audio_transcript.done": self._said_all,
-            "response.audio_transcript.done": self._said_all,
+            "response.output_audio_transcript.delta": self._output_piece,
+            "response.audio_transcript.delta": self._output_piece,
+            "response.output_audio_transcript.done": self._output_end,
+            "response.audio_transcript.done": self._output_end,
             "response.done": self._done,
-            f"{_HEARD}.delta": self._hear,
-            f"{_HEARD}.completed": self._heard_all,
-            f"{_HEARD}.failed": self._not_heard,
+            f"{_TRANSCRIPTION}.delta": self._hear,
+            f"{_TRANSCRIPTION}.completed": self._input_end,
+            f"{_TRANSCRIPTION}.failed": self._input_failure,
             "input_audio_buffer.speech_started": self._speech,
             "input_audio_buffer.speech_stopped": self._silence,
             "conversation.item.truncated": self._truncated,
@@ -82,8 +82,8 @@ class Reader:
         if self._interrupted:
             return []
         self._interrupted = True
-        told = list(self._spoken.finish())
-        return [*told, *(self._words.finish(interrupted=True) or [self._response(interrupted=True)])]
+        responses = list(self._output.finish())
+        return [*responses, *(self._words.finish(interrupted=True) or [self._response(interrupted=True)])]
 
     def _session(self, event: Json) -> Responses:
         self._session_id = part_of(event, "session").get("id")
@@ -108,37 +108,37 @@ class Reader:
             self._words.add(part)
             yield self._words.partial([part])
 
-    def _said(self, event: Json) -> Responses:
-        if self._held.transcribed and not self._interrupted:
-            yield from self._spoken.piece(_text(event, "delta"))
+    def _output_piece(self, event: Json) -> Responses:
+        if self._manner.transcribed and not self._interrupted:
+            yield from self._output.piece(_text(event, "delta"))
 
-    def _said_all(self, event: Json) -> Responses:
-        if self._held.transcribed and not self._interrupted:
-            yield from self._spoken.finish(_text(event, "transcript"))
+    def _output_end(self, event: Json) -> Responses:
+        if self._manner.transcribed and not self._interrupted:
+            yield from self._output.finish(_text(event, "transcript"))
 
     def _hear(self, event: Json) -> Responses:
         yield from self._listening(event).piece(_text(event, "delta"))
 
-    def _heard_all(self, event: Json) -> Responses:
+    def _input_end(self, event: Json) -> Responses:
         yield from self._listening(event).finish(_text(event, "transcript"))
-        self._heard.pop(event.get("item_id") or "", None)
+        self._inputs.pop(event.get("item_id") or "", None)
 
-    def _not_heard(self, event: Json) -> Responses:
-        self._heard.pop(event.get("item_id") or "", None)
+    def _input_failure(self, event: Json) -> Responses:
+        self._inputs.pop(event.get("item_id") or "", None)
         yield self._failure(part_of(event, "error"), "could not transcribe what the user said")
 
     def _listening(self, event: Json) -> Transcript:
-        return self._heard.setdefault(event.get("item_id") or "", Transcript("input", self._response))
+        return self._inputs.setdefault(event.get("item_id") or "", Transcript("input", self._response))
 
     def _speech(self, event: Json) -> Responses:
-        if self._held.told_activity:
+        if self._manner.told_activity:
             yield self._activity(VoiceActivityType.ACTIVITY_START)
-        if self._held.interrupts and self._turns.speaking:
+        if self._manner.interrupts and self._turns.speaking:
             self.outgoing += self._turns.truncate()
             yield from self.stopped()
 
     def _silence(self, event: Json) -> Responses:
-        if self._held.told_activity:
+        if self._manner.told_activity:
             yield self._activity(VoiceActivityType.ACTIVITY_END)
 
     def _truncated(self, event: Json) -> Responses:
@@ -158,7 +158,7 @@ class Reader:
         if status == "cancelled":
             yield from self.stopped()
         if not self._interrupted:
-            yield from self._spoken.finish()
+            yield from self._output.finish()
             yield from self._words.finish()
             yield from self._calls(objects(response.get("output")))
         if status == "failed":
@@ -197,10 +197,10 @@ class Reader:
         return self._fail(str(code), f"{what}: {error.get('message') or 'no message'}")
 
     def _response(self, **fields: object) -> LlmResponse:
-        made = LlmResponse(model_version=self._model, **fields)  # type: ignore[arg-type]
+        response = LlmResponse(model_version=self._model, **fields)  # type: ignore[arg-type]
         if self._session_id is not None:
-            made.live_session_id = self._session_id
-        return made
+            response.live_session_id = self._session_id
+        return response
 
 
 def _text(event: Json, name: str) -> str:

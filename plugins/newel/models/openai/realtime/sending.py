@@ -37,11 +37,11 @@ _COMMIT = '{"type": "input_audio_buffer.commit"}'
 class Frames:
     """Makes frames, and notes what they mean for whose turn it is."""
 
-    def __init__(self, names: Names, say: Say, turns: Turns, held: Manner) -> None:
+    def __init__(self, names: Names, say: Say, turns: Turns, manner: Manner) -> None:
         self._names = names
         self._say = say
         self._turns = turns
-        self._held = held
+        self._manner = manner
         #: The bytes that went into the buffer of the service since its last utterance, as far as is known here.
         self._buffered = 0
         self._resamplers: dict[int, Resampler] = {}
@@ -50,9 +50,9 @@ class Frames:
 
     def history(self, contents: Sequence[Content]) -> list[str]:
         """The conversation so far, which is answered if it ends with the user's."""
-        kept = without_sound(contents)
-        items = items_of(kept, self._names, self._say)
-        asks = self._turns.ask() if items and kept[-1].role == "user" else []
+        history = without_sound(contents)
+        items = items_of(history, self._names, self._say)
+        asks = self._turns.ask() if items and history[-1].role == "user" else []
         return [*map(_item, items), *map(json.dumps, asks)]
 
     def content(self, content: Content, *, partial: bool) -> list[str]:
@@ -74,7 +74,7 @@ class Frames:
         """A chunk of sound or an image, or a signal."""
         if isinstance(value, Blob):
             return self._blob(value)
-        if isinstance(value, ActivityStart | ActivityEnd) and not self._held.manual:
+        if isinstance(value, ActivityStart | ActivityEnd) and not self._manner.manual:
             raise ValueError("the service says itself when the user speaks: disable automatic_activity_detection first")
         if isinstance(value, ActivityStart):
             return self._activity()
@@ -112,7 +112,7 @@ class Frames:
     def _activity(self) -> list[str]:
         """The user begins to speak: what is still to be heard of the model is not played."""
         events: list[Json] = []
-        if self._held.interrupts:
+        if self._manner.interrupts:
             events = self._stop() or self._turns.silence()
         begun, self._buffered = [_CLEAR] if self._buffered else [], 0
         return [*map(json.dumps, events), *begun]
@@ -127,10 +127,10 @@ class Frames:
 
     def _stream_end(self) -> list[str]:
         """Silence after what was said, by which the service knows that it is over."""
-        if self._held.manual or not self._buffered:
+        if self._manner.manual or not self._buffered:
             return []
         self._buffered = 0
-        ms = (self._held.silence_ms or _SILENCE_MS) + _MARGIN_MS
+        ms = (self._manner.silence_ms or _SILENCE_MS) + _MARGIN_MS
         return [_append(bytes(ms * RATE // 500))]
 
     def _results(self, results: Sequence[FunctionResponse]) -> list[str]:

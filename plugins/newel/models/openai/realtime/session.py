@@ -42,7 +42,7 @@ def session(request: LlmRequest, names: Names, say: Say, transcriber: str) -> Js
         if getattr(config, name, None) is not None or getattr(request.config, name, None) is not None:
             say(name, f"the Realtime API has no {name}; it is left out")
     declared = Declarations(request.config, names, say, strict=False)
-    made: Json = {
+    fields: Json = {
         "type": "realtime",
         "output_modalities": ["text"] if wants_text(config) else ["audio"],
         "instructions": "\n\n".join(texts_of(request.config.system_instruction)),
@@ -55,11 +55,11 @@ def session(request: LlmRequest, names: Names, say: Say, transcriber: str) -> Js
     }  # fmt: skip
     choice = declared.choice(request.config, forced=True, say=say)
     if choice is not None:
-        made["tool_choice"] = _choice(choice, say)
+        fields["tool_choice"] = _choice(choice, say)
     most = config.max_output_tokens or request.config.max_output_tokens
     if most is not None:
-        made["max_output_tokens"] = min(most, _MOST_TOKENS)
-    return made
+        fields["max_output_tokens"] = min(most, _MOST_TOKENS)
+    return fields
 
 
 def wants_text(config: LiveConnectConfig) -> bool:
@@ -85,11 +85,11 @@ class Manner:
 
 def manner(config: LiveConnectConfig) -> Manner:
     """That of a live configuration."""
-    asked = config.realtime_input_config or RealtimeInputConfig()
-    detection = asked.automatic_activity_detection
+    realtime = config.realtime_input_config or RealtimeInputConfig()
+    detection = realtime.automatic_activity_detection
     return Manner(
         manual=detection is not None and bool(detection.disabled),
-        interrupts=asked.activity_handling is not ActivityHandling.NO_INTERRUPTION,
+        interrupts=realtime.activity_handling is not ActivityHandling.NO_INTERRUPTION,
         transcribed=config.output_audio_transcription is not None,
         told_activity=bool(config.explicit_vad_signal),
         silence_ms=detection.silence_duration_ms if detection is not None else None,
@@ -97,48 +97,48 @@ def manner(config: LiveConnectConfig) -> Manner:
 
 
 def _input(config: LiveConnectConfig, transcriber: str) -> Json:
-    made: Json = {"format": _PCM, "transcription": None}
+    fields: Json = {"format": _PCM, "transcription": None}
     if config.input_audio_transcription is not None:
-        made["transcription"] = _transcription(config.input_audio_transcription, transcriber)
+        fields["transcription"] = _transcription(config.input_audio_transcription, transcriber)
     if config.realtime_input_config is not None:
-        made["turn_detection"] = _detection(config.realtime_input_config, manner(config))
-    return made
+        fields["turn_detection"] = _detection(config.realtime_input_config, manner(config))
+    return fields
 
 
-def _transcription(asked: AudioTranscriptionConfig, transcriber: str) -> Json:
-    hints = asked.language_hints.language_codes if asked.language_hints is not None else None
-    languages = asked.language_codes or hints or []
-    made: Json = {"model": transcriber}
+def _transcription(config: AudioTranscriptionConfig, transcriber: str) -> Json:
+    hints = config.language_hints.language_codes if config.language_hints is not None else None
+    languages = config.language_codes or hints or []
+    fields: Json = {"model": transcriber}
     if len(languages) == 1:
-        made["language"] = languages[0].partition("-")[0]
-    if words := asked.custom_vocabulary or asked.adaptation_phrases:
-        made["prompt"] = ", ".join(words)
-    return made
+        fields["language"] = languages[0].partition("-")[0]
+    if words := config.custom_vocabulary or config.adaptation_phrases:
+        fields["prompt"] = ", ".join(words)
+    return fields
 
 
-def _detection(asked: RealtimeInputConfig, held: Manner) -> Json | None:
-    if held.manual:
+def _detection(config: RealtimeInputConfig, behaviour: Manner) -> Json | None:
+    if behaviour.manual:
         return None
-    made: Json = {"type": "server_vad", "interrupt_response": held.interrupts}
-    detection = asked.automatic_activity_detection
+    fields: Json = {"type": "server_vad", "interrupt_response": behaviour.interrupts}
+    detection = config.automatic_activity_detection
     if detection is None:
-        return made
+        return fields
     start, end = detection.start_of_speech_sensitivity, detection.end_of_speech_sensitivity
     values = {
         "threshold": _THRESHOLDS.get(start) if start is not None else None,
         "prefix_padding_ms": detection.prefix_padding_ms,
         "silence_duration_ms": detection.silence_duration_ms or (_SILENCES.get(end) if end is not None else None),
     }
-    return made | {name: value for name, value in values.items() if value is not None}
+    return fields | {name: value for name, value in values.items() if value is not None}
 
 
 def _output(request: LlmRequest, config: LiveConnectConfig) -> Json:
-    made: Json = {"format": _PCM}
+    fields: Json = {"format": _PCM}
     speech = config.speech_config or request.config.speech_config
     voice = getattr(getattr(speech, "voice_config", None), "prebuilt_voice_config", None)
     if voice is not None and voice.voice_name:
-        made["voice"] = voice.voice_name.lower()
-    return made
+        fields["voice"] = voice.voice_name.lower()
+    return fields
 
 
 def _choice(choice: Choice, say: Say) -> str | Json:

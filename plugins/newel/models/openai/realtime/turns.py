@@ -24,25 +24,25 @@ class Turns:
         self._playback = Playback()
         #: A response is being made; or was asked for, and is not there yet.
         self.active = False
-        self.asked = False
+        self._requested = False
         #: The client has cut the sound of a response that was done; the consumer learns it when the service has.
         self.silenced = False
         #: Another one is wanted once it is done.
-        self._wanted = False
+        self._again = False
 
     def ask(self) -> list[Json]:
         """Ask for a response, now or once the present one is done."""
-        if self.active or self.asked:
-            self._wanted = True
+        if self.active or self._requested:
+            self._again = True
             return []
-        self.asked = True
+        self._requested = True
         return [{"type": "response.create"}]
 
     def interrupt(self) -> list[Json]:
         """Have the present response stop."""
-        if not self.active and not self.asked:
+        if not self.active and not self._requested:
             return []
-        self._wanted = False
+        self._again = False
         return [{"type": "response.cancel", "event_id": self._late()}]
 
     def play(self, item: str, index: int, size: int) -> None:
@@ -56,10 +56,10 @@ class Turns:
 
     def truncate(self) -> list[Json]:
         """Have the service forget what it has said and nobody has heard; nothing where all was heard."""
-        heard = self._playback.stop(self._clock())
-        if heard is None:
+        position = self._playback.stop(self._clock())
+        if position is None:
             return []
-        item, index, ms = heard
+        item, index, ms = position
         where = {"item_id": item, "content_index": index, "audio_end_ms": ms}
         return [{"type": "conversation.item.truncate", "event_id": self._late(), **where}]
 
@@ -71,19 +71,19 @@ class Turns:
 
     def begun(self) -> None:
         """A response has begun, whoever asked for it."""
-        self.active, self.asked = True, False
+        self.active, self._requested = True, False
 
     def done(self) -> list[Json]:
         """It is done."""
         self.active = False
-        if not self._wanted:
+        if not self._again:
             return []
-        self._wanted = False
+        self._again = False
         return self.ask()
 
     def too_early(self) -> None:
         """The service refused to make a response beside another one, which it had begun itself."""
-        self.asked, self._wanted = False, True
+        self._requested, self._again = False, True
 
     def _late(self) -> str:
         return f"{LATE}{next(self._ids)}"

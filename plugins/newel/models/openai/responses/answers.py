@@ -49,8 +49,8 @@ class Reader:
             raise self._service.malformed("no response: it has no status, or no list of output")
         word = self._word(body)
         answer = Answer(self._service.provider)
-        found = objects(output)
-        for item in found:
+        items = objects(output)
+        for item in items:
             self._take(item, answer)
         usage = usage_of(body.get("usage"), "input_tokens", "output_tokens")
         model = body.get("model")
@@ -58,7 +58,7 @@ class Reader:
         response.citation_metadata = citation_metadata(self._citations)
         if self._tokens:
             response.logprobs_result, response.avg_logprobs = logprobs_of(self._tokens)
-        if not found and response.finish_reason is FinishReason.STOP:
+        if not items and response.finish_reason is FinishReason.STOP:
             response.error_code, response.error_message = NOTHING, "the service completed the answer without any output"
         return response
 
@@ -110,9 +110,9 @@ class Reader:
         arguments = item.get("arguments")
         text = arguments if isinstance(arguments, str) else None
         answer.call(call_id if is_text(call_id) else None, self._names.back(name), text)
-        made = answer.parts[-1].function_call
-        if made is not None and made.args:
-            made.args = self._tools.arguments(name, made.args)
+        function_call = answer.parts[-1].function_call
+        if function_call is not None and function_call.args:
+            function_call.args = self._tools.arguments(name, function_call.args)
 
 
 def _thought(item: Json, answer: Answer) -> None:

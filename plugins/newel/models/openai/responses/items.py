@@ -73,12 +73,12 @@ class Items(ItemHistory):
         self._hashed = len(self._messages)
         return self._hash.copy().hexdigest()[:16]
 
-    def said(self, parts: Sequence[Part]) -> list[Json]:
+    def from_model(self, parts: Sequence[Part]) -> list[Json]:
         """Messages, calls and thoughts in their order. A thought goes right before what it led to, or not at all."""
         items: list[Json] = []
         for part in parts:
             if part.function_call is not None:
-                items.append(self.called(part.function_call))
+                items.append(self.call_item(part.function_call))
             elif part.thought:
                 items.extend(self._thought(part))
             elif part.text is not None:
@@ -95,7 +95,7 @@ class Items(ItemHistory):
     def result(self, call_id: str, response: FunctionResponse) -> tuple[Json, list[Json]]:
         """An output, media included."""
         text = result_text(response)
-        media = [self.shown(medium) for medium in result_media(response)]
+        media = [self.medium_or_words(medium) for medium in result_media(response)]
         output = [self.text(text), *media] if media else text
         return {"type": "function_call_output", "call_id": call_id, "output": output}, []
 

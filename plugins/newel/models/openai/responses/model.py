@@ -25,7 +25,7 @@ from newel_kernel import LlmRequest, LlmResponse, ModelCapabilities, ModelError
 
 _PATH = "/responses"
 #: With these the service says that it has no such response any more.
-_LOST = (400, 404)
+_UNKNOWN_RESPONSE = (400, 404)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class Mark:
         """Note it on the answer's last part, which stays with the session."""
         parts = response.content.parts if response.content is not None else None
         if parts and isinstance(response_id, str) and response_id:
-            kept = {RESPONSE: response_id, MODEL: self.model, BEFORE: self.before}
-            parts[-1].part_metadata = {**(parts[-1].part_metadata or {}), OWNER: self.provider, **kept}
+            mark = {RESPONSE: response_id, MODEL: self.model, BEFORE: self.before}
+            parts[-1].part_metadata = {**(parts[-1].part_metadata or {}), OWNER: self.provider, **mark}
 
 
 class OpenAIResponsesLlm(OpenAIModel):
@@ -82,7 +82,7 @@ class OpenAIResponsesLlm(OpenAIModel):
                         yield response
                 return
             except ModelError as error:
-                if began or error.code not in _LOST or "previous" not in str(error).lower():
+                if began or error.code not in _UNKNOWN_RESPONSE or "previous" not in str(error).lower():
                     raise
         async with aclosing(self._sent(endpoint, turn, turn.whole, stream)) as responses:
             async for response in responses:
@@ -96,9 +96,9 @@ class OpenAIResponsesLlm(OpenAIModel):
                 assembly = Assembly(call.service, wrapped=turn.wrapped)
                 async with self._sender.streamed(endpoint, call) as events:
                     async for event in events:
-                        shown = assembly.feed(event)
-                        if shown is not None:
-                            yield shown
+                        partial = assembly.feed(event)
+                        if partial is not None:
+                            yield partial
                 value = assembly.close()
             else:
                 value = parsed(await self._sender.whole(endpoint, call), call.service)
@@ -115,17 +115,17 @@ class OpenAIResponsesLlm(OpenAIModel):
         shape = output_format(config, say, strict=profile.strict_schemas)
         items = self._items(request, service.model, capable, say, store)
         listed = items.whole()
-        made = body(config, service.model, listed, tools, shape, capable, say, store=store)
+        content = body(config, service.model, listed, tools, shape, capable, say, store=store)
         if stream:
-            made["stream"] = True
-        made |= profile.extra_body
+            content["stream"] = True
+        content |= profile.extra_body
         continued = None
         if store and items.stored is not None and listed[items.stored.count :]:
             new = {"input": listed[items.stored.count :], "previous_response_id": items.stored.response}
-            continued = self._call(_PATH, {**made, **new}, request, service)
+            continued = self._call(_PATH, {**content, **new}, request, service)
         mark = Mark(self.provider, service.model, items.digest) if store else None
         wrapped = shape is not None and shape.wrapped
-        return Turn(self._call(_PATH, made, request, service), continued, tools, wrapped, mark)
+        return Turn(self._call(_PATH, content, request, service), continued, tools, wrapped, mark)
 
     def _items(self, request: LlmRequest, model: str, capable: ModelCapabilities, say: Say, store: bool) -> Items:
         def make() -> Items:

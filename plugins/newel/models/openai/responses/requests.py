@@ -22,30 +22,30 @@ def body(
     capable: ModelCapabilities, say: Say, *, store: bool,
 ) -> Json:  # fmt: skip
     """The body, without what only streams have."""
-    made: Json = {"model": model, "input": items or [_BEGIN], "store": store}
+    fields: Json = {"model": model, "input": items or [_BEGIN], "store": store}
     words = instructions(config, say)
     if format is not None:
-        made["text"] = {"format": _format(format, capable)}
+        fields["text"] = {"format": _format(format, capable)}
         if format.schema is None and "json" not in words.lower():
             words = "\n\n".join(filter(None, (words, _IN_JSON)))
         elif format.schema is not None and not capable.output_schema:
             words = "\n\n".join(filter(None, (words, f"{_IN_JSON} It must fit this schema: {as_json(format.schema)}")))
     if words:
-        made["instructions"] = words
-    made |= _tools(config, tools, capable, say)
+        fields["instructions"] = words
+    fields |= _tools(config, tools, capable, say)
     if config.max_output_tokens is not None:
-        made["max_output_tokens"] = max(config.max_output_tokens, _LEAST_OUTPUT)
+        fields["max_output_tokens"] = max(config.max_output_tokens, _LEAST_OUTPUT)
         if config.max_output_tokens < _LEAST_OUTPUT:
             say("max_output_tokens", f"answers have room for at least {_LEAST_OUTPUT} tokens")
-    made |= sampling(config, capable, say)
-    made |= _thinking(config, capable, say)
-    include = _include(config, made, capable, say, store=store)
+    fields |= sampling(config, capable, say)
+    fields |= _thinking(config, capable, say)
+    include = _include(config, fields, capable, say, store=store)
     if include:
-        made["include"] = include
-    made |= service_tier(config)
+        fields["include"] = include
+    fields |= service_tier(config)
     say_unsayable(config, _SAYABLE, say)
     extra = (config.http_options.extra_body if config.http_options is not None else None) or {}
-    return {**made, **extra}
+    return {**fields, **extra}
 
 
 def _format(format: OutputFormat, capable: ModelCapabilities) -> Json:
@@ -57,12 +57,12 @@ def _format(format: OutputFormat, capable: ModelCapabilities) -> Json:
 def _tools(config: GenerateContentConfig, tools: Declarations, capable: ModelCapabilities, say: Say) -> Json:
     if not tools.tools:
         return {}
-    listed: list[Json] = []
+    declarations: list[Json] = []
     for tool in tools.tools:
-        made: Json = {"type": "function", "name": tool.name, "description": tool.description, "strict": tool.strict}
-        made["parameters"] = tool.parameters
-        listed.append(made)
-    out: Json = {"tools": listed}
+        function: Json = {"type": "function", "name": tool.name, "description": tool.description, "strict": tool.strict}
+        function["parameters"] = tool.parameters
+        declarations.append(function)
+    out: Json = {"tools": declarations}
     choice = tools.choice(config, capable.forced_tools, say)
     if choice is not None:
         out["tool_choice"] = _choice(choice)
@@ -72,24 +72,24 @@ def _tools(config: GenerateContentConfig, tools: Declarations, capable: ModelCap
 
 
 def _choice(choice: Choice) -> object:
-    named = [{"type": "function", "name": name} for name in choice.names]
-    if not named:
+    functions = [{"type": "function", "name": name} for name in choice.names]
+    if not functions:
         return choice.mode
-    if len(named) == 1 and choice.mode == "required":
-        return named[0]
-    return {"type": "allowed_tools", "mode": choice.mode, "tools": named}
+    if len(functions) == 1 and choice.mode == "required":
+        return functions[0]
+    return {"type": "allowed_tools", "mode": choice.mode, "tools": functions}
 
 
 def _thinking(config: GenerateContentConfig, capable: ModelCapabilities, say: Say) -> Json:
-    made: Json = {}
+    reasoning: Json = {}
     if word := effort(config, capable, say):
-        made["effort"] = word
+        reasoning["effort"] = word
     if config.thinking_config is not None and config.thinking_config.include_thoughts:
         if capable.thinking:
-            made["summary"] = "auto"
+            reasoning["summary"] = "auto"
         else:
             say("include_thoughts", "this model does not think; there are no thoughts to include")
-    return {"reasoning": made} if made else {}
+    return {"reasoning": reasoning} if reasoning else {}
 
 
 def _include(

@@ -27,14 +27,14 @@ class _Item:
         """The item; what the service never completed is put together of its pieces."""
         if self.done:
             return self.item
-        made = dict(self.item)
-        if made.get("type") == "function_call":
-            made["arguments"] = "".join(self.arguments)
-        elif made.get("type") == "message" and self.text:
-            made["content"] = [{"type": "output_text", "text": "".join(self.text)}]
-        elif made.get("type") == "reasoning" and self.text:
-            made["summary"] = [{"type": "summary_text", "text": "".join(self.text)}]
-        return made
+        item = dict(self.item)
+        if item.get("type") == "function_call":
+            item["arguments"] = "".join(self.arguments)
+        elif item.get("type") == "message" and self.text:
+            item["content"] = [{"type": "output_text", "text": "".join(self.text)}]
+        elif item.get("type") == "reasoning" and self.text:
+            item["summary"] = [{"type": "summary_text", "text": "".join(self.text)}]
+        return item
 
 
 class Assembly:
@@ -86,29 +86,29 @@ class Assembly:
         if not isinstance(item, dict):
             return
         index = _index(event, len(self._items))
-        known = self._items.get(index)
-        if known is None:
+        open_item = self._items.get(index)
+        if open_item is None:
             self._items[index] = _Item(item, done=done)
         elif done:
-            known.item, known.done = item, True
+            open_item.item, open_item.done = item, True
 
     def _arguments(self, event: Json) -> None:
-        known = self._items.get(_index(event, -1))
-        if known is None:
+        item = self._items.get(_index(event, -1))
+        if item is None:
             return
         if isinstance(event.get("arguments"), str):  # all of them, whatever the pieces were
-            known.arguments = [event["arguments"]]
+            item.arguments = [event["arguments"]]
         elif isinstance(event.get("delta"), str):
-            known.arguments.append(event["delta"])
+            item.arguments.append(event["delta"])
 
     def _piece(self, event: Json) -> str | None:
         """The piece of text in `event`, noted for its item; None where it has none."""
         delta = event.get("delta")
         if not is_text(delta):
             return None
-        known = self._items.get(_index(event, -1))
-        if known is not None:
-            known.text.append(delta)
+        item = self._items.get(_index(event, -1))
+        if item is not None:
+            item.text.append(delta)
         return delta
 
     def _text(self, event: Json) -> LlmResponse | None:

@@ -310,7 +310,7 @@ def test_a_service_that_is_not_to_be_interrupted(server: OpenAIRealtimeServer) -
     script = [ASKED, whole[:5], says.speech_started(), whole[5:]]
     handling = {"activity_handling": "NO_INTERRUPTION"}
     responses = talk(server, script, hello, modality="AUDIO", realtime_input_config=handling)
-    assert shapes(responses) == sound_turn(CHUNK * 100, said=("Once",))
+    assert shapes(responses) == sound_turn(CHUNK * 100, transcript=("Once",))
 
 
 @pytest.mark.usefixtures("_slow_listener")

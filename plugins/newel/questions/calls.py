@@ -1,4 +1,4 @@
-"""Asked: the calls of a session's log that wait for the user, and where they were answered."""
+"""Calls: those of a session's log that wait for the user, and where they were answered."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def answers(log: Log, call_id: str | None, since: int = 0) -> list[int]:
 
 def open_requests(log: Log) -> list[tuple[Event, FunctionCall]]:
     """The calls that wait for the outside and that the user has not answered, the oldest first."""
-    found: dict[str, tuple[Event, FunctionCall]] = {}
+    pending: dict[str, tuple[Event, FunctionCall]] = {}
     for event in log.standing():
         if event.author == "user":
             for response in event.get_function_responses():
-                found.pop(response.id or "", None)
+                pending.pop(response.id or "", None)
         elif waiting := event.long_running_tool_ids:
-            found.update((call.id, (event, call)) for call in event.get_function_calls() if call.id in waiting)
-    return list(found.values())
+            pending.update((call.id, (event, call)) for call in event.get_function_calls() if call.id in waiting)
+    return list(pending.values())

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from newel.testing.wire.facts import facts_of
-from newel.testing.wire.said import (
+from newel.testing.wire.reading import (
     Declared,
     Item,
-    Said,
+    Reading,
     arguments_of,
     mark_of,
     mark_of_url,
@@ -30,56 +30,56 @@ _RESPONSES = {
 _INSTRUCTIONS = ("system", "developer")
 
 
-def chat_said(body: Json) -> Said:
+def chat_reading(body: Json) -> Reading:
     """What the body of a request to Chat Completions says."""
-    found = Said(settings=settings_of(body, _CHAT), choice=_choice(body.get("tool_choice")))
+    result = Reading(settings=settings_of(body, _CHAT), choice=_choice(body.get("tool_choice")))
     for message in body["messages"]:
         parts = _parts(message.get("content"), "text")
         if message["role"] in _INSTRUCTIONS:
-            found.system += "\n".join(part["text"] for part in parts) + "\n"
+            result.system += "\n".join(part["text"] for part in parts) + "\n"
         elif message["role"] == "tool":
             text = "\n".join(part["text"] for part in parts)
-            found.items.append(Item(role="user", kind="result", id=message["tool_call_id"], text=text))
+            result.items.append(Item(role="user", kind="result", id=message["tool_call_id"], text=text))
         else:
-            found.items += _chat_items(message, parts)
+            result.items += _chat_items(message, parts)
     for tool in body.get("tools") or ():
         if function := tool.get("function"):
-            found.tools[function["name"]] = _declared(function)
+            result.tools[function["name"]] = _declared(function)
     if most := body.get("max_completion_tokens") or body.get("max_tokens"):
-        found.settings["max_output_tokens"] = most
+        result.settings["max_output_tokens"] = most
     if stop := body.get("stop"):
-        found.settings["stop_sequences"] = [stop] if isinstance(stop, str) else stop
+        result.settings["stop_sequences"] = [stop] if isinstance(stop, str) else stop
     shape = body.get("response_format") or {}
-    _tell_shape(found, shape, shape.get("json_schema") or {})
-    found.effort = body.get("reasoning_effort") or (body.get("reasoning") or {}).get("effort")
-    return found
+    _tell_shape(result, shape, shape.get("json_schema") or {})
+    result.effort = body.get("reasoning_effort") or (body.get("reasoning") or {}).get("effort")
+    return result
 
 
-def responses_said(body: Json) -> Said:
+def responses_reading(body: Json) -> Reading:
     """What the body of a request to Responses says."""
-    found = Said(system=f"{body.get('instructions') or ''}\n", choice=_choice(body.get("tool_choice")))
-    found.settings = settings_of(body, _RESPONSES)
-    given = body.get("input")
-    for item in [{"role": "user", "content": given}] if isinstance(given, str) else given or ():
+    result = Reading(system=f"{body.get('instructions') or ''}\n", choice=_choice(body.get("tool_choice")))
+    result.settings = settings_of(body, _RESPONSES)
+    content = body.get("input")
+    for item in [{"role": "user", "content": content}] if isinstance(content, str) else content or ():
         if item.get("role") in _INSTRUCTIONS:
-            found.system += "\n".join(part.get("text", "") for part in _parts(item["content"], "input_text")) + "\n"
+            result.system += "\n".join(part.get("text", "") for part in _parts(item["content"], "input_text")) + "\n"
         else:
-            found.items += _response_items(item)
+            result.items += _response_items(item)
     for tool in body.get("tools") or ():
         if tool.get("type") == "function":
-            found.tools[tool["name"]] = _declared(tool)
+            result.tools[tool["name"]] = _declared(tool)
     if "message.output_text.logprobs" in (body.get("include") or ()):
-        found.settings["response_logprobs"] = True
+        result.settings["response_logprobs"] = True
     shape = (body.get("text") or {}).get("format") or {}
-    _tell_shape(found, shape, shape)
-    found.effort = (body.get("reasoning") or {}).get("effort")
-    return found
+    _tell_shape(result, shape, shape)
+    result.effort = (body.get("reasoning") or {}).get("effort")
+    return result
 
 
-def _tell_shape(found: Said, shape: Json, schema: Json) -> None:
+def _tell_shape(result: Reading, shape: Json, schema: Json) -> None:
     kind = shape.get("type")
-    found.schema = facts_of(schema["schema"]) if kind == "json_schema" else None
-    found.json_mode = kind in ("json_object", "json_schema")
+    result.schema = facts_of(schema["schema"]) if kind == "json_schema" else None
+    result.json_mode = kind in ("json_object", "json_schema")
 
 
 def _parts(content: Any, kind: str) -> list[Json]:

@@ -1,4 +1,4 @@
-"""Said: what the body of a request says, the same for every protocol."""
+"""Reading: what the body of a request says, the same for every protocol."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Declared:
 
 
 @dataclass(slots=True)
-class Said:
+class Reading:
     """What a request says."""
 
     system: str = ""

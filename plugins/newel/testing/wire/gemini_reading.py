@@ -8,7 +8,7 @@ from typing import Literal
 
 from newel.testing.wire.facts import facts_of
 from newel.testing.wire.gemini_rules import camel
-from newel.testing.wire.said import Declared, Item, Said, mark_of, named_tools, settings_of
+from newel.testing.wire.reading import Declared, Item, Reading, mark_of, named_tools, settings_of
 from newel_kernel import Json
 
 _SETTINGS = {
@@ -19,39 +19,40 @@ _SETTINGS = {
 }  # fmt: skip
 
 
-def said(body: Json) -> Said:
+def reading(body: Json) -> Reading:
     """What `body` says, with the contents of its cache in their place."""
     body = camel(body)
     config = body.get("generationConfig") or {}
-    found = Said(settings=settings_of(config, _SETTINGS))
-    found.system = "\n".join(part.get("text", "") for part in (body.get("systemInstruction") or {}).get("parts", ()))
+    result = Reading(settings=settings_of(config, _SETTINGS))
+    result.system = "\n".join(part.get("text", "") for part in (body.get("systemInstruction") or {}).get("parts", ()))
     for content in body.get("contents") or ():
         role: Literal["model", "user"] = "model" if content.get("role") == "model" else "user"
-        found.items += [item for part in content["parts"] for item in _items(part, role)]
+        result.items += [item for part in content["parts"] for item in _items(part, role)]
     for tool in body.get("tools") or ():
         for function in tool.get("functionDeclarations") or ():
             own = function.get("parameters")
             facts = facts_of(own, gemini=True) if own else facts_of(function.get("parametersJsonSchema") or {})
-            found.tools[function["name"]] = Declared(function.get("description") or "", facts)
+            result.tools[function["name"]] = Declared(function.get("description") or "", facts)
     calling = (body.get("toolConfig") or {}).get("functionCallingConfig") or {}
-    found.choice = named_tools(calling.get("allowedFunctionNames") or ()) or (calling.get("mode") or "").lower() or None
+    mode = (calling.get("mode") or "").lower()
+    result.choice = named_tools(calling.get("allowedFunctionNames") or ()) or mode or None
     if body.get("safetySettings"):
-        found.settings["safety"] = body["safetySettings"]
-    _tell_output(found, config)
-    return found
+        result.settings["safety"] = body["safetySettings"]
+    _tell_output(result, config)
+    return result
 
 
-def _tell_output(found: Said, config: Json) -> None:
+def _tell_output(result: Reading, config: Json) -> None:
     if config.get("responseJsonSchema"):
-        found.schema = facts_of(config["responseJsonSchema"])
+        result.schema = facts_of(config["responseJsonSchema"])
     elif config.get("responseSchema"):
-        found.schema = facts_of(config["responseSchema"], gemini=True)
-    found.json_mode = config.get("responseMimeType") == "application/json"
+        result.schema = facts_of(config["responseSchema"], gemini=True)
+    result.json_mode = config.get("responseMimeType") == "application/json"
     thinking = config.get("thinkingConfig") or {}
     budget = thinking.get("thinkingBudget")
     if budget is not None:
-        found.thinking = "off" if budget == 0 else "dynamic" if budget < 0 else f"budget:{budget}"
-    found.effort = (thinking.get("thinkingLevel") or "").lower() or None
+        result.thinking = "off" if budget == 0 else "dynamic" if budget < 0 else f"budget:{budget}"
+    result.effort = (thinking.get("thinkingLevel") or "").lower() or None
 
 
 def _items(part: Json, role: Literal["model", "user"]) -> Iterator[Item]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from newel.testing.wire.facts import facts_of
-from newel.testing.wire.said import Declared, Item, Said, mark_of, settings_of
+from newel.testing.wire.reading import Declared, Item, Reading, mark_of, settings_of
 from newel_kernel import Json
 
 _SETTINGS = {
@@ -17,37 +17,37 @@ _CHOICES = {"auto": "auto", "any": "any", "none": "none"}
 _THINKING = {"adaptive": "dynamic", "disabled": "off"}
 
 
-def said(body: Json) -> Said:
+def reading(body: Json) -> Reading:
     """What `body` says."""
     system = _blocks(body.get("system") or [])
-    found = Said(system="\n".join(block["text"] for block in system), settings=settings_of(body, _SETTINGS))
+    result = Reading(system="\n".join(block["text"] for block in system), settings=settings_of(body, _SETTINGS))
     marked = [*system, *(body.get("tools") or ())]
     for message in body["messages"]:
         blocks = _blocks(message["content"])
         marked += blocks
         role: Literal["model", "user"] = "model" if message["role"] == "assistant" else "user"
-        found.items += [item for block in blocks for item in _items(block, role)]
-    found.cached = any(one.get("cache_control") for one in [body, *marked])
+        result.items += [item for block in blocks for item in _items(block, role)]
+    result.cached = any(one.get("cache_control") for one in [body, *marked])
     for tool in body.get("tools") or ():
         if "input_schema" in tool:
-            found.tools[tool["name"]] = Declared(tool.get("description") or "", facts_of(tool["input_schema"]))
+            result.tools[tool["name"]] = Declared(tool.get("description") or "", facts_of(tool["input_schema"]))
     choice = body.get("tool_choice") or {}
-    found.choice = f"tool:{choice['name']}" if choice.get("type") == "tool" else _CHOICES.get(choice.get("type", ""))
-    _tell_output(found, body, choice)
-    return found
+    result.choice = f"tool:{choice['name']}" if choice.get("type") == "tool" else _CHOICES.get(choice.get("type", ""))
+    _tell_output(result, body, choice)
+    return result
 
 
-def _tell_output(found: Said, body: Json, choice: Json) -> None:
+def _tell_output(result: Reading, body: Json, choice: Json) -> None:
     config, thinking = body.get("output_config") or {}, body.get("thinking") or {}
     shape = config.get("format") or body.get("output_format")
     if shape is not None:
-        found.schema = facts_of(shape["schema"])
-    elif choice.get("type") == "tool" or len(found.tools) == 1:  # the older way: a tool that must be called
-        tool = found.tools.get(choice.get("name") or next(iter(found.tools)))
-        found.schema = tool.facts if tool else None
+        result.schema = facts_of(shape["schema"])
+    elif choice.get("type") == "tool" or len(result.tools) == 1:  # the older way: a tool that must be called
+        tool = result.tools.get(choice.get("name") or next(iter(result.tools)))
+        result.schema = tool.facts if tool else None
     kind = thinking.get("type")
-    found.thinking = f"budget:{thinking['budget_tokens']}" if kind == "enabled" else _THINKING.get(str(kind))
-    found.effort = config.get("effort")
+    result.thinking = f"budget:{thinking['budget_tokens']}" if kind == "enabled" else _THINKING.get(str(kind))
+    result.effort = config.get("effort")
 
 
 def _blocks(content: object) -> list[Json]:
