@@ -195,10 +195,10 @@ def _described(name: Name) -> str:
 
 def described(path: str, heading: str, value: object, **options: object) -> str:
     """The docstring and the members of what stands at `path`; a record's fields are a table of their own."""
-    chosen: dict[str, object] = {"heading": heading, "toc_label": heading, **options}
+    all_options: dict[str, object] = {"heading": heading, "toc_label": heading, **options}
     if names := _defaults(value):
-        chosen["filters"] = ["!^_", "!^model_config$", f"!^({'|'.join(names)})$"]
-    lines = [f"::: {path}", "    options:", *(f"      {key}: {json.dumps(one)}" for key, one in chosen.items())]
+        all_options["filters"] = ["!^_", "!^model_config$", f"!^({'|'.join(names)})$"]
+    lines = [f"::: {path}", "    options:", *(f"      {key}: {json.dumps(one)}" for key, one in all_options.items())]
     return "\n\n".join(filter(None, ["\n".join(lines), _fields(value)]))
 
 
@@ -215,7 +215,7 @@ def _fields(value: Any) -> str:
     if not (names := _defaults(value)):
         return ""
     comments = comments_of(value)
-    annotations = {name: text for kind in reversed(value.__mro__) for name, text in _written(kind).items()}
+    annotations = {name: text for kind in reversed(value.__mro__) for name, text in _annotations(kind).items()}
     rows = [
         (
             f"`{name}`",
@@ -229,7 +229,7 @@ def _fields(value: Any) -> str:
     return "\n".join(lines)
 
 
-def _written(kind: type) -> dict[str, str]:
+def _annotations(kind: type) -> dict[str, str]:
     """The annotations of a class as its file has them."""
     return {name: text for name, text in vars(kind).get("__annotations__", {}).items() if isinstance(text, str)}
 

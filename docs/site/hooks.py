@@ -32,27 +32,27 @@ def generated() -> dict[str, str]:
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put pages where the navigation has a folder: all of it (`start/`), or what is not named (`guides/*`)."""
-    named = set(_named(config.nav))
-    config.nav = [_filled(entry, named) for entry in config.nav or []]
+    names = set(_names(config.nav))
+    config.nav = [_filled(entry, names) for entry in config.nav or []]
     return config
 
 
-def _named(entry: Any) -> Iterator[str]:
+def _names(entry: Any) -> Iterator[str]:
     """The pages that the navigation names."""
     if isinstance(entry, str):
         yield entry
     else:
         for one in entry.values() if isinstance(entry, dict) else entry or ():
-            yield from _named(one)
+            yield from _names(one)
 
 
-def _filled(entry: Any, named: set[str]) -> Any:
+def _filled(entry: Any, names: set[str]) -> Any:
     """An entry of the navigation with the pages of its folders."""
     if isinstance(entry, dict):
-        return {title: _filled(value, named) for title, value in entry.items()}
+        return {title: _filled(value, names) for title, value in entry.items()}
     if isinstance(entry, list):
-        rest = [page for one in entry if str(one).endswith("/*") for page in _pages(one[:-1]) if page not in named]
-        return [_filled(one, named) for one in entry if not str(one).endswith("/*")] + rest
+        rest = [page for one in entry if str(one).endswith("/*") for page in _pages(one[:-1]) if page not in names]
+        return [_filled(one, names) for one in entry if not str(one).endswith("/*")] + rest
     return _pages(entry) if entry.endswith("/") else entry
 
 

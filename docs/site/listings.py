@@ -186,7 +186,7 @@ def _provided(one: composed.Declared) -> str:
 # --- settings and distributions ---------------------------------------------------------------------------------------
 
 
-def _shown(row: Json, key: str) -> str:
+def _text(row: Json, key: str) -> str:
     value = row[key]
     return _code(str(value).lower() if isinstance(value, bool) else value if value != "" else "''")
 
@@ -204,8 +204,8 @@ def _settings() -> str:
 
 def _of_plugin(plugin: str, rows: list[Json]) -> str:
     return table(("setting", "type", "default", "in `standard`", "what it is"), [
-        (_code(row["setting"]), _code(row["type"]), _shown(row, "default"),
-         _shown(row, "value") if row["value"] != row["default"] else "", str(row["description"]))
+        (_code(row["setting"]), _code(row["type"]), _text(row, "default"),
+         _text(row, "value") if row["value"] != row["default"] else "", str(row["description"]))
         for row in rows if row["plugin"] == plugin
     ])  # fmt: skip
 

@@ -128,8 +128,8 @@ def _each(variables: Mapping[str, Any], name: str) -> Iterator[dict[str, Any]]:
         if isinstance(value, str) and value.startswith("file://"):
             raise ConfigurationError(f"{name}: the variable {key!r} stands in the file {value}; put its value here")
     values = [value if isinstance(value, list) else [value] for value in variables.values()]
-    for chosen in product(*values):
-        yield dict(zip(variables, chosen, strict=True))
+    for row in product(*values):
+        yield dict(zip(variables, row, strict=True))
 
 
 def _filled(value: Any, variables: Mapping[str, Any], missing: list[str]) -> Any:

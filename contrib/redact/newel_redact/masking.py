@@ -77,11 +77,11 @@ class Masker:
         masked: dict[object, object] = {}
         for key, item in value.items():
             name = key if isinstance(key, str) else ""
-            new = shown = self.text(name, tally) if name else key
+            new = text = self.text(name, tally) if name else key
             count = 1
             while new in masked:  # two keys that are masked alike are still two
                 count += 1
-                new = f"{shown} ({count})"
+                new = f"{text} ({count})"
             masked[new] = self.value(item, tally, name)
         return value if _same(masked, value) and _same(masked.values(), value.values()) else masked
 

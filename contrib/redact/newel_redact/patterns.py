@@ -34,14 +34,14 @@ _WORDS = (
     r"(?:access|auth|refresh|bearer)[_-]?token|passw(?:or)?d|pwd)"
 )
 _ASSIGNED = r"[A-Za-z0-9+/_.~!#$%^&*-]{12,}=*"
-_NAMED = re.compile(rf"(?:\w+[_-])?{_WORDS}", re.IGNORECASE)
+_KEY = re.compile(rf"(?:\w+[_-])?{_WORDS}", re.IGNORECASE)
 _VALUE = re.compile(_ASSIGNED)
 _BEFORE = 24
 
 
 def is_named_secret(name: str, text: str) -> bool:
     """Whether `text`, which stands under the key `name`, is a secret by that name: ``{"client_secret": "..."}``."""
-    return _NAMED.fullmatch(name) is not None and _VALUE.fullmatch(text) is not None and _is_mixed(text)
+    return _KEY.fullmatch(name) is not None and _VALUE.fullmatch(text) is not None and _is_mixed(text)
 
 
 def _is_mixed(value: str) -> bool:

@@ -16,16 +16,16 @@ _DIGEST = 32
 _LENGTH = 4
 
 
-class Held(NamedTuple):
+class Beginning(NamedTuple):
     """The first events of a session in their stored form, and the digest of them."""
 
     events: list[bytes]
     digest: bytes
 
 
-def beginning(prefix: str, number: int) -> Held:
+def beginning(prefix: str, number: int) -> Beginning:
     """No events of the session that has this number in its store."""
-    return Held([], _digest(f"newel chunks 1\n{prefix}\n{number}".encode()))
+    return Beginning([], _digest(f"newel chunks 1\n{prefix}\n{number}".encode()))
 
 
 def key_of(prefix: str, number: int, chunk: int) -> str:
@@ -33,28 +33,28 @@ def key_of(prefix: str, number: int, chunk: int) -> str:
     return f"{prefix}:{number}:{chunk}"
 
 
-def written(held: Held, events: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
-    """The number and the form of each further full chunk of `events`, which follow what is held."""
-    digest = held.digest
-    first = len(held.events) // SIZE
+def written(start: Beginning, events: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The number and the form of each further full chunk of `events`, which follow `start`."""
+    digest = start.digest
+    first = len(start.events) // SIZE
     for at in range(0, len(events) - SIZE + 1, SIZE):
         body = b"".join(len(one).to_bytes(_LENGTH, "big") + one for one in events[at : at + SIZE])
         digest = _digest(digest + body)
         yield first + at // SIZE, digest + body
 
 
-def joined(held: Held, chunk: bytes) -> Held | None:
-    """What is held with the next chunk; None where that is no such chunk."""
+def joined(start: Beginning, chunk: bytes) -> Beginning | None:
+    """`start` with the next chunk; None where that is no such chunk."""
     body = chunk[_DIGEST:]
-    digest = _digest(held.digest + body)
+    digest = _digest(start.digest + body)
     if chunk[:_DIGEST] != digest:
         return None
-    events, at = list(held.events), 0
+    events, at = list(start.events), 0
     while at < len(body):
         end = at + _LENGTH + int.from_bytes(body[at : at + _LENGTH], "big")
         events.append(body[at + _LENGTH : end])
         at = end
-    return Held(events, digest)
+    return Beginning(events, digest)
 
 
 def _digest(data: bytes) -> bytes:

@@ -13,7 +13,7 @@ from newel.sessions.stored.steps import Read, Write
 from newel.sessions.stored.writes import Delete
 from newel_redis import chunks
 from newel_redis.cache import Cache
-from newel_redis.chunks import Held, beginning, joined, key_of, written
+from newel_redis.chunks import Beginning, beginning, joined, key_of, written
 
 T = TypeVar("T")
 #: So many chunks are asked for at once.
@@ -71,32 +71,32 @@ class CachedDatabase:
             await self._inner.close()
 
     async def _events(self, tail: Tail) -> EventRows:
-        held = await self._held(tail)
-        if count := len(held.events):
+        start = await self._beginning(tail)
+        if count := len(start.events):
             rows = await self._inner.read(replace(tail, first=count - 1))
-            if rows and rows[0][0] == count - 1 and _bytes(rows[0][1]) == held.events[-1]:
-                self._keep(tail, held, rows[1:])
-                return [*enumerate(held.events[:-1]), *rows]
+            if rows and rows[0][0] == count - 1 and _bytes(rows[0][1]) == start.events[-1]:
+                self._keep(tail, start, rows[1:])
+                return [*enumerate(start.events[:-1]), *rows]
         rows = await self._inner.read(tail)
         self._keep(tail, beginning(self._prefix, tail.number), rows)
         return rows
 
-    async def _held(self, tail: Tail) -> Held:
+    async def _beginning(self, tail: Tail) -> Beginning:
         """The first events of the session as far as the cache has them, in whole chunks."""
-        held = beginning(self._prefix, tail.number)
+        start = beginning(self._prefix, tail.number)
         keys = [key_of(self._prefix, tail.number, chunk) for chunk in range(tail.version // chunks.SIZE)]
         for at in range(0, len(keys), _AT_ONCE):
             for chunk in await self._cache.read(keys[at : at + _AT_ONCE]):
-                further = joined(held, chunk) if chunk is not None else None
+                further = joined(start, chunk) if chunk is not None else None
                 if further is None:
-                    return held
-                held = further
-        return held
+                    return start
+                start = further
+        return start
 
-    def _keep(self, tail: Tail, held: Held, rows: EventRows) -> None:
+    def _keep(self, tail: Tail, start: Beginning, rows: EventRows) -> None:
         """Let the cache have what it lacks; not where the database lacks events itself."""
-        if len(held.events) + len(rows) == tail.version:
-            entries = dict(written(held, [_bytes(data) for _, data in rows]))
+        if len(start.events) + len(rows) == tail.version:
+            entries = dict(written(start, [_bytes(data) for _, data in rows]))
             if entries:
                 number = tail.number
                 self._cache.write({key_of(self._prefix, number, at): data for at, data in entries.items()})

@@ -25,8 +25,8 @@ from newel_types import Part
 
 _FILE, _DATA = "artifact.json", "data"
 _ARTIFACT, _SESSION = "artifact-", "session-"
-_NEW, _GONE = ".new-", ".gone-"
-_TAKEN = (errno.EEXIST, errno.ENOTEMPTY)
+_NEW, _TRASH = ".new-", ".gone-"
+_EXISTS = (errno.EEXIST, errno.ENOTEMPTY)
 
 
 class FileArtifactService(ArtifactStore):
@@ -115,10 +115,10 @@ class FileArtifactService(ArtifactStore):
 
     def _is_left(self, path: Path) -> bool:
         """Whether it lies in what a deletion that stopped has moved away."""
-        return any(part.startswith((_NEW, _GONE)) for part in path.relative_to(self.root_dir).parts)
+        return any(part.startswith((_NEW, _TRASH)) for part in path.relative_to(self.root_dir).parts)
 
     def _leftovers(self, app_name: str, before: float, delete: bool) -> list[str]:
-        paths = [*self._folders(app_name, _NEW + "*"), *self._folders(app_name, _GONE + "*")]
+        paths = [*self._folders(app_name, _NEW + "*"), *self._folders(app_name, _TRASH + "*")]
         old = [path for path in paths if path.stat().st_mtime < before]
         for path in old if delete else ():
             shutil.rmtree(path, ignore_errors=True)
@@ -177,7 +177,7 @@ class FileArtifactService(ArtifactStore):
                 new.rename(folder / str(number))
                 return number
             except OSError as error:
-                if error.errno not in _TAKEN:
+                if error.errno not in _EXISTS:
                     raise
                 number += 1
 
@@ -233,13 +233,13 @@ class FileArtifactService(ArtifactStore):
                 yield entry[2]["filename"]
 
     def _delete(self, folder: Path) -> None:
-        gone = folder.with_name(_GONE + seam.new_id())
+        trash = folder.with_name(_TRASH + seam.new_id())
         try:
-            self._inside(folder).rename(gone)
+            self._inside(folder).rename(trash)
         except FileNotFoundError:
             return
         _sync(folder.parent)
-        shutil.rmtree(gone, ignore_errors=True)
+        shutil.rmtree(trash, ignore_errors=True)
 
 
 def _write(path: Path, data: bytes) -> None:

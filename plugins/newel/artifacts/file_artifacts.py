@@ -10,14 +10,14 @@ from newel_kernel import ConfigurationError, hookimpl
 
 def open_store(uri: str) -> artifacts.BaseArtifactService:
     """The store in the folder that `uri` names; a relative one is relative to the working directory."""
-    path, shown = uri.partition(":")[2], without_password(uri)
+    path, label = uri.partition(":")[2], without_password(uri)
     if path.startswith("//"):
         host, slash, rest = path[2:].partition("/")
         if host not in ("", "localhost") or not slash:
-            raise ConfigurationError(f"{shown!r} names a host: write file:///absolute/folder or file:folder")
+            raise ConfigurationError(f"{label!r} names a host: write file:///absolute/folder or file:folder")
         path = "/" + rest
     if not path:
-        raise ConfigurationError(f"{shown!r} names no folder: write file:///absolute/folder or file:folder")
+        raise ConfigurationError(f"{label!r} names no folder: write file:///absolute/folder or file:folder")
     return artifacts.FileArtifactService(path)
 
 

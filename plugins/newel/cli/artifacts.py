@@ -122,8 +122,8 @@ class _Collection:
                 numbers: dict[str, list[int]] = defaultdict(list)
                 for one in versions:
                     numbers[one.filename].append(one.version)
-                kept = referred_versions(session, numbers)
-                unused = [one for one in versions if (one.filename, one.version) not in kept]
+                references = referred_versions(session, numbers)
+                unused = [one for one in versions if (one.filename, one.version) not in references]
                 await self._remove(unused, "no event refers to it")
         except SessionBusyError:
             say(f"{id_} has a run, and is left", err=True)

@@ -10,7 +10,7 @@ from newel.cli.terminal import show_json, show_table, to_terminal
 from newel_compose import Placed, extend
 from newel_kernel import BaseAgent, Json, RequestProcessor, ResponseProcessor
 
-_SHOWN = {True: "yes", False: "no", None: "always"}
+_WORDS = {True: "yes", False: "no", None: "always"}
 
 
 @click.command("chain")
@@ -32,7 +32,7 @@ def chain(ctx: click.Context, agent: str, distribution: str | None) -> None:
     for name in rows:
         title = f"{name.replace('_', ' ')} of {source.agent.name} (distribution {composition.distribution.name})"
         show_table(title, ("", "processor", "plugin", "from", "placed by", "applies"), [
-            [str(index), row["name"], row["plugin"], row["distribution"], row["placed_by"], _SHOWN[row["applies"]]]
+            [str(index), row["name"], row["plugin"], row["distribution"], row["placed_by"], _WORDS[row["applies"]]]
             for index, row in enumerate(rows[name], 1)
         ])  # fmt: skip
 

@@ -153,11 +153,11 @@ async def _recall(conversation: Conversation) -> None:
         app_name=runner.app_name, user_id=conversation.user, session_id=conversation.session
     )
     if session is not None and session.events:
-        shown = last_exchanges(session.events, _RECALLED)
-        left_out = len(session.events) - len(shown)
+        recent = last_exchanges(session.events, _RECALLED)
+        left_out = len(session.events) - len(recent)
         if left_out:
             say(f"({left_out} earlier events; `newel sessions show` has them)", dim=True)
-        show_events(shown, conversation.agent.name)
+        show_events(recent, conversation.agent.name)
 
 
 async def _interruptible(

@@ -50,8 +50,8 @@ class Options:
     distribution: str | None
 
 
-def _note_continue(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    ctx.meta[_CONTINUE] = wanted
+def _note_continue(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    ctx.meta[_CONTINUE] = value
 
 
 def continues(ctx: click.Context) -> bool:

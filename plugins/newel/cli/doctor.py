@@ -44,7 +44,7 @@ def doctor(ctx: click.Context, reach: bool) -> None:
         "distribution": startup.composition.distribution.name if startup.composition is not None else None,
         "sdks": list(_sdks()),
         "keys": {name: _where(name) for name in _KEYS},
-        "proxies": {name: _shown(value) for name in _PROXIES if (value := _variable(name))},
+        "proxies": {name: _text(value) for name in _PROXIES if (value := _variable(name))},
         "offline": os.environ.get("NEWEL_OFFLINE", ""),
     }
     if reach:
@@ -74,10 +74,10 @@ def _tell(facts: Json) -> None:
 
 def _sdks() -> Iterator[Json]:
     """Each SDK with its version, what newel wants of it, and what is wrong with it."""
-    wanted = _requirements("newel")
+    requirements = _requirements("newel")
     for extra, package in _SDKS.items():
         installed = _version(package)
-        condition = wanted.get(package, "")
+        condition = requirements.get(package, "")
         problem = ""
         if installed and not _fits(installed, condition):
             problem = f"{package} {installed} does not fit: pip install '{package}{condition}'"
@@ -145,7 +145,7 @@ def _variable(name: str) -> str | None:
     return os.environ.get(name) or os.environ.get(name.lower())
 
 
-def _shown(value: str) -> str:
+def _text(value: str) -> str:
     """A proxy without its password."""
     return re.sub(r"//[^/@]*@", "//[credentials]@", value)
 

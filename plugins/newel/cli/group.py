@@ -137,9 +137,9 @@ def _without_commands(ctx: click.Context) -> str:
     composition = startup_of(ctx).composition
     if composition is None or composition.registry.all(Command):
         return ""
-    chosen = composition.distribution
-    how = "take it out of `disable`" if "commands" in chosen.disable else "write `extends: standard`"
-    return f"; the distribution {chosen.name!r} has no commands, for the plugin 'commands' is not enabled: {how}"
+    distribution = composition.distribution
+    how = "take it out of `disable`" if "commands" in distribution.disable else "write `extends: standard`"
+    return f"; the distribution {distribution.name!r} has no commands, for the plugin 'commands' is not enabled: {how}"
 
 
 @click.command("newel", cls=PluginGroup, context_settings={"help_option_names": ["-h", "--help"]})

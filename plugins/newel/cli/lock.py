@@ -17,8 +17,8 @@ def lock(distribution: str | None) -> None:
     A later composition in this folder that differs from it is refused.
     """
     # The distribution itself, not its name: an old lock must not stop the new one.
-    chosen, _ = select_distribution(distribution)
-    composition = compose(chosen)
+    definition, _ = select_distribution(distribution)
+    composition = compose(definition)
     path = Path.cwd() / LOCK_FILE
     write_lock(composition, path)
-    click.echo(f"{LOCK_FILE}: {len(lock_of(composition)['plugins'])} plugins of the distribution {chosen.name!r}")
+    click.echo(f"{LOCK_FILE}: {len(lock_of(composition)['plugins'])} plugins of the distribution {definition.name!r}")

@@ -32,12 +32,12 @@ def description_of(question: Question) -> list[str]:
         return [f"approve {_call(question.original)}?", *_more(more)]
     if question.kind is Kind.INPUT:
         more = {"payload": question.payload, "as JSON schema": question.schema}
-        return [_shown(question.hint or "input is asked for"), *_more(more)]
+        return [_text(question.hint or "input is asked for"), *_more(more)]
     if question.kind is Kind.CREDENTIAL:
         lines: list[str] = import_module("newel.cli.credential_answers").description_of(question)
         return [_visible(line) for line in lines]
     if question.options:
-        return [f"{question.name}:", *(f"{n}) {_shown(option)}" for n, option in enumerate(question.options, 1))]
+        return [f"{question.name}:", *(f"{n}) {_text(option)}" for n, option in enumerate(question.options, 1))]
     return [f"{_call({'name': question.name, 'args': question.args})} waits for its result"]
 
 
@@ -63,15 +63,15 @@ def _or(question: Question) -> str:
 
 
 def _call(call: Mapping[str, Any]) -> str:
-    args = ", ".join(f"{name}={_shown(value, quote=True)}" for name, value in (call.get("args") or {}).items())
-    return f"{_shown(call.get('name'))}({args})"
+    args = ", ".join(f"{name}={_text(value, quote=True)}" for name, value in (call.get("args") or {}).items())
+    return f"{_text(call.get('name'))}({args})"
 
 
 def _more(entries: Mapping[str, object]) -> list[str]:
-    return [f"{name}: {_shown(value)}" for name, value in entries.items() if value not in (None, "")]
+    return [f"{name}: {_text(value)}" for name, value in entries.items() if value not in (None, "")]
 
 
-def _shown(value: object, *, quote: bool = False) -> str:
+def _text(value: object, *, quote: bool = False) -> str:
     if isinstance(value, str) and not quote:
         return _visible(" ".join(value.split()))
     return _visible(json.dumps(value, ensure_ascii=False, default=str))

@@ -29,8 +29,8 @@ def settings_of(composition: Composition, name: str | None) -> list[Json]:
             raise ConfigurationError(f"the plugin {name!r} has no settings, or takes no part (see `newel plugins why`)")
         hint = did_you_mean(name, installed) or f" (with settings are: {', '.join(sorted(models))})"
         raise ConfigurationError(f"no plugin {name!r} is installed{hint}")
-    chosen = sorted(models) if name is None else [name]
-    return [row for plugin in chosen for row in _rows(plugin, models[plugin])]
+    names = sorted(models) if name is None else [name]
+    return [row for plugin in names for row in _rows(plugin, models[plugin])]
 
 
 def _rows(plugin: str, settings: BaseModel) -> Iterator[Json]:
@@ -69,15 +69,15 @@ def comments_of(model: type) -> dict[str, str]:
     """The comments before the fields of a class that describe them: lines that begin with ``#:``."""
     comments: dict[str, str] = {}
     for kind in reversed(model.__mro__):
-        held: list[str] = []
+        values: list[str] = []
         for line in () if kind in (BaseModel, object) else _source(kind):
             if line.startswith(_COMMENT):
-                held.append(line.removeprefix(_COMMENT).strip())
+                values.append(line.removeprefix(_COMMENT).strip())
             elif match := _FIELD.match(line):
-                comments[match[1]] = " ".join(held)
-                held = []
+                comments[match[1]] = " ".join(values)
+                values = []
             else:
-                held = []
+                values = []
     return comments
 
 

@@ -93,8 +93,8 @@ def _run(work: Coroutine[object, object, None]) -> None:
 
 def _live(conversation: Conversation) -> LiveCapabilities | None:
     """What the root agent's model can do over a live connection; None where it does not say."""
-    named = getattr(conversation.agent, "model", "")
-    model = model_of(conversation.runner.composition, named) if isinstance(named, str) else named
+    choice = getattr(conversation.agent, "model", "")
+    model = model_of(conversation.runner.composition, choice) if isinstance(choice, str) else choice
     capabilities: ModelCapabilities = model.capabilities
     return capabilities.live
 
@@ -189,9 +189,9 @@ class Talk:
             for part in (event.content.parts or ()) if event.content is not None else ():
                 if part.inline_data is not None:
                     self._loudspeaker.play(part.inline_data)
-            if (shown := _in_words(event)) is not None:
+            if (words := _in_words(event)) is not None:
                 self._heard_after = self._heard_after or seam.monotonic() - self._said_at
-                self._transcript.show(shown)
+                self._transcript.show(words)
         if event.long_running_tool_ids:
             self._asks = True
             self._answered.set()
@@ -206,12 +206,12 @@ class Talk:
 
 def _in_words(event: Event) -> Event | None:
     """The event as a transcript shows it: the words of what is spoken stand for it; None: it shows nothing."""
-    if (heard := event.input_transcription) is not None:
-        if heard.finished and heard.text:
-            say(f"(heard: {heard.text})", dim=True)
+    if (input_text := event.input_transcription) is not None:
+        if input_text.finished and input_text.text:
+            say(f"(heard: {input_text.text})", dim=True)
         return None
-    spoken = event.output_transcription
-    if spoken is None:
+    output_text = event.output_transcription
+    if output_text is None:
         return event if event.content is not None or event.error_code or event.usage_metadata is not None else None
-    content = Content(role="model", parts=[Part(text=spoken.text or "")])
+    content = Content(role="model", parts=[Part(text=output_text.text or "")])
     return Event(author=event.author, invocation_id=event.invocation_id, content=content, partial=event.partial)

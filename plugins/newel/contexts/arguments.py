@@ -20,7 +20,7 @@ def check_root(root: object) -> None:
         remedy = "give an app as Runner(app=...), or its root_agent"
     else:
         remedy = "give an agent, such as Agent(name='helper', model='...')"
-    raise ConfigurationError(f"the agent of a runner is {_shown(root)}, which is no agent; {remedy}")
+    raise ConfigurationError(f"the agent of a runner is {_text(root)}, which is no agent; {remedy}")
 
 
 def check_store(store: object, name: str) -> None:
@@ -29,14 +29,14 @@ def check_store(store: object, name: str) -> None:
         remedy = f"an object of it: {store.__name__}(...)" if isinstance(store, type) else "an object"
         where = f"; a URI stands in newel.yaml, under services: {name.removesuffix('_service')}"
         raise ConfigurationError(
-            f"{name} is {_shown(store)}; give {remedy}{where if isinstance(store, str) else ''}"
+            f"{name} is {_text(store)}; give {remedy}{where if isinstance(store, str) else ''}"
         )
 
 
 def listed_plugins(plugins: Sequence[object] | None) -> Sequence[object] | None:
     """`plugins`, which are a list of them and not one."""
     if plugins is not None and (isinstance(plugins, str) or not hasattr(plugins, "__iter__")):
-        raise ConfigurationError(f"plugins is {_shown(plugins)}; give a list of plugins: plugins=[...]")
+        raise ConfigurationError(f"plugins is {_text(plugins)}; give a list of plugins: plugins=[...]")
     return plugins
 
 
@@ -44,7 +44,7 @@ def check_ids(user_id: object, session_id: object) -> None:
     """Refuse ids that are no texts, and an id of a session that is blank."""
     for name, value in (("user_id", user_id), ("session_id", session_id)):
         if not isinstance(value, str):
-            raise ConfigurationError(f"{name} is {_shown(value)}; give a text")
+            raise ConfigurationError(f"{name} is {_text(value)}; give a text")
     if not str(session_id).strip():
         raise ConfigurationError("the session id is blank: name a session, or create one and use its id")
 
@@ -52,16 +52,16 @@ def check_ids(user_id: object, session_id: object) -> None:
 def check_message(message: object) -> None:
     """Refuse what can be no message; a dict and other objects are validated as a Content."""
     if isinstance(message, (bytes, int, float, set, type)):
-        raise ConfigurationError(f"the message is {_shown(message)}; give a text, a Content, a Part or a list of parts")
+        raise ConfigurationError(f"the message is {_text(message)}; give a text, a Content, a Part or a list of parts")
 
 
 def check_config(config: object) -> None:
     """Refuse what is no configuration of a run."""
     if not isinstance(config, RunConfig):
-        raise ConfigurationError(f"run_config is {_shown(config)}; give a newel.agents.RunConfig(...)")
+        raise ConfigurationError(f"run_config is {_text(config)}; give a newel.agents.RunConfig(...)")
 
 
-def _shown(value: object) -> str:
+def _text(value: object) -> str:
     if value is None:
         return "None"
     text = repr(value)

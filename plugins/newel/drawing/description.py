@@ -153,9 +153,9 @@ def _is_group(agent: BaseAgent) -> bool:
 
 def _detail(agent: BaseAgent, notes: tuple[str, ...]) -> str:
     model = getattr(agent, "model", None)
-    named = model if isinstance(model, str) else getattr(model, "model", None)
+    name = model if isinstance(model, str) else getattr(model, "model", None)
     rounds = f"at most {agent.max_iterations} rounds" if isinstance(agent, LoopAgent) and agent.max_iterations else ""
-    parts = (type(agent).__name__, named if isinstance(named, str) else "", rounds, *notes)
+    parts = (type(agent).__name__, name if isinstance(name, str) else "", rounds, *notes)
     return ", ".join(part for part in parts if part)
 
 

@@ -21,5 +21,5 @@ def mime_bundle(
         forms["image/svg+xml"] = lambda: svg(picture)
     else:
         forms["text/vnd.mermaid"] = lambda: mermaid(picture)
-    chosen = [form for form in forms if (not include or form in include) and form not in (exclude or ())]
-    return {form: forms[form]() for form in chosen}
+    names = [form for form in forms if (not include or form in include) and form not in (exclude or ())]
+    return {form: forms[form]() for form in names}

@@ -129,10 +129,10 @@ def _checked(
         raise ValueError(f"num_runs is {num_runs}; a case must run at least once")
     if not eval_set.eval_cases:
         raise ValueError(f"the eval set {eval_set.eval_set_id!r} has no cases")
-    chosen = EvalConfig.model_validate({"criteria": criteria}) if criteria else config
-    if chosen is None:
+    eval_config = EvalConfig.model_validate({"criteria": criteria}) if criteria else config
+    if eval_config is None:
         raise ValueError("`eval_config` is needed")
-    return chosen
+    return eval_config
 
 
 def _message(failures: list[str], with_details: bool) -> str:

@@ -108,8 +108,8 @@ class MaxCost(BoundEvaluator):
 
     def figure(self, turns: Sequence[Invocation]) -> float | None:
         """What the case cost; a single turn's share is not known."""
-        kept = accounts.get()
-        return kept.of("agent").cost if kept is not None else None
+        usage = accounts.get()
+        return usage.of("agent").cost if usage is not None else None
 
 
 class MaxWords(BoundEvaluator):

@@ -61,9 +61,9 @@ def _arguments_differ(rule: ToolArguments, expected: Any, actual: Any) -> str | 
 
 def _differences(rule: ToolArguments, expected: Mapping[str, Any], actual: Mapping[str, Any]) -> Iterator[str]:
     keys = set(rule.keys) if rule.keys is not None else None
-    wanted = [k for k in expected if keys is None or k in keys]
+    names = [k for k in expected if keys is None or k in keys]
     present = [k for k in actual if keys is None or k in keys]
-    for key in wanted:
+    for key in names:
         if key in actual:
             if not _values_equal(rule, key, expected[key], actual[key]):
                 yield first_difference(expected[key], actual[key], f"args.{key}")

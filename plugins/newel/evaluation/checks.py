@@ -165,10 +165,10 @@ class Refuses(CheckEvaluator):
 
     def problem(self, answer: str, reference: str | None) -> str | None:
         """Whether it declines."""
-        wanted = self.criterion.value is not False
-        if bool(_REFUSAL.search(answer)) == wanted:
+        expected = self.criterion.value is not False
+        if bool(_REFUSAL.search(answer)) == expected:
             return None
-        return "the answer does not decline" if wanted else "the answer declines"
+        return "the answer does not decline" if expected else "the answer declines"
 
 
 class IsInLanguage(CheckEvaluator):

@@ -95,6 +95,6 @@ def read_model(model: type[M], text: str, source: str) -> M:
 def problems_of(error: ValidationError) -> str:
     """The problems of a validation in one line, each with its place."""
     problems = error.errors(include_url=False, include_context=False, include_input=False)
-    shown = [f"{'.'.join(str(step) for step in e['loc']) or 'the file'}: {e['msg']}" for e in problems[:_MOST]]
+    lines = [f"{'.'.join(str(step) for step in e['loc']) or 'the file'}: {e['msg']}" for e in problems[:_MOST]]
     more = len(problems) - _MOST
-    return "; ".join([*shown, *([f"and {more} more"] if more > 0 else [])])
+    return "; ".join([*lines, *([f"and {more} more"] if more > 0 else [])])

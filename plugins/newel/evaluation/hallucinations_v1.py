@@ -135,9 +135,9 @@ class HallucinationsV1Evaluator(Evaluator):
         sentences = _SENTENCE.findall(split)
         if not sentences:
             return None
-        shown = "\n".join(f"<sentence>{sentence}</sentence>" for sentence in sentences)
+        listing = "\n".join(f"<sentence>{sentence}</sentence>" for sentence in sentences)
         text = _LABEL.format(
-            note=fence.note, context=fence.around(step.context), sentences=fence.around(shown)
+            note=fence.note, context=fence.around(step.context), sentences=fence.around(listing)
         )  # fmt: skip
         answer = fence.without_echo(await self._ask(judge, text, sample), _BLOCK)
         labels = (_SCORES.get(label.lower()) for label in _LABEL_LINE.findall(answer))

@@ -83,8 +83,8 @@ async def judge_case(
 def _of_case(metrics: Sequence[EvalMetric], criteria: Mapping[str, Any]) -> list[EvalMetric]:
     """The metrics with a case's own criteria in place of the general ones; further ones come last."""
     own = {canonical_name(name): value for name, value in criteria.items()}
-    chosen = [_with_criterion(metric, own.pop(metric.metric_name, None)) for metric in metrics]
-    return [*chosen, *(_with_criterion(EvalMetric(metric_name=name), value) for name, value in own.items())]
+    result = [_with_criterion(metric, own.pop(metric.metric_name, None)) for metric in metrics]
+    return [*result, *(_with_criterion(EvalMetric(metric_name=name), value) for name, value in own.items())]
 
 
 def _with_criterion(metric: EvalMetric, value: Any) -> EvalMetric:

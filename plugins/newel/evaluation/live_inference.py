@@ -107,12 +107,12 @@ class LiveConversation:
         self._queue.close()
 
     def _say(self, message: Content) -> None:
-        spoken = [part.inline_data for part in message.parts or () if part.inline_data is not None]
-        if not spoken:
+        sounds = [part.inline_data for part in message.parts or () if part.inline_data is not None]
+        if not sounds:
             self._queue.send_content(message)
             return
         self._queue.send_activity_start()
-        for blob in spoken:
+        for blob in sounds:
             data = blob.data or b""
             for start in range(0, len(data), _PIECE):
                 self._queue.send_realtime(Blob(data=data[start : start + _PIECE], mime_type=blob.mime_type))
@@ -122,10 +122,10 @@ class LiveConversation:
         if event.error_code:
             self._failure = f"the live model failed: {event.error_code}: {event.error_message or ''}"
             self._ended.set()
-        spoken = event.output_transcription
-        if spoken is not None:
-            text = spoken.text or ""
-            if spoken.finished or not event.partial:
+        output = event.output_transcription
+        if output is not None:
+            text = output.text or ""
+            if output.finished or not event.partial:
                 self._pieces.pop(event.author, None)
                 self._speak(event.author, text)
             else:

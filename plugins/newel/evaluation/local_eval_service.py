@@ -79,8 +79,8 @@ class LocalEvalService(BaseEvalService):
         eval_set = self._sets.get_eval_set(app, set_id)
         if eval_set is None:
             raise NotFoundError(f"the app {app!r} has no eval set {set_id!r}")
-        chosen = inference_request.eval_case_ids
-        cases = [case for case in eval_set.eval_cases if not chosen or case.eval_id in chosen]
+        ids = inference_request.eval_case_ids
+        cases = [case for case in eval_set.eval_cases if not ids or case.eval_id in ids]
 
         async def run(case: EvalCase) -> InferenceResult:
             simulator = self._simulators.provide(case)

@@ -34,10 +34,10 @@ def brought_by(name: str) -> str:
     if name not in owned:
         return ""
     metric = owned[name]
-    chosen = evaluation_composition().distribution
-    disabled = metric.plugin in chosen.disable
+    distribution = evaluation_composition().distribution
+    disabled = metric.plugin in distribution.disable
     return (
-        f"; {metric.source} brings it with its plugin {metric.plugin!r}, which the distribution {chosen.name!r} "
+        f"; {metric.source} brings it with its plugin {metric.plugin!r}, which the distribution {distribution.name!r} "
         + ("disables: take it out of `disable`" if disabled else "leaves out: name it under `plugins`")
     )
 

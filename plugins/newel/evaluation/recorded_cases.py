@@ -66,8 +66,8 @@ def case_of_session(
         source={"app_name": session.app_name, "session_id": session.id, "events": len(session.events)},
     )
     data = case.model_dump(mode="json", exclude_unset=True, exclude_none=True)
-    kept = {"eval_id": data["eval_id"], "source": data["source"]}
-    return EvalCase.model_validate({**redacted(data, rules), **kept})
+    fields = {"eval_id": data["eval_id"], "source": data["source"]}
+    return EvalCase.model_validate({**redacted(data, rules), **fields})
 
 
 def _expected(turn: Invocation) -> Invocation:

@@ -73,11 +73,11 @@ class RubricBasedEvaluator(LlmAsJudge):
     def format_auto_rater_prompt(self, actual: Invocation, expected: Invocation | None) -> str:
         """What the judge is to do, the turn, the rubrics."""
         fence, texts = self._fenced(actual)
-        shown = [f"{heading}:\n{fence.around(text)}" for heading, text in texts]
+        sections = [f"{heading}:\n{fence.around(text)}" for heading, text in texts]
         rubrics = "\n".join(
             f"ID: {rubric.rubric_id}\nProperty: {rubric.text}\n" for rubric in self.effective_rubrics(actual)
         )
-        return "\n\n".join([self.introduction(), fence.note, *shown, FORMAT.format(rubrics=rubrics)])
+        return "\n\n".join([self.introduction(), fence.note, *sections, FORMAT.format(rubrics=rubrics)])
 
     def read_answer(self, answer: str, actual: Invocation, expected: Invocation | None) -> AutoRaterScore:
         """The score of each rubric, and their mean."""

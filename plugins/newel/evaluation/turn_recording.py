@@ -176,8 +176,8 @@ def _final(events: list[Event]) -> Event | None:
     """The last final event with a text, else the last final one."""
     final = [e for e in events if e.content is not None and e.content.parts and e.is_final_response()]
     with_text = [e for e in final if any(part.text for part in e.content.parts)]  # type: ignore[union-attr]
-    chosen = with_text or final
-    return chosen[-1] if chosen else None
+    choice = with_text or final
+    return choice[-1] if choice else None
 
 
 def _step(event: Event, final: bool) -> InvocationEvent | None:

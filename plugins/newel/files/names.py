@@ -143,12 +143,12 @@ def plan_file(place: Place, config_path: str) -> Plan:
 
 
 def _file_of_app(place: Place, config_path: str) -> Path:
-    written = Path(config_path)
+    path = Path(config_path)
     key = place.key if isinstance(place.key, str) else "config_path"
-    if written.is_absolute() or ".." in written.parts or "\\" in config_path or "\0" in config_path:
+    if path.is_absolute() or ".." in path.parts or "\\" in config_path or "\0" in config_path:
         raise place.error(f"{key} {config_path!r} leaves the app's folder; use a path inside it")
     here = place.file.document.file
-    file = here.parent / written
+    file = here.parent / path
     if not file.resolve().is_relative_to(place.app.folder):
         raise place.error(f"{key} {config_path!r} is a link out of the app's folder; copy it there")
     if file.suffix not in SUFFIXES or not file.is_file():

@@ -62,11 +62,11 @@ def mask(text: str, used: Mapping[str, str]) -> str:
     return text
 
 
-def _without(text: str, value: str, shown: str) -> str:
+def _without(text: str, value: str, mask: str) -> str:
     """`text` without `value` and, where it stands cut short (``sk-123...``), without what is left of it."""
-    text = text.replace(value, shown)
+    text = text.replace(value, mask)
     for length in range(min(len(value) - 1, len(text)), _PIECE - 1, -1):
-        text = text.replace(value[:length], shown).replace(value[-length:], shown)
+        text = text.replace(value[:length], mask).replace(value[-length:], mask)
     return text
 
 

@@ -146,8 +146,8 @@ class Background:
                     await session.send(one.content)
         except asyncio.CancelledError:
             if call_id in self._revoked:
-                gone = self._result(call, {"status": "cancelled: the model does not wait for it any more"})
-                self.spawn(session.emit(gone), f"end of {tool.name}")
+                result = self._result(call, {"status": "cancelled: the model does not wait for it any more"})
+                self.spawn(session.emit(result), f"end of {tool.name}")
             raise
         except Exception as error:  # noqa: BLE001 - a plugin boundary: the run decides what a failed tool is
             session.inbox.end(error)

@@ -145,14 +145,14 @@ class LiveRequestQueue:
     def _trim(self) -> None:
         if self._audio <= self._limit:
             return
-        kept = _Items()
+        items = _Items()
         for item in self._queue:
             if self._audio > self._limit and 0 < _size(item) <= self._limit:  # a larger one its reader refuses
                 self._audio -= _size(item)
                 self.dropped += 1
             else:
-                kept.append(item)
-        self._queue = kept
+                items.append(item)
+        self._queue = items
 
 
 def _size(item: LiveRequest | Blob) -> int:

@@ -128,8 +128,8 @@ class Sender:
     def lost(self, connection: BaseLlmConnection) -> None:
         """`connection` is over: what it has not taken is to be sent over the next."""
         self.connection = None
-        if (taken := connection.inputs_taken) is not None:
-            again = [one for number, one, _ in self._unconfirmed if number > taken]
+        if (count := connection.inputs_taken) is not None:
+            again = [one for number, one, _ in self._unconfirmed if number > count]
         else:
             again = [self.unanswered] if self.unanswered is not None else []
         self._unsent.extendleft(reversed(again))
@@ -190,8 +190,8 @@ class Sender:
                 await self._one.enter()
             try:
                 await self._give(connection, one)
-                if (taken := connection.inputs_taken) is not None:
-                    self._keep(one, taken)
+                if (count := connection.inputs_taken) is not None:
+                    self._keep(one, count)
             finally:
                 self._one.leave()
         except ValueError as error:
@@ -212,13 +212,13 @@ class Sender:
             self.due, self.asked_at = True, asyncio.get_running_loop().time()
             self.unanswered = content, partial
 
-    def _keep(self, one: Input, taken: int) -> None:
+    def _keep(self, one: Input, count: int) -> None:
         size = len(one.data or b"") if isinstance(one, Blob) else 0
-        kept = self._unconfirmed
-        kept.append((self._sent, one, size))
+        pending = self._unconfirmed
+        pending.append((self._sent, one, size))
         self._unconfirmed_bytes += size
-        while kept and (kept[0][0] <= taken or self._unconfirmed_bytes > self.session.settings.unconfirmed_bytes):
-            self._unconfirmed_bytes -= kept.popleft()[2]
+        while pending and (pending[0][0] <= count or self._unconfirmed_bytes > self.session.settings.unconfirmed_bytes):
+            self._unconfirmed_bytes -= pending.popleft()[2]
 
 
 def refusal(session: LiveSession, why: str) -> Event:

@@ -81,8 +81,8 @@ class Streaming:
                 why = f"the streaming tool {self.tool.name!r} failed: {type(error).__name__}: {error}"
                 await self.session.emit(self.session.event(error_code="TOOL_FAILED", error_message=why))
         finally:
-            for kept in (running.calls, running.names, running.streams):
-                kept.pop(call_id, None)
+            for by_call in (running.calls, running.names, running.streams):
+                by_call.pop(call_id, None)
 
     async def _tell_all(self) -> None:
         started = await self._start()
@@ -127,9 +127,9 @@ class Streaming:
         elif item.content is None:
             _log.warning("the streaming tool %s yielded an event without content: nothing is shown", self.tool.name)
         else:
-            shown = self.session.event(item.content.model_copy(deep=True, update={"role": "user"}))
-            shown.branch = f"{self.tool.name}@{self.call.id}"
-            await self.session.emit(shown)
+            event = self.session.event(item.content.model_copy(deep=True, update={"role": "user"}))
+            event.branch = f"{self.tool.name}@{self.call.id}"
+            await self.session.emit(event)
 
     async def _tell(self, item: object, *, last: bool, partial: bool = True) -> None:
         response = FunctionResponse(id=self.call.id, name=self.tool.name, will_continue=not last)

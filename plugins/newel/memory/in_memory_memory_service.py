@@ -72,8 +72,8 @@ class InMemoryMemoryService(BaseMemoryService):
         return SearchMemoryResponse(memories=[entry.model_copy(deep=True) for _, entry in matches])
 
 
-def _admitted(chosen: MemoryFilter, session_id: str, entry: MemoryEntry) -> bool:
-    return chosen.admits(
+def _admitted(condition: MemoryFilter, session_id: str, entry: MemoryEntry) -> bool:
+    return condition.admits(
         session_id=session_id, author=entry.author, at=seconds(entry.timestamp), metadata=entry.custom_metadata
     )
 

@@ -71,7 +71,7 @@ def row_of_entry(entry: MemoryEntry, metadata: Mapping[str, object] | None) -> R
     )  # fmt: skip
 
 
-def remembered(values: tuple[object, ...], score: float, shown: str) -> MemoryEntry:
+def remembered(values: tuple[object, ...], score: float, text: str) -> MemoryEntry:
     """The entry of a row's COLUMNS."""
     _, session, key, is_event, author, timestamp, content, metadata, _ = values
     assert isinstance(content, bytes)
@@ -80,7 +80,7 @@ def remembered(values: tuple[object, ...], score: float, shown: str) -> MemoryEn
         {
             "content": Content.model_validate_json(content), "custom_metadata": from_json(metadata), "author": author,
             "timestamp": timestamp, "id": None if is_event else key, "event_id": key if is_event else None,
-            "session_id": session or None, "score": score, "snippet": shown,
+            "session_id": session or None, "score": score, "snippet": text,
         }
     )  # fmt: skip
 

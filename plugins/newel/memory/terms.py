@@ -24,9 +24,9 @@ class _Separators(dict[int, int]):
     """Letters, marks and numbers as they are, everything else as a blank."""
 
     def __missing__(self, code: int) -> int:
-        kept = code if unicodedata.category(chr(code))[0] in "LMN" else 0x20
-        self[code] = kept
-        return kept
+        character = code if unicodedata.category(chr(code))[0] in "LMN" else 0x20
+        self[code] = character
+        return character
 
 
 _SEPARATORS = _Separators()

@@ -76,12 +76,12 @@ class ReplayingLlm(BaseLlm):
 
 async def recorded(call: ModelCall, model: BaseLlm, file: Path, request: LlmRequest, stream: bool) -> Responses:
     """The responses; those of an answer that came to its end are written."""
-    taken: list[Json] = []
+    entries: list[Json] = []
     async with aclosing(call(model, request, stream)) as responses:
         async for response in responses:
-            taken.append(response.model_dump(mode="json", exclude_none=True))
+            entries.append(response.model_dump(mode="json", exclude_none=True))
             yield response
-    line = json.dumps({"model": model.model, "stream": stream, "responses": taken}, ensure_ascii=False)
+    line = json.dumps({"model": model.model, "stream": stream, "responses": entries}, ensure_ascii=False)
     with file.open("a", encoding="utf-8") as stream_of_lines:
         stream_of_lines.write(f"{mask(line, _secrets())}\n")
 

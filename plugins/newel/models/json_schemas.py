@@ -17,7 +17,7 @@ SPELLING = {
     "property_ordering": "propertyOrdering", "prefix_items": "prefixItems", "defs": "$defs", "ref": "$ref",
     "definitions": "$defs",
 }  # fmt: skip
-_NAMED = frozenset(("properties", "$defs", "patternProperties"))
+_BY_NAME = frozenset(("properties", "$defs", "patternProperties"))
 _LISTS = frozenset(("anyOf", "oneOf", "allOf", "prefixItems"))
 _SINGLE = frozenset(("items", "additionalProperties", "not"))
 #: Say something about a schema from outside: they stay beside an ``anyOf`` that is put around it.
@@ -88,7 +88,7 @@ def _normal(schema: Mapping[str, Any]) -> Schema:
         if key == "type":
             if kind := _type(value):
                 result[key] = kind
-        elif key in _NAMED and isinstance(value, Mapping):
+        elif key in _BY_NAME and isinstance(value, Mapping):
             result[key] = {name: _child(child) for name, child in value.items()}
         elif key in _LISTS and isinstance(value, list):
             result[key] = [_child(child) for child in value]

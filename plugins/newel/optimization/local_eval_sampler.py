@@ -68,9 +68,9 @@ class LocalEvalSampler(Sampler[UnstructuredSamplingResult]):
     ) -> UnstructuredSamplingResult:
         """Evaluate the cases of `batch`, or of the whole set."""
         training = example_set == "train"
-        chosen = batch or (self._train if training else self._validation)
+        ids = batch or (self._train if training else self._validation)
         eval_set = self._set(self._train_set if training else self._validation_set)
-        cases = [case for case in eval_set.eval_cases if case.eval_id in chosen]
+        cases = [case for case in eval_set.eval_cases if case.eval_id in ids]
         run = await evaluate(
             candidate,
             eval_set.model_copy(update={"eval_cases": cases}),

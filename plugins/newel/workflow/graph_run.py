@@ -214,11 +214,11 @@ class GraphRun:
 
     async def _release(self) -> Events:
         """Let go of the outputs that were held, now that no other can come."""
-        for held in self._outputs.release():
-            events = held.events
-            if held.run is not None:
-                self._agenda.complete(held.run)
+        for output in self._outputs.release():
+            events = output.events
+            if output.run is not None:
+                self._agenda.complete(output.run)
                 events = self._pinned(events)
             for event in events:
                 yield event
-            self._outputs.let_go(held)
+            self._outputs.let_go(output)

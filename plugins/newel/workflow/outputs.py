@@ -52,10 +52,10 @@ class Outputs:
         if self.by_name.keys() - {name} and self.holds(event):
             raise self._too_many({*self.by_name, name})
 
-    def hold(self, held: PendingOutput) -> None:
+    def hold(self, output: PendingOutput) -> None:
         """Keep an output back while others may come; ValueError where there are two."""
-        self.held.append(held)
-        self.waiting += held.committed is not None
+        self.held.append(output)
+        self.waiting += output.committed is not None
         names = set(self.by_name)
         prefix = len(self._path) + 1
         outputs = [event for entry in self.held for event in entry.events if self.holds(event)]
@@ -68,12 +68,12 @@ class Outputs:
         held, self.held = self.held, []
         return held
 
-    def let_go(self, held: PendingOutput) -> None:
+    def let_go(self, output: PendingOutput) -> None:
         """Let the producer of events that are committed go on."""
-        if held.committed is not None:
+        if output.committed is not None:
             self.waiting -= 1
-            if not held.committed.done():
-                held.committed.set_result(None)
+            if not output.committed.done():
+                output.committed.set_result(None)
 
     def _too_many(self, names: Iterable[str]) -> ValueError:
         return ValueError(

@@ -39,7 +39,7 @@ def _duplicate_names(nodes: Nodes) -> list[str]:
 def _start(nodes: Nodes, edges: Edges) -> list[str]:
     if START not in nodes:
         return ["no edge leaves START: begin a chain with START, as in (START, first_node)"]
-    return [f"the edge {_shown(edge)} leads to START, which begins the graph" for edge in edges
+    return [f"the edge {_text(edge)} leads to START, which begins the graph" for edge in edges
             if edge.to_node is START]  # fmt: skip
 
 
@@ -56,8 +56,8 @@ def _unreachable(nodes: Nodes, edges: Edges) -> list[str]:
             if name not in reached:
                 reached.add(name)
                 waiting.append(name)
-    lost = sorted(name for name in after if name not in reached)
-    return [f"no path leads from START to {lost}"] if lost else []
+    unreached = sorted(name for name in after if name not in reached)
+    return [f"no path leads from START to {unreached}"] if unreached else []
 
 
 def _duplicate_edges(edges: Edges) -> list[str]:
@@ -116,7 +116,7 @@ def _cycle_from(start: str, after: dict[str, list[str]], done: set[str]) -> list
 
 def _schemas(edges: Edges) -> list[str]:
     return [
-        f"the edge {_shown(edge)} does not fit: {edge.from_node.name!r} gives {_name(edge.from_node.output_schema)}, "
+        f"the edge {_text(edge)} does not fit: {edge.from_node.name!r} gives {_name(edge.from_node.output_schema)}, "
         f"{edge.to_node.name!r} takes {_name(edge.to_node.input_schema)}"
         for edge in edges
         if edge.from_node.output_schema is not None
@@ -125,7 +125,7 @@ def _schemas(edges: Edges) -> list[str]:
     ]
 
 
-def _shown(edge: Edge) -> str:
+def _text(edge: Edge) -> str:
     route = "" if edge.route is None else f" (route {edge.route!r})"
     return f"{edge.from_node.name!r} -> {edge.to_node.name!r}{route}"
 

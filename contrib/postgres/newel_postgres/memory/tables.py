@@ -78,11 +78,11 @@ _OLDEST = (0, 7)
 class Tables:
     """The tables in `schema` (empty: the connection's own)."""
 
-    def __init__(self, schema: str, shown: str) -> None:
+    def __init__(self, schema: str, label: str) -> None:
         place = quoted(schema)
         self._schema = schema
         self._place = place
-        self._shown = shown
+        self._shown = label
         self.owners = f"{place}newel_memory_owners"
         self.entries = f"{place}newel_memory_entries"
         self.terms = f"{place}newel_memory_terms"

@@ -11,7 +11,7 @@ from newel.artifacts.objects.calls import Calls, Client, Taken, Trouble
 from newel_kernel import ConfigurationError, FeatureUnavailableError, Json
 
 _MISSING = {"404", "NoSuchKey", "NoSuchUpload", "NotFound"}
-_TAKEN = {"412", "PreconditionFailed"}
+_EXISTS = {"412", "PreconditionFailed"}
 #: What passes, beside every status of 500 and above.
 _PASSES = {
     "409", "429", "ConditionalRequestConflict", "InternalError", "OperationAborted", "RequestLimitExceeded",
@@ -151,7 +151,7 @@ class S3Bucket(Bucket):
         """The error for an answer that is one; None where it says that there is no such object."""
         code = str(response.get("Error", {}).get("Code", ""))
         status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        if code in _TAKEN or status == 412:
+        if code in _EXISTS or status == 412:
             return Taken(operation)
         if code in _MISSING:
             return None

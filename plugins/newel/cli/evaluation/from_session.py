@@ -60,10 +60,10 @@ async def _sessions(
 ) -> list[Session]:  # fmt: skip
     try:
         listed = (await store.list_sessions(app_name=app, user_id=user)).sessions
-        chosen = [one for one in listed if not ids or any(fnmatchcase(one.id, glob) for glob in ids)]
+        matches = [one for one in listed if not ids or any(fnmatchcase(one.id, glob) for glob in ids)]
         whole = [
             await store.get_session(app_name=app, user_id=one.user_id, session_id=one.id)
-            for one in sorted(chosen, key=lambda one: (one.user_id, one.id))
+            for one in sorted(matches, key=lambda one: (one.user_id, one.id))
         ]
         return [session for session in whole if session is not None and session.events]
     finally:

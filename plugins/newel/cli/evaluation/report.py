@@ -36,12 +36,12 @@ def command(run: str, more: tuple[str, ...], output: str | None, **short: bool) 
     path = Path(run)
     report = read_report(path)
     for name in names:
-        chosen = plugin_registry().find(ReportFormat, name)
-        text = chosen.write(report)
+        report_format = plugin_registry().find(ReportFormat, name)
+        text = report_format.write(report)
         if output == "-":
             click.echo(text, nl=False)
             continue
-        to = Path(output) if output is not None else path.with_name(_stem(path) + chosen.suffix)
+        to = Path(output) if output is not None else path.with_name(_stem(path) + report_format.suffix)
         write_whole(to, text)
         click.echo(str(to))
 

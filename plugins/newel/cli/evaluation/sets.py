@@ -73,18 +73,18 @@ def storage_of(uri: str | None) -> Storage | None:
     return storages[scheme].open(uri)
 
 
-def sets_of(subject: Subject, arguments: Sequence[str], kept: EvalSetsManager | None = None) -> list[EvalSet]:
+def sets_of(subject: Subject, arguments: Sequence[str], sets_manager: EvalSetsManager | None = None) -> list[EvalSet]:
     """The sets that the arguments name, with the cases that they choose; all of the agent's folder without any."""
-    manager = kept or LocalEvalSetsManager(subject.folder.parent)
+    manager = sets_manager or LocalEvalSetsManager(subject.folder.parent)
     if not arguments:
         arguments = manager.list_eval_sets(subject.folder.name)
         if not arguments:
-            where = "the storage" if kept is not None else str(subject.folder)
+            where = "the storage" if sets_manager is not None else str(subject.folder)
             raise click.ClickException(f"{where} has no *.evalset.json; name a file or create a set")
-    named = [_split(argument) for argument in arguments]
-    if Path(named[0][0]).is_file():
-        return [_with_cases(_from_file(name), cases) for name, cases in named]
-    return [_with_cases(_from_folder(manager, subject, name), cases) for name, cases in named]
+    pairs = [_split(argument) for argument in arguments]
+    if Path(pairs[0][0]).is_file():
+        return [_with_cases(_from_file(name), cases) for name, cases in pairs]
+    return [_with_cases(_from_folder(manager, subject, name), cases) for name, cases in pairs]
 
 
 def _split(argument: str) -> tuple[str, list[str]]:

@@ -46,5 +46,5 @@ def _voice(config: GenerateContentConfig) -> tuple[str, str]:
     if isinstance(speech, str) or speech is None:
         return _LANGUAGE, speech or _VOICE
     assert isinstance(speech, SpeechConfig)
-    chosen = speech.voice_config.prebuilt_voice_config if speech.voice_config is not None else None
-    return speech.language_code or _LANGUAGE, (chosen.voice_name if chosen is not None else None) or _VOICE
+    voice = speech.voice_config.prebuilt_voice_config if speech.voice_config is not None else None
+    return speech.language_code or _LANGUAGE, (voice.voice_name if voice is not None else None) or _VOICE

@@ -84,9 +84,9 @@ def cost_of(model: str, usage: Used) -> float | None:
         if price is not None:
             cached = usage.cached_content_token_count or 0
             fresh = (usage.prompt_token_count or 0) - cached
-            written = (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)
+            output = (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)
             read = fresh * price.input + cached * (price.cached if price.cached is not None else price.input)
-            return (read + written * price.output) / 1_000_000
+            return (read + output * price.output) / 1_000_000
     return None
 
 
@@ -94,13 +94,13 @@ def cost_of(model: str, usage: Used) -> float | None:
 accounts: ContextVar[Accounts | None] = ContextVar("evaluation_accounts", default=None)
 
 
-def count_agent(inference: InferenceResult, kept: Accounts) -> None:
+def count_agent(inference: InferenceResult, usage: Accounts) -> None:
     """Count what the agent used, by what its events say."""
-    account = kept.of("agent")
+    account = usage.of("agent")
     for turn in inference.inferences or ():
         account.seconds += turn.model_duration or 0.0
-        kept.tool_seconds += turn.tool_duration or 0.0
-        kept.seconds += turn.duration or 0.0
+        usage.tool_seconds += turn.tool_duration or 0.0
+        usage.seconds += turn.duration or 0.0
         data = turn.intermediate_data
         for event in data.invocation_events if isinstance(data, InvocationEvents) else ():
             if event.usage_metadata is not None or event.model_version:

@@ -93,27 +93,27 @@ class Engine:
         return None
 
     async def _unit(self, unit: Unit) -> UnitResult:
-        kept = Accounts()
+        usage = Accounts()
         if unit.case.skip:
             result = _empty(unit, EvalStatus.NOT_EVALUATED, _reason(unit.case.skip))
         else:
-            with self._surroundings(unit, kept):
-                result = await self._result(unit, kept)
+            with self._surroundings(unit, usage):
+                result = await self._result(unit, usage)
         result.repeat = unit.repeat
-        for role, one in kept.roles.items():
+        for role, one in usage.roles.items():
             total = self._used.of(role)
             total.input_tokens += one.tokens
             total.cost = (total.cost or 0.0) + one.cost if one.cost is not None else total.cost
         requested = self.plan.requested(unit.eval_set)
         outcome = outcome_of(unit.case, result, requested)
         tags = tuple(dict.fromkeys((*unit.eval_set.tags, *unit.case.tags)))
-        done = UnitResult(unit.key, outcome, result, kept, tags, unit.case.human_label)
+        done = UnitResult(unit.key, outcome, result, usage, tags, unit.case.human_label)
         if self.file is not None:
             self.file.keep_result(done)
         return done
 
     @contextmanager
-    def _surroundings(self, unit: Unit, kept: Accounts) -> Iterator[None]:
+    def _surroundings(self, unit: Unit, usage: Accounts) -> Iterator[None]:
         """Ids, gates and accounts of a unit."""
         options = self.plan.options
         own = UnitGate(unit.case, unit.repeat, self._limits, self._cassette, options.allow_effects)
@@ -121,16 +121,16 @@ class Engine:
             stack.enter_context(ids_of(self.run_id, *unit.key))
             for variable, value in (
                 (gate, JudgeGate(self._limits, self._cassette, unit.repeat, self._slots)), (agent_gate, own),
-                (accounts, kept), (kept_spans, kept.spans), (chains, self.plan.stage.composition),
+                (accounts, usage), (kept_spans, usage.spans), (chains, self.plan.stage.composition),
             ):  # fmt: skip
                 stack.callback(variable.reset, variable.set(value))  # type: ignore[arg-type]
             yield
 
-    async def _result(self, unit: Unit, kept: Accounts) -> EvalCaseResult:
+    async def _result(self, unit: Unit, usage: Accounts) -> EvalCaseResult:
         try:
             async with asyncio.timeout(self.plan.options.case_timeout):
                 inference = await self._inference(unit)
-                count_agent(inference, kept)
+                count_agent(inference, usage)
                 return await judge_case(
                     unit.case, inference, self.plan.metrics(unit.eval_set), self.plan.registry, _Memo(self.file, unit)
                 )

@@ -84,8 +84,8 @@ def unit_of(record: Mapping[str, Any]) -> UnitResult:
 def fold(file: RunFile, set_id: str, keys: Sequence[Key], folder: Path, others: Iterable[Path]) -> Path:
     """Write the result file of a set, beside `others`: the results in file order, one by one, which needs no memory."""
     created = file.header["created"]
-    taken = [path.name.removesuffix(RESULT_SUFFIX) for path in others]
-    name = result_name(file.header["app_name"], set_id, created, taken)
+    names = [path.name.removesuffix(RESULT_SUFFIX) for path in others]
+    name = result_name(file.header["app_name"], set_id, created, names)
     head = EvalSetResult(
         eval_set_result_id=name, eval_set_result_name=name, eval_set_id=set_id, creation_timestamp=created
     )  # fmt: skip

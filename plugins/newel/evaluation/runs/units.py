@@ -59,10 +59,10 @@ def slim(unit: UnitResult) -> UnitResult:
         overall_eval_metric_results=judged, eval_metric_result_per_invocation=[], session_id=whole.session_id,
         user_id=whole.user_id, error_message=whole.error_message, repeat=whole.repeat,
     )  # fmt: skip
-    kept = Accounts.model_construct(
+    usage = Accounts.model_construct(
         set(), roles=accounts.roles, seconds=accounts.seconds, tool_seconds=accounts.tool_seconds, spans=[]
     )  # fmt: skip
-    return replace(unit, result=result, accounts=kept)
+    return replace(unit, result=result, accounts=usage)
 
 
 _NOTHING = EvalMetricResultDetails()

@@ -103,8 +103,8 @@ class LlmAudioUserSimulator(UserSimulator):
         rate = rate_of(mime)
         if rate is None:
             raise RuntimeError(f"the model {settings.audio_model!r} speaks as {mime!r}; audio/pcm is needed")
-        named = "rate=" in mime
-        return b"".join(blob.data or b"" for blob in sounds), rate if named else _SPEECH_RATE
+        has_rate = "rate=" in mime
+        return b"".join(blob.data or b"" for blob in sounds), rate if has_rate else _SPEECH_RATE
 
 
 def _at(data: bytes, rate: int) -> bytes:

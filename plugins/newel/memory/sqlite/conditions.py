@@ -18,33 +18,33 @@ class Conditions:
     narrow: bool
 
 
-def conditions(owner: int, chosen: MemoryFilter | None) -> Conditions:
+def conditions(owner: int, condition: MemoryFilter | None) -> Conditions:
     """The entries of `owner` that the filter admits."""
     clauses: list[tuple[str, tuple[object, ...]]] = []
-    if chosen is not None:
-        since = None if chosen.since is None else chosen.since.timestamp()
-        until = None if chosen.until is None else chosen.until.timestamp()
-        for sql, value in (("e.session = ?", chosen.session_id), ("e.author = ?", chosen.author),
+    if condition is not None:
+        since = None if condition.since is None else condition.since.timestamp()
+        until = None if condition.until is None else condition.until.timestamp()
+        for sql, value in (("e.session = ?", condition.session_id), ("e.author = ?", condition.author),
                            ("e.at >= ?", since), ("e.at <= ?", until)):  # fmt: skip
             if value is not None:
                 clauses.append((sql, (value,)))
-        for key, wanted in chosen.metadata.items():
-            same = f"j.key = ? AND j.value = ? AND j.type IN {_KINDS[type(wanted)]}"
-            clauses.append((f"EXISTS (SELECT 1 FROM json_each(e.metadata) j WHERE {same})", (key, _bound(wanted))))
+        for key, expected in condition.metadata.items():
+            same = f"j.key = ? AND j.value = ? AND j.type IN {_KINDS[type(expected)]}"
+            clauses.append((f"EXISTS (SELECT 1 FROM json_each(e.metadata) j WHERE {same})", (key, _bound(expected))))
     sql = " AND ".join(["e.owner = ?", *(clause for clause, _ in clauses)])
     return Conditions(owner, sql, (owner, *(one for _, own in clauses for one in own)), bool(clauses))
 
 
-def _bound(wanted: str | bool | int | float) -> str | bool | int | float | None:
+def _bound(value: str | bool | int | float) -> str | bool | int | float | None:
     """A value as SQLite has it, to which an integer of more than 64 bits is a float; None: no entry can have it."""
     try:
-        if isinstance(wanted, str):
-            wanted.encode()
-        elif not -(2**63) <= wanted < 2**63:
-            return float(wanted)
+        if isinstance(value, str):
+            value.encode()
+        elif not -(2**63) <= value < 2**63:
+            return float(value)
     except (UnicodeEncodeError, OverflowError):
         return None
-    return wanted
+    return value
 
 
 #: What JSON calls them.

@@ -63,8 +63,8 @@ def finish(connection: sqlite3.Connection, into: Vectors, last: int) -> bool:
     _check_last(connection, into)
     if following(connection, last, 1):
         return False
-    gone = f"SELECT number FROM {into.exact} WHERE number NOT IN (SELECT number FROM entries)"
-    vectors.remove(connection, [number for (number,) in connection.execute(gone).fetchall()])
+    orphans = f"SELECT number FROM {into.exact} WHERE number NOT IN (SELECT number FROM entries)"
+    vectors.remove(connection, [number for (number,) in connection.execute(orphans).fetchall()])
     old = vectors.stored(connection)
     vectors.adopt(connection, into)
     if old is not None:

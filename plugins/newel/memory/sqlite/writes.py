@@ -38,10 +38,10 @@ class Addition:
             texts = list({row.text: None for row in new if row.text not in embedded})
             if texts:
                 return texts
-        gone = [there[row.key][0] for row in new if row.key in there]
+        old = [there[row.key][0] for row in new if row.key in there]
         if self.existing is Existing.WHOLE_SESSION:
-            gone += [entry[0] for key, entry in there.items() if key not in rows]
-        _delete(connection, gone)
+            old += [entry[0] for key, entry in there.items() if key not in rows]
+        _delete(connection, old)
         if not new:
             return []
         if has is None and embedder is not None:

@@ -25,7 +25,7 @@ _BOUNDS = (
     "propertyNames", "contains", "dependentRequired", "dependentSchemas",
 )  # fmt: skip
 _FORMATS = frozenset(("date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"))
-_NAMED, _LISTS = ("properties", "$defs"), ("anyOf", "allOf", "prefixItems")
+_BY_NAME, _LISTS = ("properties", "$defs"), ("anyOf", "allOf", "prefixItems")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def _strict(schema: Schema, place: str, bounds: list[str]) -> Schema:
     result: Schema = {}
     lost_bounds: list[str] = []
     for key, value in schema.items():
-        if key in _NAMED and isinstance(value, dict):
+        if key in _BY_NAME and isinstance(value, dict):
             result[key] = {name: _inner(child, name, bounds) for name, child in value.items()}
         elif key in (*_LISTS, "oneOf") and isinstance(value, list):
             result["anyOf" if key == "oneOf" else key] = [_inner(child, place, bounds) for child in value]

@@ -149,14 +149,14 @@ class Reading:
         counts = [one for one in (*self._earlier, self._usage) if one]
         if not counts:
             return None
-        read, written = _sum(counts, "cache_read_input_tokens"), _sum(counts, "cache_creation_input_tokens")
+        read, written_tokens = _sum(counts, "cache_read_input_tokens"), _sum(counts, "cache_creation_input_tokens")
         details = [one.get("output_tokens_details") for one in counts]
         thoughts = [one for one in details if isinstance(one, dict)]
         return token_usage(
-            prompt=_sum(counts, "input_tokens") + read + written,
+            prompt=_sum(counts, "input_tokens") + read + written_tokens,
             output=_sum(counts, "output_tokens"),
             cached=read or None,
-            written=written or None,
+            written=written_tokens or None,
             thoughts=_sum(thoughts, "thinking_tokens") if thoughts else None,
         )
 

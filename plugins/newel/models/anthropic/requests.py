@@ -94,14 +94,14 @@ def _system(config: GenerateContentConfig, output: Output) -> Json:
 
 def _max_tokens(config: GenerateContentConfig, thinking: Thinking, default: int, say: Say) -> int:
     """The maximum; a budget for thoughts has to be below it."""
-    wanted = config.max_output_tokens
-    if wanted is None:
+    most = config.max_output_tokens
+    if most is None:
         return default + thinking.room
     budget = (thinking.config or {}).get("budget_tokens", 0)
-    if wanted <= budget:
+    if most <= budget:
         say("max_output_tokens", "max_output_tokens has to be above the thinking budget; it is that much more")
-        return wanted + int(budget)
-    return wanted
+        return most + int(budget)
+    return most
 
 
 def _output_config(output: Output, thinking: Thinking) -> Json:
@@ -142,8 +142,8 @@ def _beside_thoughts(name: str, value: float) -> bool:
 
 
 def _stops(config: GenerateContentConfig, say: Say) -> Json:
-    wanted = config.stop_sequences or []
-    kept = [stop for stop in wanted if stop.strip()]
-    if len(kept) < len(wanted):
+    stops = config.stop_sequences or []
+    usable = [stop for stop in stops if stop.strip()]
+    if len(usable) < len(stops):
         say("stop_sequences", "the service refuses stop sequences of white space; they are left out")
-    return {"stop_sequences": kept} if kept else {}
+    return {"stop_sequences": usable} if usable else {}

@@ -37,20 +37,20 @@ OFF = Thinking()
 
 def thinking_of(config: GenerateContentConfig, capable: ModelCapabilities, say: Say) -> Thinking:
     """What the request says about thinking."""
-    wanted = config.thinking_config
-    if wanted is None:
+    thinking = config.thinking_config
+    if thinking is None:
         return OFF
     words = capable.thinking
-    level = str(getattr(wanted.thinking_level, "value", wanted.thinking_level) or "")
-    budget = wanted.thinking_budget
-    if budget is None and level not in _EFFORTS and not wanted.include_thoughts:
+    level = str(getattr(thinking.thinking_level, "value", thinking.thinking_level) or "")
+    budget = thinking.thinking_budget
+    if budget is None and level not in _EFFORTS and not thinking.include_thoughts:
         return OFF
     if not words:
         say("thinking_config", "the model does not think; thinking_config is left out")
         return OFF
     if budget == 0:
         return _off(words, say)
-    display: Json = {"display": "summarized"} if wanted.include_thoughts and "display" in words else {}
+    display: Json = {"display": "summarized"} if thinking.include_thoughts and "display" in words else {}
     if level in _EFFORTS and "effort" in words:
         return _by_effort(level, words, display, say)
     if "budget" in words and (budget is None or budget > 0 or "adaptive" not in words):

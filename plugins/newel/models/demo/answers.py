@@ -21,7 +21,7 @@ _ABILITY = re.compile(r"\bwhat (?:can|do) you do\b|^\s*help\b|\bwho are you\b|\b
 _WISH = re.compile(r"\b(?:please|question|help|need|want|would like|can you|could you|problem)\b", re.IGNORECASE)
 _ME = frozenset(("my", "i", "im"))
 _LONGEST = 120
-_SHOWN = 5
+_MOST_NAMES = 5
 
 
 class Answer:
@@ -80,8 +80,8 @@ class Answer:
     def _abilities(self) -> str:
         sentences: list[str] = []
         if self._tools:
-            names = "; ".join(map(_named, self._tools[:_SHOWN]))
-            more = len(self._tools) - _SHOWN
+            names = "; ".join(map(_named, self._tools[:_MOST_NAMES]))
+            more = len(self._tools) - _MOST_NAMES
             sentences.append(f"I can call {names}{f' and {more} more' if more > 0 else ''}.")
         if self._agents:
             sentences.append(f"I can hand over to {', '.join(agent.name for agent in self._agents)}.")

@@ -123,14 +123,14 @@ def _as_number(value: Any, *, whole: bool) -> Any:
 def _enum(slot: _Slot, clues: Clues) -> Any:
     """The value that is mentioned first; the default or the first one where none is."""
     text = " ".join(words(clues.text))
-    spoken = {stem(word) for word in words(clues.text)}
+    prompt = {stem(word) for word in words(clues.text)}
     places: list[tuple[int, Any]] = []
     for value in slot.schema["enum"]:
         plain = " ".join(words(str(value)))
         match = re.search(rf"\b{re.escape(plain)}\b", text) if len(plain) > 1 else None
         if match is not None:
             places.append((match.start(), value))
-        elif len(plain) > 2 and stem(plain) in spoken:
+        elif len(plain) > 2 and stem(plain) in prompt:
             places.append((len(text), value))
     if places:
         return min(places, key=lambda place: place[0])[1]
@@ -141,12 +141,12 @@ def _number(slot: _Slot, clues: Clues) -> Any:
     """The number beside the property's name, else the next one that fits; an optional one may take what is left."""
     whole = kind(slot.schema) == "integer"
     free = [n for n in clues.numbers if not n.used and _within(n, slot.schema) and (not whole or n.value.is_integer())]
-    named = [n for n in free if n.beside & set(stems(slot.name))]
-    chosen = next(iter(named or free), None)
-    if chosen is None:
+    matches = [n for n in free if n.beside & set(stems(slot.name))]
+    number = next(iter(matches or free), None)
+    if number is None:
         return sample(slot.schema, slot.root) if slot.required else MISSING
-    chosen.used = True
-    return int(chosen.value) if chosen.value.is_integer() else chosen.value
+    number.used = True
+    return int(number.value) if number.value.is_integer() else number.value
 
 
 def _within(number: Number, schema: Mapping[str, Any]) -> bool:
@@ -156,9 +156,9 @@ def _within(number: Number, schema: Mapping[str, Any]) -> bool:
 
 def _boolean(slot: _Slot, clues: Clues) -> Any:
     """True where the property is mentioned, false where it is denied."""
-    wanted = set(stems(slot.name))
+    name = set(stems(slot.name))
     for match in re.finditer(r"\w+", clues.text):
-        if stem(match[0]) in wanted:
+        if stem(match[0]) in name:
             return _NO.search(clues.text[: match.start()]) is None
     return sample(slot.schema, slot.root) if slot.required else MISSING
 

@@ -87,8 +87,8 @@ def score(query: Sequence[str], profile: Profile) -> float:
 
 def choose(text: str, tools: Iterable[Declared]) -> Fit | None:
     """The tool that fits best; the one declared first where several do."""
-    wanted = stems(text)
-    fits = [Fit(tool, text, score(wanted, profile(tool))) for tool in ordinary(tools)]
+    query = stems(text)
+    fits = [Fit(tool, text, score(query, profile(tool))) for tool in ordinary(tools)]
     best = max(fits, key=lambda fit: fit.score, default=None)
     return best if best is not None and best.score > 0 else None
 
@@ -133,12 +133,12 @@ def other_agents(instruction: str, tools: Iterable[Declared]) -> list[OtherAgent
 
 def choose_agent(text: str, agents: Iterable[OtherAgent], least: float, instruction: str) -> OtherAgent | None:
     """The agent that fits better than `least` and than the agent itself does."""
-    wanted = stems(text)
-    own = score(wanted, _person(own_name(instruction), own_description(instruction)))
+    query = stems(text)
+    own = score(query, _person(own_name(instruction), own_description(instruction)))
     best: OtherAgent | None = None
     bar = max(least, own)
     for agent in agents:
-        fit = score(wanted, _person(agent.name, agent.description))
+        fit = score(query, _person(agent.name, agent.description))
         if fit > bar:
             best, bar = agent, fit
     return best

@@ -74,7 +74,7 @@ class Clues:
 
     def rest(self) -> str:
         """What is left of the prompt without the words that only chose the tool."""
-        kept = [
+        rest = [
             match[0]
             for match in _TOKEN.finditer(self.text)
             if not says_nothing(match[0])
@@ -82,7 +82,7 @@ class Clues:
             and stem(match[0]) not in self.vocabulary
             and not any(c.isdigit() for c in match[0])
         ]
-        return " ".join(kept)
+        return " ".join(rest)
 
     def remainder(self) -> str:
         """The prompt from its first word on that neither chose the tool nor is a stop word."""

@@ -78,8 +78,8 @@ class _Turn:
     def calls(self) -> Sequence[Call]:
         """The calls to ask for now, if any; none that this message led to already."""
         done = [(exchange.name, exchange.args) for exchange in self._conversation.exchanges]
-        wanted = self._finishing() if done else (self._leaving() or self._working() or self._finishing())
-        return [call for call in wanted if call not in done]
+        steps = self._finishing() if done else (self._leaving() or self._working() or self._finishing())
+        return [call for call in steps if call not in done]
 
     def _leaving(self) -> list[Call]:
         """Out of a loop, once this agent has had its say in it."""
@@ -111,8 +111,8 @@ class _Turn:
 
     def _continued(self, text: str) -> list[Fit]:
         """The tool of the message before, where this one goes on about it: "and in Rome?"."""
-        spoken = words(text)
-        if len(spoken) > _SHORT or not any(tuple(spoken[: len(start)]) == start for start in _FOLLOW_UP):
+        prompt = words(text)
+        if len(prompt) > _SHORT or not any(tuple(prompt[: len(start)]) == start for start in _FOLLOW_UP):
             return []
         earlier = [r.exchange for r in self._conversation.earlier if r.exchange is not None]
         last = next((tool for tool in ordinary(self._tools) if earlier and tool.name == earlier[-1].name), None)

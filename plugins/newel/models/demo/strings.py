@@ -69,12 +69,12 @@ def _is_optional_like(schema: dict[str, Any]) -> bool:
     return any(schema.get(key) is not None for key in ("default", "example", "examples"))
 
 
-def _form(spoken: frozenset[str], schema: dict[str, Any]) -> re.Pattern[str] | None:
-    named = schema.get("format")
-    if named in _STRICT:
-        return _STRICT[named]
-    wanted = {_FORMATS[named]} if named in _FORMATS else spoken
-    return next((form for names, form in _FORMS if not names.isdisjoint(wanted)), None)
+def _form(name_words: frozenset[str], schema: dict[str, Any]) -> re.Pattern[str] | None:
+    form = schema.get("format")
+    if form in _STRICT:
+        return _STRICT[form]
+    keys = {_FORMATS[form]} if form in _FORMATS else name_words
+    return next((form for names, form in _FORMS if not names.isdisjoint(keys)), None)
 
 
 def _by_pattern(pattern: str, clues: Clues) -> str | None:
@@ -87,13 +87,13 @@ def _by_pattern(pattern: str, clues: Clues) -> str | None:
     return next((candidate for candidate in candidates if compiled.search(candidate)), None)
 
 
-def _by_role(spoken: frozenset[str], clues: Clues) -> str | None:
+def _by_role(name_words: frozenset[str], clues: Clues) -> str | None:
     for names, leads in _ROLES:
-        if names.isdisjoint(spoken):
+        if names.isdisjoint(name_words):
             continue
         for lead in leads:
             for phrase in clues.phrases:
-                if phrase.lead == lead and not phrase.used and not (phrase.address and "name" in spoken):
+                if phrase.lead == lead and not phrase.used and not (phrase.address and "name" in name_words):
                     return _use(phrase)
         if leads == ("from",):
             return _before_to(clues)
@@ -106,14 +106,14 @@ def _before_to(clues: Clues) -> str | None:
     return match[1] if match and match[1].lower() not in ("want", "like", "need", "have", "how") else None
 
 
-def _by_meaning(spoken: frozenset[str], clues: Clues) -> str | None:
+def _by_meaning(name_words: frozenset[str], clues: Clues) -> str | None:
     """The text of a property that takes a sentence: what is quoted, or the prompt itself."""
-    if spoken.isdisjoint(_FREE):
+    if name_words.isdisjoint(_FREE):
         return None
     for phrase in clues.phrases:
         if phrase.quoted and not phrase.used:
             return _use(phrase)
-    return clues.text.strip() if spoken & _WHOLE else clues.remainder()
+    return clues.text.strip() if name_words & _WHOLE else clues.remainder()
 
 
 def _next_phrase(clues: Clues) -> str | None:

@@ -10,7 +10,7 @@ from newel.models.offline.conversation import Exchange
 _ERRORS = ("error", "error_message", "errors", "exception")
 _FAILED = frozenset(("error", "failed", "failure"))
 _TELLING = ("report", "message", "result", "answer", "summary", "text", "output", "content")
-_SHOWN = 8
+_MOST = 8
 
 
 def sentence(exchange: Exchange, *, with_arguments: bool = False) -> str:
@@ -74,8 +74,8 @@ def _nested(value: Any) -> str:
 
 
 def _listed(items: list[str]) -> str:
-    more = len(items) - _SHOWN
-    return ", ".join(items[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    more = len(items) - _MOST
+    return ", ".join(items[:_MOST]) + (f" and {more} more" if more > 0 else "")
 
 
 def _ended(text: str) -> str:

@@ -89,8 +89,8 @@ def stems(text: str) -> list[str]:
     signs = [_OPERATIONS[sign] for sign in _OPERATION.findall(text)]
     if signs:
         signs.append("calculate")
-    kept = (stem(word) for word in (*words(text), *signs) if word not in STOP and not word.isdigit())
-    return list(dict.fromkeys(kept))
+    result = (stem(word) for word in (*words(text), *signs) if word not in STOP and not word.isdigit())
+    return list(dict.fromkeys(result))
 
 
 def overlap(stem: str, others: Iterable[str]) -> float:

@@ -61,8 +61,8 @@ def account(
         return {"project": project, "location": location or os.environ.get("GOOGLE_CLOUD_LOCATION") or "global"}
     if _variable() is not None or base_url or os.environ.get("GOOGLE_VERTEX_BASE_URL"):
         return {}
-    named = _RESOURCE.fullmatch(model)
-    return {"project": named[1], "location": named[2]} if named is not None else {}
+    match = _RESOURCE.fullmatch(model)
+    return {"project": match[1], "location": match[2]} if match is not None else {}
 
 
 def is_configured(vertex: bool) -> bool:

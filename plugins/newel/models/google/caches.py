@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 _CHARACTERS_PER_TOKEN = 4
 #: The statuses with which the service answers a request that names a cache that is gone.
-_GONE = (400, 403, 404)
+_NOT_THERE = (400, 403, 404)
 
 Responses = AsyncGenerator[LlmResponse, None]
 
@@ -71,7 +71,7 @@ class GeminiContextCacheManager:
         try:
             await self.genai_client.aio.caches.delete(name=cache_name)
         except Exception as error:  # noqa: BLE001 - the turn does not depend on it
-            logger.warning("the context cache %s was not deleted: %s", cache_name, _shown(error))
+            logger.warning("the context cache %s was not deleted: %s", cache_name, _text(error))
 
     async def _create(self, request: LlmRequest, count: int, settings: ContextCacheConfig) -> CacheMetadata | None:
         """A cache with the first `count` contents; None where it would be too small, or the service refuses."""
@@ -91,7 +91,7 @@ class GeminiContextCacheManager:
         try:
             cache: Cache = await self.genai_client.aio.caches.create(model=request.model, config=config)
         except Exception as error:  # noqa: BLE001 - the request goes without a cache
-            logger.warning("no context cache was made for %s: %s", request.model, _shown(error))
+            logger.warning("no context cache was made for %s: %s", request.model, _text(error))
             return None
         now = seam.clock()
         return CacheMetadata(
@@ -134,14 +134,14 @@ class GeminiContextCacheManager:
         client = getattr(self.genai_client, "_api_client", None)
         options = getattr(client, "_http_options", None)
         place = [getattr(client, name, None) for name in ("vertexai", "project", "location")]
-        held: Json = {
+        body: Json = {
             **head,
             "model": request.model,
             "place": [*place, getattr(options, "base_url", None)],
             "tools": sorted(map(_canonical, tools)),
             "contents": requests.on_wire(_listed(request)[:count], self._dialect(request)),
         }
-        return hashlib.sha256(_canonical(held).encode()).hexdigest()[:16]
+        return hashlib.sha256(_canonical(body).encode()).hexdigest()[:16]
 
     def _dialect(self, request: LlmRequest) -> Dialect:
         return Dialect.of(capabilities_of("gemini", request.model or ""), vertex=bool(self.genai_client.vertexai))
@@ -166,7 +166,7 @@ async def cached_responses(client: Sdk, request: LlmRequest, send: Callable[[Llm
     except Exception as error:
         if started or metadata is None or metadata.cache_name is None or not _names_lost_cache(error):
             raise
-        logger.warning("the context cache %s is gone: %s", metadata.cache_name, _shown(error))
+        logger.warning("the context cache %s is gone: %s", metadata.cache_name, _text(error))
     metadata = CacheMetadata(fingerprint=metadata.fingerprint, contents_count=metadata.contents_count)
     async with aclosing(_marked(manager, send(request), metadata)) as responses:
         async for response in responses:
@@ -224,9 +224,9 @@ def _canonical(value: object) -> str:
 def _names_lost_cache(error: Exception) -> bool:
     """Whether the service refused a request because of the cache that it names."""
     message = str(error).lower().replace(" ", "")
-    return getattr(error, "code", None) in _GONE and "cachedcontent" in message
+    return getattr(error, "code", None) in _NOT_THERE and "cachedcontent" in message
 
 
-def _shown(error: Exception) -> str:
+def _text(error: Exception) -> str:
     """Kind and status of an error; its text may quote the request."""
     return f"{type(error).__name__} {getattr(error, 'code', '')}".strip()

@@ -105,10 +105,10 @@ class Gemini(RemoteLlm):
                 api = import_module("newel.models.google.interactions.api")
                 answer = api.responses(connection, request, name, vertex=self.on_vertex, stream=stream)
             elif request.stash.get(CACHE_CONFIG, None) is not None:
-                named = request.model_copy(update={"model": name})
+                own = request.model_copy(update={"model": name})
                 caches = import_module("newel.models.google.caches")  # only who asks for caching pays for it
                 answer = caches.cached_responses(
-                    connection.sdk, named, lambda prepared: self._sent(connection, prepared, name, stream)
+                    connection.sdk, own, lambda prepared: self._sent(connection, prepared, name, stream)
                 )
             else:
                 answer = self._sent(connection, request, name, stream)
@@ -130,12 +130,12 @@ class Gemini(RemoteLlm):
         if reason := offline_reason(backend.host(self.base_url, vertex=self.on_vertex)):
             raise Service(self.provider, name).failed("OFFLINE", reason)
         client = await self._live_clients.client(lambda: self._connect(limits, live=True))
-        named = LlmRequest(model=llm_request.model)
+        subject = LlmRequest(model=llm_request.model)
         dialect = Dialect.of(self.capabilities_for(llm_request), vertex=self.on_vertex)
         live = import_module("newel.models.google.live.connection")
         target = live.Target(
             replace(client.service, model=name), dialect, self.speech_config, self.frame_bytes, self.confirm_input,
-            lambda setting, text: self.say_once(named, setting, text),
+            lambda setting, text: self.say_once(subject, setting, text),
         )  # fmt: skip
         async with live.opened(client.sdk.aio.live, target, llm_request) as connection:
             yield connection

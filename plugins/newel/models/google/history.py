@@ -98,10 +98,10 @@ class History:
         self._open = [call for place, call in enumerate(self._open) if place not in dict(results)]
         return [dumped for _, dumped in sorted(results, key=lambda pair: pair[0])] + media + rest
 
-    def _place(self, response: FunctionResponse, taken: Container[int]) -> int | None:
+    def _place(self, response: FunctionResponse, used: Container[int]) -> int | None:
         """The open call that a result answers; None where there is none: a later result of the same call, say."""
         fitting = (n for n, (call_id, name) in enumerate(self._open) if _fits(response, call_id, name))
-        return next((n for n in fitting if n not in taken), None)
+        return next((n for n in fitting if n not in used), None)
 
     def _dump(self, part: Part, *, foreign: bool) -> Json:
         """A part without what only the other backend knows, only we do, or another provider gave."""

@@ -45,20 +45,20 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_model_providers(settings: Mapping[str, Settings]) -> list[ModelProvider]:
     """The scheme ``gemini`` and the names of Gemini models; the SDK loads at the first call."""
-    chosen = settings["gemini"]
+    own = settings["gemini"]
 
     def create(address: str) -> BaseLlm:
-        name = address.removeprefix("gemini:") or chosen.default_model
+        name = address.removeprefix("gemini:") or own.default_model
         model = google.Gemini(
-            model=name, base_url=chosen.base_url, vertexai=chosen.vertexai, frame_bytes=chosen.frame_bytes,
-            confirm_input=chosen.confirm_input, project=chosen.project, location=chosen.location,
+            model=name, base_url=own.base_url, vertexai=own.vertexai, frame_bytes=own.frame_bytes,
+            confirm_input=own.confirm_input, project=own.project, location=own.location,
         )  # fmt: skip
         model.check()
         return model
 
     def default() -> str | None:
-        vertex = is_vertex(chosen.default_model, chosen.vertexai)
-        return chosen.default_model if is_configured(vertex) or (vertex and chosen.project) else None
+        vertex = is_vertex(own.default_model, own.vertexai)
+        return own.default_model if is_configured(vertex) or (vertex and own.project) else None
 
     return [
         ModelProvider(

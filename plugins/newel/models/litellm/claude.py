@@ -64,10 +64,10 @@ def _think(arguments: Json, thinking: Thinking, config: GenerateContentConfig, s
 def _stops(config: GenerateContentConfig, say: Say) -> list[str] | None:
     """Stop sequences that are more than white space, which the service refuses."""
     stops = config.stop_sequences
-    kept = [stop for stop in stops or () if stop.strip()]
-    if stops and len(kept) < len(stops):
+    usable = [stop for stop in stops or () if stop.strip()]
+    if stops and len(usable) < len(stops):
         say("stop_sequences", "stop sequences of white space only are left out")
-    return kept or None
+    return usable or None
 
 
 def _mark(arguments: Json, request: LlmRequest) -> None:

@@ -91,16 +91,16 @@ def sample(schema: Any, root: Schema | None = None, depth: int = 0) -> Any:
         return None
     if branches := options(schema):
         return sample(branches[0], root, depth + 1)
-    named = kind(schema)
-    if named == "object":
+    type_name = kind(schema)
+    if type_name == "object":
         properties = schema.get("properties", {})
         return {name: sample(properties.get(name, {}), root, depth + 1) for name in schema.get("required", ())}
-    if named == "array":
+    if type_name == "array":
         return _array(schema, root, depth)
-    if named in ("integer", "number"):
-        return _number(schema, whole=named == "integer")
-    if named in ("boolean", "null"):
-        return False if named == "boolean" else None
+    if type_name in ("integer", "number"):
+        return _number(schema, whole=type_name == "integer")
+    if type_name in ("boolean", "null"):
+        return False if type_name == "boolean" else None
     return _text(schema)
 
 
@@ -127,15 +127,15 @@ def _array(schema: Schema, root: Schema, depth: int) -> list[Any]:
     return items
 
 
-def _other(value: Any, item: Any, taken: list[Any]) -> Any:
+def _other(value: Any, item: Any, others: list[Any]) -> Any:
     """A value of the same kind that is not `taken`, as far as that is easy."""
     listed = item.get("enum", ()) if isinstance(item, dict) else ()
     for other in listed:
-        if other not in taken:
+        if other not in others:
             return other
     if isinstance(value, str):
-        return f"{value}{len(taken)}"
-    return value + len(taken) if isinstance(value, (int, float)) else value
+        return f"{value}{len(others)}"
+    return value + len(others) if isinstance(value, (int, float)) else value
 
 
 def _number(schema: Schema, whole: bool) -> int | float:

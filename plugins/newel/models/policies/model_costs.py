@@ -27,11 +27,11 @@ def cost_of(provider: str, model: str, usage: GenerateContentResponseUsageMetada
     prices = _prices()
     if prices is None:
         return None
-    written = (usage.model_extra or {}).get("cache_write_token_count")
+    written_tokens = (usage.model_extra or {}).get("cache_write_token_count")
     counts = prices.Usage(
         input_tokens=usage.prompt_token_count,
         cache_read_tokens=usage.cached_content_token_count,
-        cache_write_tokens=written,
+        cache_write_tokens=written_tokens,
         output_tokens=(usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0),
     )
     try:

@@ -53,12 +53,12 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_model_call_policies(settings: Mapping[str, Settings]) -> list[ModelPolicy]:
     """The policy `model_fallbacks`."""
-    named = settings["model_fallbacks"].models
+    models = settings["model_fallbacks"].models
 
     def wrap(call: ModelCall, chains: Chains) -> ModelCall:
         def ask(model: BaseLlm, request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
             name = request.model or model.model
-            others = named.get(name) or named.get(f"{getattr(model, 'provider', '')}:{name}")
+            others = models.get(name) or models.get(f"{getattr(model, 'provider', '')}:{name}")
             if not others:
                 return call(model, request, stream)
             return answered(call, chains, [model, *others], request, stream)

@@ -106,9 +106,9 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_model_call_policies(settings: Mapping[str, Settings]) -> list[ModelPolicy]:
     """The policy `model_retries`."""
-    chosen = settings["model_retries"]
+    options = settings["model_retries"]
 
     def wrap(call: ModelCall, chains: Chains) -> ModelCall:
-        return lambda model, request, stream: repeating(call, model, request, stream, chosen)
+        return lambda model, request, stream: repeating(call, model, request, stream, options)
 
     return [ModelPolicy(name="model_retries", wrap=wrap, after=("model_fallbacks",))]

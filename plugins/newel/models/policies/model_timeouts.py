@@ -88,8 +88,8 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_model_call_policies(settings: Mapping[str, Settings]) -> list[ModelPolicy]:
     """The policy `model_timeouts`."""
-    chosen = settings["model_timeouts"]
-    limits = Limits(chosen.connect, chosen.idle, chosen.total, chosen.response_bytes)
+    options = settings["model_timeouts"]
+    limits = Limits(options.connect, options.idle, options.total, options.response_bytes)
 
     def wrap(call: ModelCall, chains: Chains) -> ModelCall:
         def ask(model: BaseLlm, request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:

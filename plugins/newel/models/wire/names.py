@@ -32,9 +32,9 @@ def legal(name: str, most: int, characters: re.Pattern[str]) -> str:
     """`name` where it is legal; else its legal characters and a hash of it, at most `most` characters in all."""
     if name and len(name) <= most and all(map(characters.fullmatch, name)):
         return name
-    kept = "".join(c if characters.fullmatch(c) else "_" for c in name)[: most - _HASH - 1]
+    start = "".join(c if characters.fullmatch(c) else "_" for c in name)[: most - _HASH - 1]
     digest = hashlib.sha256(name.encode()).hexdigest()[:_HASH]
-    return f"{kept}_{digest}" if kept else f"n_{digest}"
+    return f"{start}_{digest}" if start else f"n_{digest}"
 
 
 class CallIds:

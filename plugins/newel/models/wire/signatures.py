@@ -19,8 +19,8 @@ def signed(part: Part, provider: str, signature: str | bytes | None, **metadata:
     """`part` with a signature of `provider`, and with what else only `provider` needs of it."""
     if signature is not None:
         part.thought_signature = signature.encode() if isinstance(signature, str) else signature
-    kept = {name: value for name, value in metadata.items() if value is not None}
-    part.part_metadata = {**(part.part_metadata or {}), OWNER: provider, **kept}
+    fields = {name: value for name, value in metadata.items() if value is not None}
+    part.part_metadata = {**(part.part_metadata or {}), OWNER: provider, **fields}
     return part
 
 

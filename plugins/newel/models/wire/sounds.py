@@ -20,8 +20,8 @@ DEFAULT_RATE = 16_000
 
 def without_sound(contents: Iterable[Content]) -> list[Content]:
     """Contents without sound and the files in which a session keeps it: it was transcribed, and no turn can hold it."""
-    kept = ((content, [part for part in content.parts or () if not _is_sound(part)]) for content in contents)
-    return [content.model_copy(update={"parts": parts}) for content, parts in kept if parts]
+    pairs = ((content, [part for part in content.parts or () if not _is_sound(part)]) for content in contents)
+    return [content.model_copy(update={"parts": parts}) for content, parts in pairs if parts]
 
 
 @lru_cache(maxsize=64)
@@ -81,8 +81,8 @@ def sound_of(blob: Blob) -> tuple[bytes, int]:
 
 
 def _is_sound(part: Part) -> bool:
-    held = part.inline_data or part.file_data
-    if held is None:
+    media = part.inline_data or part.file_data
+    if media is None:
         return False
-    kept = part.file_data is not None and _KEPT.match(part.file_data.file_uri or "") is not None
-    return kept or (held.mime_type or "").startswith("audio/")
+    is_kept = part.file_data is not None and _KEPT.match(part.file_data.file_uri or "") is not None
+    return is_kept or (media.mime_type or "").startswith("audio/")

@@ -160,8 +160,8 @@ async def sound_that_comes_faster_than_it_is_taken(bench: Bench) -> None:
                 await asyncio.sleep(0.3)
                 sent = bench.server.connections[-1].sent
                 assert sent < 1_500, "the whole turn was read ahead"
-    heard = [shape[1] for shape in shapes(got) if shape[0] == "sound"]
-    assert heard == chunks
+    sounds = [shape[1] for shape in shapes(got) if shape[0] == "sound"]
+    assert sounds == chunks
 
 
 async def cancelling(bench: Bench) -> None:

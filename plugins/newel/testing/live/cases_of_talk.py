@@ -52,9 +52,9 @@ async def sound_and_transcriptions(bench: Bench) -> None:
     async with bench.connected(script, modality="AUDIO") as connection:
         for _ in range(3):
             await connection.send_realtime(sound())
-        heard = [("piece of input transcription", "what"), ("piece of input transcription", " now")]
+        transcriptions = [("piece of input transcription", "what"), ("piece of input transcription", " now")]
         expected = [
-            *heard,
+            *transcriptions,
             ("input transcription", "what now"),
             *sound_turn(CHUNK_OUT, CHUNK_OUT, transcript=("no", " idea")),
         ]

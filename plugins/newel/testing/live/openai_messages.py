@@ -10,7 +10,7 @@ from typing import Any
 from newel.testing.live.steps import Close, Step
 from newel_kernel import Json
 
-_HEARD = "conversation.item.input_audio_transcription."
+_TRANSCRIPTION = "conversation.item.input_audio_transcription."
 #: Input and output tokens.
 Usage = tuple[int, int]
 USAGE: Usage = (10, 5)
@@ -92,8 +92,8 @@ def input_text(*deltas: str, item: str = "item_u") -> list[Json]:
     place = {"item_id": item, "content_index": 0}
     used = {"type": "duration", "seconds": 1.0}
     return [
-        *({"type": f"{_HEARD}delta", "delta": delta, **place} for delta in deltas),
-        {"type": f"{_HEARD}completed", "transcript": "".join(deltas), "usage": used, **place},
+        *({"type": f"{_TRANSCRIPTION}delta", "delta": delta, **place} for delta in deltas),
+        {"type": f"{_TRANSCRIPTION}completed", "transcript": "".join(deltas), "usage": used, **place},
     ]
 
 

@@ -41,6 +41,6 @@ async def refused(call: Awaitable[object], *kinds: type[Exception]) -> Exception
     raise AssertionError(f"not refused with {names}, but answered {got!r:.200}")
 
 
-def same(got: object, wanted: object) -> None:
+def same(got: object, expected: object) -> None:
     """Raise AssertionError where two values differ."""
-    assert got == wanted, f"{got!r:.300} instead of {wanted!r:.300}"
+    assert got == expected, f"{got!r:.300} instead of {expected!r:.300}"

@@ -89,8 +89,8 @@ async def values_and_names_are_exact(place: Place) -> None:
         await store.append_event(session, text_event(name))
         got = await store.get_session(**where)
         same(texts(got), [name])
-        wanted = {name[:700]: number, **{f"v{i}": value for i, value in enumerate(_VALUES)}}
-        same(repr(sorted((got.state if got else {}).items())), repr(sorted(wanted.items())))
+        state = {name[:700]: number, **{f"v{i}": value for i, value in enumerate(_VALUES)}}
+        same(repr(sorted((got.state if got else {}).items())), repr(sorted(state.items())))
     await refused(store.create_session(**place.at("x" * 801)), SessionError)
 
 

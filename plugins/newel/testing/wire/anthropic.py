@@ -170,9 +170,9 @@ def _pieces(text: str, size: int) -> list[str]:
 
 def _usage(answer: Answer) -> Json:
     counts = answer.usage
-    cached, written = counts.get("cached", 0), counts.get("written", 0)
+    cached, stored = counts.get("cached", 0), counts.get("written", 0)
     usage: dict[str, Any] = {
-        "input_tokens": counts.get("input", 12) - cached - written, "cache_creation_input_tokens": written,
+        "input_tokens": counts.get("input", 12) - cached - stored, "cache_creation_input_tokens": stored,
         "cache_read_input_tokens": cached, "output_tokens": counts.get("output", 5), "service_tier": "standard",
     }  # fmt: skip
     if "reasoning" in counts:

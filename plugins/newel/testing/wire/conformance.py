@@ -76,9 +76,9 @@ def _run(bench: Bench, check: _Check) -> None:
 
 
 def _requests(protocol: str) -> Iterator[tuple[str, _Check]]:
-    spoken = "openai" if protocol == "compatible" else protocol
+    protocol_name = "openai" if protocol == "compatible" else protocol
     for name, case in wire_requests().items():
-        if not case.only or spoken in case.only:
+        if not case.only or protocol_name in case.only:
             yield f"request {name}", partial(checks.check_request, case=case)
 
 

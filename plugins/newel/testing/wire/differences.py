@@ -64,14 +64,14 @@ def _parts_differ(answer: Answer, final: LlmResponse, calls: list[FunctionCall],
 
 
 def _unsigned(answer: Answer, parts: list[Part], protocol: str) -> Iterator[str]:
-    kept = b" ".join(part.thought_signature for part in parts if part.thought_signature).decode("latin-1")
+    signatures = b" ".join(part.thought_signature for part in parts if part.thought_signature).decode("latin-1")
     if protocol == "anthropic":
         for part in answer.parts:
-            if "thought" in part and signature(part["thought"]) not in kept:
+            if "thought" in part and signature(part["thought"]) not in signatures:
                 yield "the signature of a thought is lost"
-            if "redacted" in part and redacted(part["redacted"]) not in kept:
+            if "redacted" in part and redacted(part["redacted"]) not in signatures:
                 yield "a redacted thought is lost"
-    elif protocol == "gemini" and not kept and any(part.keys() & {"thought", "call"} for part in answer.parts):
+    elif protocol == "gemini" and not signatures and any(part.keys() & {"thought", "call"} for part in answer.parts):
         yield "the signature is lost"
 
 
@@ -86,14 +86,14 @@ def _end_differs(answer: Answer, final: LlmResponse) -> Iterator[str]:
     if used is None:
         yield "the usage is lost"
         return
-    wanted = {
+    expected = {
         "prompt_token_count": answer.usage["input"],
         "candidates_token_count": answer.usage["output"] - thoughts,
         "total_token_count": answer.usage["input"] + answer.usage["output"],
         "cached_content_token_count": answer.usage.get("cached", 0),
         "thoughts_token_count": thoughts,
     }
-    for name, count in wanted.items():
+    for name, count in expected.items():
         if (getattr(used, name) or 0) != count:
             yield f"usage {name}={getattr(used, name)} instead of {count}"
 

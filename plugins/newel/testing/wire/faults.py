@@ -34,11 +34,11 @@ class Fault:
     passes: bool = False
 
 
-def _named(*faults: Fault) -> dict[str, Fault]:
+def _by_name(*faults: Fault) -> dict[str, Fault]:
     return {fault.name: fault for fault in faults}
 
 
-FAULTS = _named(
+FAULTS = _by_name(
     *(Fault(name=str(status), status=status, passes=True) for status in (429, 500, 503, 504, 529)),
     *(Fault(name=str(status), status=status) for status in (400, 401, 403, 404, 413)),
     Fault(name="502_html", status=502, raw=_PAGE, content_type="text/html", passes=True),

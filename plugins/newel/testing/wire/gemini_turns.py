@@ -108,7 +108,7 @@ def signature_bytes(value: str) -> bytes:
 
 def _bad_turn(turn: Turn, before: Turn | None) -> Iterator[str]:
     """What is wrong with a turn after the one `before`; results answer the calls of the turn right before them."""
-    calls, responses = _named(turn, "functionCall"), _named(turn, "functionResponse")
+    calls, responses = _names(turn, "functionCall"), _names(turn, "functionResponse")
     if (responses and turn[0] == "model") or (calls and turn[0] == "user"):
         yield "function_call belongs to the role model, function_response to the role user"
     if calls and before is None:
@@ -116,7 +116,7 @@ def _bad_turn(turn: Turn, before: Turn | None) -> Iterator[str]:
             "Please ensure that function call turn comes immediately after a user turn or after a function response "
             "turn."
         )
-    called = _named(before, "functionCall") if before is not None else []
+    called = _names(before, "functionCall") if before is not None else []
     if responses and not called:
         yield "Please ensure that function response turn comes immediately after a function call turn."
     if called and len(called) != len(responses):
@@ -128,7 +128,7 @@ def _bad_turn(turn: Turn, before: Turn | None) -> Iterator[str]:
         yield f"the function responses {sorted(responses)} do not answer the function calls {sorted(called)}"
 
 
-def _named(turn: Turn, kind: str) -> list[str]:
+def _names(turn: Turn, kind: str) -> list[str]:
     """Name and id of each call or response."""
     entries = (part[kind] for part in turn[1] if kind in part)
     return [f"{one.get('name')} {one.get('id') or ''}".strip() for one in entries]

@@ -63,8 +63,8 @@ def _check_tools(body: Json) -> None:
         names.append(check_function(function, f"tools[{index}].function", strict=function.get("strict") is True))
     if isinstance(choice, str) and choice not in ("none", "auto", "required"):
         raise RefusedError(f"Invalid value: {choice!r} for 'tool_choice'")
-    named = choice.get("function") if isinstance(choice, dict) else None
-    check_names(names, named["name"] if named else None)
+    called = choice.get("function") if isinstance(choice, dict) else None
+    check_names(names, called["name"] if called else None)
 
 
 def _check_messages(messages: object) -> None:

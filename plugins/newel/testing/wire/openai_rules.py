@@ -72,12 +72,12 @@ def check_function(function: Json, where: str, *, strict: bool) -> str:
     return name
 
 
-def check_names(names: list[str], chosen: object) -> None:
+def check_names(names: list[str], choice: object) -> None:
     """Refuse two tools of one name, and a choice of none of them."""
     if len(set(names)) != len(names):
         raise RefusedError("Function names must be unique")
-    if chosen is not None and chosen not in names:
-        raise RefusedError(f"Tool choice {chosen!r} not found in 'tools' parameter")
+    if choice is not None and choice not in names:
+        raise RefusedError(f"Tool choice {choice!r} not found in 'tools' parameter")
 
 
 def check_called(name: object, where: str) -> None:

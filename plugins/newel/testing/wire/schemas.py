@@ -34,8 +34,8 @@ def walk(schema: Any, path: str = "#") -> Iterator[tuple[str, dict[str, Any]]]:
         return
     yield path, schema
     for key in ("properties", "$defs", "definitions", "patternProperties"):
-        named = schema.get(key)
-        for name, inner in (named if isinstance(named, dict) else {}).items():
+        children = schema.get(key)
+        for name, inner in (children if isinstance(children, dict) else {}).items():
             yield from walk(inner, f"{path}/{key}/{name}")
     for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
         listed = schema.get(key)
@@ -128,7 +128,7 @@ def check_strict_openai(schema: Any, where: str) -> None:
             raise RefusedError(f"{where}{path}: schema must have a 'type' key")
 
 
-_NAMED = ("properties", "$defs", "defs")
+_BY_NAME = ("properties", "$defs", "defs")
 _WITHIN = ("items", "anyOf", "additionalProperties", "prefixItems")
 
 
@@ -141,7 +141,7 @@ def camel_schema(schema: Any) -> Any:
     new: dict[str, Any] = {}
     for key, inner in schema.items():
         name = re.sub(r"_([a-z])", lambda match: match[1].upper(), key)
-        if name in _NAMED:
+        if name in _BY_NAME:
             new[name] = {own: camel_schema(one) for own, one in (inner or {}).items()}
         else:
             new[name] = camel_schema(inner) if name in _WITHIN else inner

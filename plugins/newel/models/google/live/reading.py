@@ -135,16 +135,16 @@ class Reader:
 
     def _transcribed(self, content: LiveServerContent) -> list[LlmResponse]:
         out: list[LlmResponse] = []
-        heard, spoken = content.input_transcription, content.output_transcription
-        if heard is not None:
+        input_, output = content.input_transcription, content.output_transcription
+        if input_ is not None:
             if self._newer:  # one that is final
-                out += self._heard.finish(heard.text)
+                out += self._heard.finish(input_.text)
             else:
-                out += self._heard.piece(heard.text, heard.language_code)
-                out += self._heard.finish() if heard.finished else ()
-        if spoken is not None:
-            out += self._spoken.piece(spoken.text, spoken.language_code)
-            out += self._spoken.finish() if spoken.finished else ()
+                out += self._heard.piece(input_.text, input_.language_code)
+                out += self._heard.finish() if input_.finished else ()
+        if output is not None:
+            out += self._spoken.piece(output.text, output.language_code)
+            out += self._spoken.finish() if output.finished else ()
         if content.interrupted or content.turn_complete or content.generation_complete:
             out += self._heard.finish()
             out += self._spoken.finish()

@@ -70,13 +70,13 @@ class Frames:
     def _blob(self, blob: Blob) -> str:
         mime = blob.mime_type or ""
         data = b64encode(blob.data or b"").decode()
-        shown = _quoted(mime)
+        text = _quoted(mime)
         if not self._fields:
-            return f'{{"realtime_input": {{"mediaChunks": [{{"data": "{data}", "mimeType": {shown}}}]}}}}'
+            return f'{{"realtime_input": {{"mediaChunks": [{{"data": "{data}", "mimeType": {text}}}]}}}}'
         field = "audio" if mime.startswith("audio/") else "video"
         if field == "video" and not mime.startswith(("image/", "video/")):
             raise ValueError(f"Gemini Live takes sound and images, not {mime or 'bytes without a MIME type'}")
-        return f'{{"realtime_input": {{"{field}": {{"data": "{data}", "mimeType": {shown}}}}}}}'
+        return f'{{"realtime_input": {{"{field}": {{"data": "{data}", "mimeType": {text}}}}}}}'
 
     def _turns(self, contents: Sequence[Content]) -> list[Json]:
         turns = on_wire(without_sound(contents), self._dialect)

@@ -61,8 +61,8 @@ def _instruction(instruction: object) -> object:
     """A system instruction as a content of the role system."""
     if isinstance(instruction, str):
         return {"role": "system", "parts": [{"text": instruction}]}
-    shown = plain(instruction)
-    return {**shown, "role": "system"} if isinstance(shown, dict) and "parts" in shown else shown
+    text = plain(instruction)
+    return {**text, "role": "system"} if isinstance(text, dict) and "parts" in text else text
 
 
 def _resumption(handle: str | None, transparent: bool | None, say: Say, *, vertex: bool) -> Json:
@@ -71,8 +71,8 @@ def _resumption(handle: str | None, transparent: bool | None, say: Say, *, verte
         if transparent:
             say("session_resumption", "the Gemini API has no transparent session resumption; it is plain")
         return {"handle": handle} if handle else {}
-    chosen = {"transparent": True if transparent is None else transparent}
-    return {"handle": handle, **chosen} if handle else chosen
+    option = {"transparent": True if transparent is None else transparent}
+    return {"handle": handle, **option} if handle else option
 
 
 def _tool(tool: object, say: Say, *, vertex: bool) -> object:
