@@ -43,7 +43,7 @@ class Work(Protocol[R_co]):
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """Adds rows to a session of a user; `known` says what becomes of those that are there."""
+    """Adds rows to a session of a user; `existing` says what becomes of those that are there."""
 
     app: str
     user: str

@@ -73,7 +73,7 @@ def _described(schema: Any) -> str:
 
 
 def score(query: Sequence[str], profile: Profile) -> float:
-    """How well `known` fits the stems `wanted`; 0 where it does not."""
+    """How well `profile` fits the stems in `query`; 0 where it does not."""
     total, has_name, count = 0.0, False, 0
     for word in query:
         by_name, by_text = overlap(word, profile.name), overlap(word, profile.description)

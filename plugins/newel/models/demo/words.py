@@ -94,7 +94,7 @@ def stems(text: str) -> list[str]:
 
 
 def overlap(stem: str, others: Iterable[str]) -> float:
-    """How well the stem `wanted` is among `known`: 1 for itself, less for a kindred word, 0 where it is not."""
+    """How well `stem` fits `others`: 1 for itself, less for a kindred word, 0 where it is not."""
     others = frozenset(others)
     if stem in others:
         return 1.0

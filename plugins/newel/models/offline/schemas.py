@@ -128,7 +128,7 @@ def _array(schema: Schema, root: Schema, depth: int) -> list[Any]:
 
 
 def _other(value: Any, item: Any, others: list[Any]) -> Any:
-    """A value of the same kind that is not `taken`, as far as that is easy."""
+    """A value of the same kind that is not one of `others`, as far as that is easy."""
     listed = item.get("enum", ()) if isinstance(item, dict) else ()
     for other in listed:
         if other not in others:

@@ -54,7 +54,7 @@ def service_tier(config: GenerateContentConfig) -> Json:
 
 
 def say_unsayable(config: GenerateContentConfig, further: Iterable[str], say: Say) -> None:
-    """Name the settings of a request that nothing stands for. `said`: further ones that the protocol has."""
+    """Name the settings of a request that nothing stands for. `further`: others that the protocol has."""
     handled = _HANDLED | frozenset(further)
     for name in sorted(config.model_fields_set - handled):
         if getattr(config, name) not in (None, [], {}):
