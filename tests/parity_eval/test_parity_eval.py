@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+import tempfile
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -47,3 +48,9 @@ def test_a_scenario(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging.root, "disabled", True)
     verdict, detail = SCORE.verdict(GOLDENS, scenario, asyncio.run(result(scenario)))
     assert verdict == "same", detail
+
+
+def test_a_folder_s_random_name_is_no_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message names the agent's module, which has the name of its folder: one ending in v2 was read as a metric."""
+    monkeypatch.setattr(tempfile, "_get_candidate_names", lambda: iter(f"{number}_div2" for number in range(1000)))
+    test_a_scenario("agent_evaluator/pass_and_fail", monkeypatch)
