@@ -123,8 +123,8 @@ def _from_mapping(spec: Mapping[str, Any]) -> Step:
 def _check_keys(spec: Mapping[str, Any]) -> None:
     for key in spec:
         if key not in KEYS:
-            there_are = f"(a step has: {', '.join(KEYS)})"
-            raise StepError(f"unknown key {key!r}{did_you_mean(str(key), KEYS)} {there_are}", str(key))
+            hint = f"(a step has: {', '.join(KEYS)})"
+            raise StepError(f"unknown key {key!r}{did_you_mean(str(key), KEYS)} {hint}", str(key))
     answers = [key for key in spec if key in _ANSWERS]
     if len(answers) > 1:
         raise StepError(f"a step has one of {' and '.join(map(repr, answers))}, not both", answers[1])

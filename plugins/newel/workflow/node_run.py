@@ -229,16 +229,16 @@ class NodeRun(Emitter):
         self, node: object, node_input: object, *, run_id: str | None = None, **placement: Unpack[Placement]
     ) -> NodeRun:
         """Start a run of a node within this one. A run whose outcome is in the journal does not run again."""
-        result = build_node(node)
+        target = build_node(node)
         children = self._own_children()
         if run_id is None:
-            run_id = children.next_id(result.name)
+            run_id = children.next_id(target.name)
         elif run_id.isdecimal():
             raise ValueError(
-                f"the run id {run_id!r} of node {result.name!r} is a number, as the ids of runs without a name are: "
+                f"the run id {run_id!r} of node {target.name!r} is a number, as the ids of runs without a name are: "
                 f"put a letter in"
             )
-        child = self.child(result, node_input, run_id, **placement)
+        child = self.child(target, node_input, run_id, **placement)
         sibling = children.get(child.place.path)
         if sibling is not None:
             return sibling

@@ -68,21 +68,20 @@ def agreed(connection: sqlite3.Connection, embedder: Embedder | None) -> Vectors
 def make(connection: sqlite3.Connection, embedder: Embedder, number: int) -> Vectors:
     """The empty tables for an embedder's vectors; `adopt` makes them the file's."""
     ready(connection)
-    tables = Vectors(embedder.name, embedder.dimension, number)
-    connection.execute(f"CREATE TABLE {tables.exact} (number INTEGER PRIMARY KEY, owner INTEGER, vector BLOB NOT NULL)")
-    connection.execute(f"CREATE INDEX {tables.exact}_owner ON {tables.exact} (owner)")
+    new = Vectors(embedder.name, embedder.dimension, number)
+    connection.execute(f"CREATE TABLE {new.exact} (number INTEGER PRIMARY KEY, owner INTEGER, vector BLOB NOT NULL)")
+    connection.execute(f"CREATE INDEX {new.exact}_owner ON {new.exact} (owner)")
     connection.execute(
-        f"CREATE VIRTUAL TABLE {tables.bits} USING vec0(number INTEGER PRIMARY KEY, owner INTEGER PARTITION KEY, "
-        f"bits BIT[{tables.dimension:d}], chunk_size=1024)"
+        f"CREATE VIRTUAL TABLE {new.bits} USING vec0(number INTEGER PRIMARY KEY, owner INTEGER PARTITION KEY, "
+        f"bits BIT[{new.dimension:d}], chunk_size=1024)"
     )
-    return tables
+    return new
 
 
-def adopt(connection: sqlite3.Connection, tables: Vectors) -> None:
+def adopt(connection: sqlite3.Connection, new: Vectors) -> None:
     """From now on these are the file's vectors."""
-    fields = {"name": tables.name, "dimension": str(tables.dimension), "tables": str(tables.tables)}
-    rows = [(f"vectors.{name}", value) for name, value in fields.items()]
-    connection.executemany("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", rows)
+    fields = {"vectors.name": new.name, "vectors.dimension": str(new.dimension), "vectors.tables": str(new.tables)}
+    connection.executemany("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", list(fields.items()))
 
 
 def drop(connection: sqlite3.Connection, number: int) -> None:

@@ -39,15 +39,15 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_model_providers(settings: Mapping[str, Settings]) -> list[ModelProvider]:
     """The scheme ``anthropic`` and the names of Claude models; the SDK loads at the first call."""
-    own = settings["anthropic"]
+    options = settings["anthropic"]
 
     def create(address: str) -> BaseLlm:
         name = address.removeprefix("anthropic:")
-        kind = anthropic.Claude if own.vertexai or name.startswith("projects/") else anthropic.AnthropicLlm
-        model_name: dict[str, Any] = {"model": name} if name else {}
+        kind = anthropic.Claude if options.vertexai or name.startswith("projects/") else anthropic.AnthropicLlm
+        name_field: dict[str, Any] = {"model": name} if name else {}
         model = kind(
-            **model_name, base_url=own.base_url, max_tokens=own.max_tokens,
-            capability_overrides=own.capabilities.get(name, {}),
+            **name_field, base_url=options.base_url, max_tokens=options.max_tokens,
+            capability_overrides=options.capabilities.get(name, {}),
         )  # fmt: skip
         model.check()
         return model

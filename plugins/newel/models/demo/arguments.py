@@ -156,9 +156,9 @@ def _within(number: Number, schema: Mapping[str, Any]) -> bool:
 
 def _boolean(slot: _Slot, clues: Clues) -> Any:
     """True where the property is mentioned, false where it is denied."""
-    name = set(stems(slot.name))
+    name_stems = set(stems(slot.name))
     for match in re.finditer(r"\w+", clues.text):
-        if stem(match[0]) in name:
+        if stem(match[0]) in name_stems:
             return _NO.search(clues.text[: match.start()]) is None
     return sample(slot.schema, slot.root) if slot.required else MISSING
 

@@ -72,14 +72,14 @@ def _described(schema: Any) -> str:
     return " ".join((str(schema.get("description", "")), *map(str, schema.get("enum", ()))))
 
 
-def score(query: Sequence[str], profile: Profile) -> float:
-    """How well `profile` fits the stems in `query`; 0 where it does not."""
+def score(query: Sequence[str], candidate: Profile) -> float:
+    """How well `candidate` fits the stems in `query`; 0 where it does not."""
     total, has_name, count = 0.0, False, 0
     for word in query:
-        by_name, by_text = overlap(word, profile.name), overlap(word, profile.description)
+        by_name, by_text = overlap(word, candidate.name), overlap(word, candidate.description)
         has_name = has_name or by_name > 0
         count += 1 if by_name or by_text else 0
-        total += max(by_name * NAME, by_text * DESCRIPTION, overlap(word, profile.parameters) * PARAMETERS)
+        total += max(by_name * NAME, by_text * DESCRIPTION, overlap(word, candidate.parameters) * PARAMETERS)
     if not count or (not has_name and total < THRESHOLD and count * 2 < len(query)):
         return 0.0
     return total if has_name or count > 1 or count * 2 >= len(query) else 0.0

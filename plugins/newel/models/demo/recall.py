@@ -44,11 +44,11 @@ def recall(text: str, conversation: Conversation) -> str | None:
     query = [word for word in stems(text) if word not in _EMPTY]
     about_me = not {"my", "i", "me", "mine"}.isdisjoint(words(text))
     best: tuple[float, str] | None = None
-    for who, remark in _sentences([*conversation.earlier, *conversation.reports]):
+    for who, quote in _sentences([*conversation.earlier, *conversation.reports]):
         # The latest of equals counts: what was said last holds.
-        fit = _fit(query, who, remark, about_me)
+        fit = _fit(query, who, quote, about_me)
         if fit > 0 and (best is None or fit >= best[0]):
-            best = (fit, _quoted(who, remark))
+            best = (fit, _quoted(who, quote))
     return best[1] if best is not None else None
 
 

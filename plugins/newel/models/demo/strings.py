@@ -70,10 +70,10 @@ def _is_optional_like(schema: dict[str, Any]) -> bool:
 
 
 def _form(name_words: frozenset[str], schema: dict[str, Any]) -> re.Pattern[str] | None:
-    form = schema.get("format")
-    if form in _STRICT:
-        return _STRICT[form]
-    keys = {_FORMATS[form]} if form in _FORMATS else name_words
+    format_name = schema.get("format")
+    if format_name in _STRICT:
+        return _STRICT[format_name]
+    keys = {_FORMATS[format_name]} if format_name in _FORMATS else name_words
     return next((form for names, form in _FORMS if not names.isdisjoint(keys)), None)
 
 

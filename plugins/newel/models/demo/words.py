@@ -93,10 +93,10 @@ def stems(text: str) -> list[str]:
     return list(dict.fromkeys(result))
 
 
-def overlap(stem: str, others: Iterable[str]) -> float:
-    """How well `stem` fits `others`: 1 for itself, less for a kindred word, 0 where it is not."""
+def overlap(word: str, others: Iterable[str]) -> float:
+    """How well the stem `word` fits `others`: 1 for itself, less for a kindred word, 0 where it is not."""
     others = frozenset(others)
-    if stem in others:
+    if word in others:
         return 1.0
-    key = _KEYS.get(stem)
+    key = _KEYS.get(word)
     return 0.7 if key is not None and any(_KEYS.get(other) == key for other in others) else 0.0

@@ -45,20 +45,20 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_model_providers(settings: Mapping[str, Settings]) -> list[ModelProvider]:
     """The scheme ``gemini`` and the names of Gemini models; the SDK loads at the first call."""
-    own = settings["gemini"]
+    options = settings["gemini"]
 
     def create(address: str) -> BaseLlm:
-        name = address.removeprefix("gemini:") or own.default_model
+        name = address.removeprefix("gemini:") or options.default_model
         model = google.Gemini(
-            model=name, base_url=own.base_url, vertexai=own.vertexai, frame_bytes=own.frame_bytes,
-            confirm_input=own.confirm_input, project=own.project, location=own.location,
+            model=name, base_url=options.base_url, vertexai=options.vertexai, frame_bytes=options.frame_bytes,
+            confirm_input=options.confirm_input, project=options.project, location=options.location,
         )  # fmt: skip
         model.check()
         return model
 
     def default() -> str | None:
-        vertex = is_vertex(own.default_model, own.vertexai)
-        return own.default_model if is_configured(vertex) or (vertex and own.project) else None
+        vertex = is_vertex(options.default_model, options.vertexai)
+        return options.default_model if is_configured(vertex) or (vertex and options.project) else None
 
     return [
         ModelProvider(

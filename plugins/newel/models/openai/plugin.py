@@ -50,22 +50,22 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_model_providers(settings: Mapping[str, Settings]) -> list[ModelProvider]:
     """The schemes ``openai`` and ``openai-responses``; the SDK loads at the first call."""
-    own = settings["openai"]
+    options = settings["openai"]
 
     def chat(address: str) -> BaseLlm:
-        name = address.removeprefix(f"{_CHAT}:") or own.default_model
-        model = openai.OpenAILlm(model=name, **own.of_models)
+        name = address.removeprefix(f"{_CHAT}:") or options.default_model
+        model = openai.OpenAILlm(model=name, **options.of_models)
         model.check()
         return model
 
     def responses(address: str) -> BaseLlm:
-        name = address.removeprefix(f"{_RESPONSES}:") or own.default_model
-        model = openai.OpenAIResponsesLlm(model=name, store=own.store, **own.of_models)
+        name = address.removeprefix(f"{_RESPONSES}:") or options.default_model
+        model = openai.OpenAIResponsesLlm(model=name, store=options.store, **options.of_models)
         model.check()
         return model
 
     def default() -> str | None:
-        return f"{_CHAT}:{own.default_model}" if os.environ.get("OPENAI_API_KEY", "").strip() else None
+        return f"{_CHAT}:{options.default_model}" if os.environ.get("OPENAI_API_KEY", "").strip() else None
 
     return [
         ModelProvider(

@@ -12,7 +12,7 @@ from sys import byteorder
 from newel_types import Blob, Content, Part
 
 #: The artifacts in which the sound of a session is kept.
-_KEPT = re.compile(r"artifact://.*/_adk_live/")
+_RECORDING = re.compile(r"artifact://.*/_adk_live/")
 _RATE = re.compile(r";\s*rate=(\d+)")
 #: That of sound whose MIME type has none.
 DEFAULT_RATE = 16_000
@@ -84,5 +84,5 @@ def _is_sound(part: Part) -> bool:
     media = part.inline_data or part.file_data
     if media is None:
         return False
-    is_kept = part.file_data is not None and _KEPT.match(part.file_data.file_uri or "") is not None
-    return is_kept or (media.mime_type or "").startswith("audio/")
+    is_recording = part.file_data is not None and _RECORDING.match(part.file_data.file_uri or "") is not None
+    return is_recording or (media.mime_type or "").startswith("audio/")

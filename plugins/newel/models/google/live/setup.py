@@ -61,8 +61,8 @@ def _instruction(instruction: object) -> object:
     """A system instruction as a content of the role system."""
     if isinstance(instruction, str):
         return {"role": "system", "parts": [{"text": instruction}]}
-    text = plain(instruction)
-    return {**text, "role": "system"} if isinstance(text, dict) and "parts" in text else text
+    content = plain(instruction)
+    return {**content, "role": "system"} if isinstance(content, dict) and "parts" in content else content
 
 
 def _resumption(handle: str | None, transparent: bool | None, say: Say, *, vertex: bool) -> Json:

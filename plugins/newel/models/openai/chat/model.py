@@ -58,16 +58,16 @@ class OpenAILlm(OpenAIModel):
         config = request.config
         tools = Declarations(config, self._tool_names, say, strict=profile.strict_schemas)
         shape = output_format(config, say, strict=profile.strict_schemas)
-        content = body(
+        payload = body(
             config, service.model, self._messages(request, capable, say), tools, shape, profile, capable, say
         )  # fmt: skip
         if stream:
-            content["stream"] = True
+            payload["stream"] = True
             if profile.stream_usage:
-                content["stream_options"] = {"include_usage": True}
+                payload["stream_options"] = {"include_usage": True}
         wrapped = shape is not None and shape.wrapped
         assembly = Assembly(service, profile, self._tool_names, tools, wrapped=wrapped)
-        return self._call(_PATH, content, request, service), assembly
+        return self._call(_PATH, payload, request, service), assembly
 
     def _messages(self, request: LlmRequest, capable: ModelCapabilities, say: Say) -> list[Json]:
         profile, resolution = self.settled_profile, request.config.media_resolution

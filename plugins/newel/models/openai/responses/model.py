@@ -115,17 +115,17 @@ class OpenAIResponsesLlm(OpenAIModel):
         shape = output_format(config, say, strict=profile.strict_schemas)
         items = self._items(request, service.model, capable, say, store)
         listed = items.whole()
-        content = body(config, service.model, listed, tools, shape, capable, say, store=store)
+        payload = body(config, service.model, listed, tools, shape, capable, say, store=store)
         if stream:
-            content["stream"] = True
-        content |= profile.extra_body
+            payload["stream"] = True
+        payload |= profile.extra_body
         continued = None
         if store and items.stored is not None and listed[items.stored.count :]:
             new = {"input": listed[items.stored.count :], "previous_response_id": items.stored.response}
-            continued = self._call(_PATH, {**content, **new}, request, service)
+            continued = self._call(_PATH, {**payload, **new}, request, service)
         mark = Mark(self.provider, service.model, items.digest) if store else None
         wrapped = shape is not None and shape.wrapped
-        return Turn(self._call(_PATH, content, request, service), continued, tools, wrapped, mark)
+        return Turn(self._call(_PATH, payload, request, service), continued, tools, wrapped, mark)
 
     def _items(self, request: LlmRequest, model: str, capable: ModelCapabilities, say: Say, store: bool) -> Items:
         def make() -> Items:
