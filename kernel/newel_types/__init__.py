@@ -93,10 +93,8 @@ _GENAI = {
         "PrebuiltVoiceConfig ReplicatedVoiceConfig SpeakerVoiceConfig SpeechConfig TranslationConfig VoiceConfig "
         "VoiceConsentSignature"
     ),
-    "tools": (
-        "Behavior FunctionCallingConfig FunctionCallingConfigMode FunctionDeclaration LatLng RetrievalConfig Tool "
-        "ToolConfig"
-    ),
+    "tool_config": "FunctionCallingConfig FunctionCallingConfigMode LatLng RetrievalConfig ToolConfig",
+    "tools": "Behavior FunctionDeclaration Tool",
     "transcription": "Transcription WordInfo",
     "unions": (
         "ContentListUnion ContentListUnionDict ContentUnion ContentUnionDict PartListUnion PartListUnionDict "

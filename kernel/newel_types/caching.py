@@ -8,11 +8,12 @@ from newel_types.wire import ResponseModel, WireModel, late
 
 if TYPE_CHECKING:
     from newel_types.http import HttpOptions
-    from newel_types.tools import Tool, ToolConfig
+    from newel_types.tool_config import ToolConfig
+    from newel_types.tools import Tool
 else:
     HttpOptions = late("http:HttpOptions")
     Tool = late("tools:Tool")
-    ToolConfig = late("tools:ToolConfig")
+    ToolConfig = late("tool_config:ToolConfig")
 
 
 class CachedContentUsageMetadata(ResponseModel):

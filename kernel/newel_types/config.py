@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from newel_types.images import ImageConfig
     from newel_types.safety import ModelArmorConfig, SafetySetting
     from newel_types.speech import AudioTranscriptionConfig, SpeechConfig
-    from newel_types.tools import ToolConfig
+    from newel_types.tool_config import ToolConfig
 else:
     GenerationConfigRoutingConfig = late("generation:GenerationConfigRoutingConfig")
     GenerationOutputConfig = late("generation:GenerationOutputConfig")
@@ -26,7 +26,7 @@ else:
     SafetySetting = late("safety:SafetySetting")
     AudioTranscriptionConfig = late("speech:AudioTranscriptionConfig")
     SpeechConfig = late("speech:SpeechConfig")
-    ToolConfig = late("tools:ToolConfig")
+    ToolConfig = late("tool_config:ToolConfig")
 
 
 class MediaResolution(WireEnum):

@@ -1,4 +1,4 @@
-"""Tools that a model is offered, and how it may call them."""
+"""Tools that a model is offered."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -44,16 +44,6 @@ class Behavior(WireEnum):
     NON_BLOCKING = "NON_BLOCKING"
 
 
-class FunctionCallingConfigMode(WireEnum):
-    """Whether the model may, must or must not call functions."""
-
-    MODE_UNSPECIFIED = "MODE_UNSPECIFIED"
-    AUTO = "AUTO"
-    ANY = "ANY"
-    NONE = "NONE"
-    VALIDATED = "VALIDATED"
-
-
 class FunctionDeclaration(WireModel):
     """A function that the model may call; parameters as a Schema or as JSON Schema."""
 
@@ -82,33 +72,3 @@ class Tool(WireModel):
     url_context: UrlContext | None = None
     mcp_servers: list[McpServer] | None = None
     exa_ai_search: ToolExaAiSearch | None = None
-
-
-class FunctionCallingConfig(WireModel):
-    """How the model may call functions."""
-
-    allowed_function_names: list[str] | None = None
-    mode: FunctionCallingConfigMode | None = None
-    stream_function_call_arguments: bool | None = None
-
-
-class LatLng(WireModel):
-    """A place on earth, in degrees."""
-
-    latitude: float | None = None
-    longitude: float | None = None
-
-
-class RetrievalConfig(WireModel):
-    """Where and in which language the user is."""
-
-    lat_lng: LatLng | None = None
-    language_code: str | None = None
-
-
-class ToolConfig(WireModel):
-    """How the model may use all of its tools."""
-
-    retrieval_config: RetrievalConfig | None = None
-    function_calling_config: FunctionCallingConfig | None = None
-    include_server_side_tool_invocations: bool | None = None

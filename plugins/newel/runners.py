@@ -9,15 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import newel_compose
-from newel import runs
-from newel.artifacts.contract import ArtifactStore
-from newel.artifacts.in_memory_artifact_service import InMemoryArtifactService
+from newel import artifacts, memory, runs, sessions
 from newel.contexts.arguments import listed_plugins
 from newel.contexts.base_runner import BaseRunner
-from newel.memory.in_memory_memory_service import InMemoryMemoryService
-from newel.sessions.fork_session import fork_session
-from newel.sessions.in_memory_session_service import InMemorySessionService
-from newel.sessions.rewind import rewind_event
 from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Event, RunConfig, Session
 
 if TYPE_CHECKING:
@@ -196,7 +190,7 @@ class Runner(BaseRunner):
         """Delete a session, then its artifacts; those of its user stay, and so do those in a foreign kind of store."""
         where = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
         await self.session_service.delete_session(**where)
-        if isinstance(self.artifact_service, ArtifactStore):
+        if isinstance(self.artifact_service, artifacts.ArtifactStore):
             await self.artifact_service.delete_session(**where)
 
     async def fork_session(
@@ -206,7 +200,7 @@ class Runner(BaseRunner):
 
         Raises SessionNotFoundError, and AlreadyExistsError where there is a session of the new id.
         """
-        return await fork_session(
+        return await sessions.fork_session(
             self.session_service, self.artifact_service, app_name=self.app_name, user_id=user_id,
             session_id=session_id, new_session_id=new_session_id, events=events,
         )  # fmt: skip
@@ -215,7 +209,7 @@ class Runner(BaseRunner):
         """Take the session back to before an invocation: what it and later ones said, wrote and saved is undone."""
         session = await self._open(user_id, session_id, RunConfig(), resumes=False)
         try:
-            event = await rewind_event(session, rewind_before_invocation_id, self.artifact_service)
+            event = await sessions.rewind_event(session, rewind_before_invocation_id, self.artifact_service)
             await self.session_service.append_event(session, event)
         finally:
             await self._end(session, None, None)
@@ -256,9 +250,9 @@ class InMemoryRunner(Runner):
             agent=agent,
             node=node,
             plugins=plugins,
-            session_service=InMemorySessionService(),
-            artifact_service=InMemoryArtifactService(),
-            memory_service=InMemoryMemoryService(),
+            session_service=sessions.InMemorySessionService(),
+            artifact_service=artifacts.InMemoryArtifactService(),
+            memory_service=memory.InMemoryMemoryService(),
             auto_create_session=True,
             distribution=distribution,
         )

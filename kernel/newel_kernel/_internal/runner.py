@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from newel_kernel._internal.cancellation import stray
-from newel_kernel._internal.chains import Chains
 from newel_kernel._internal.completion import epilogues, finish
 from newel_kernel._internal.contracts.agent import BaseAgent
 from newel_kernel._internal.contracts.store import BaseSessionService
@@ -22,6 +21,9 @@ from newel_kernel._internal.run_config import RunConfig
 from newel_kernel._internal.session import Session
 from newel_kernel._internal.values import Json
 from newel_types import Content
+
+if TYPE_CHECKING:
+    from newel_kernel._internal.chains import Chains
 
 Events = AsyncGenerator[Event, None]
 #: What came in: the message, the state that comes with it, and whether its event is yielded too; or a live queue.

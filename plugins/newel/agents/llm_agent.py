@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
@@ -30,7 +30,6 @@ from newel_kernel import (
     BaseLlm,
     BaseTool,
     BaseToolset,
-    Chains,
     Event,
     FeatureUnavailableError,
     PluginError,
@@ -39,6 +38,9 @@ from newel_kernel import (
 )
 from newel_kernel import InvocationContext as KernelInvocationContext
 from newel_types import GenerateContentConfig, as_plain
+
+if TYPE_CHECKING:
+    from newel_kernel import Chains
 
 _OWN_FIELDS = {
     "tools": "LlmAgent.tools",

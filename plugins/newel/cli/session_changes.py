@@ -9,7 +9,7 @@ from newel.cli.stored import Stored, session_options, with_sessions
 from newel.cli.stored_artifacts import own_artifacts
 from newel.cli.terminal import say
 from newel.events.text import text_of
-from newel.sessions.fork_session import fork_session
+from newel.sessions.forking import fork_session
 from newel.sessions.forks import around
 from newel_kernel import ConfigurationError, Event, Log, Session
 

@@ -19,7 +19,6 @@ from newel_kernel import (
     AlreadyExistsError,
     BaseAgent,
     BaseSessionService,
-    Chains,
     Event,
     Session,
     StaleSessionError,
@@ -35,7 +34,7 @@ from newel_types import Content
 if TYPE_CHECKING:
     from newel.claims.leasing import LeasingStore
     from newel.contexts.services import ArtifactService, CredentialService, MemoryService
-    from newel_kernel import Application
+    from newel_kernel import Application, Chains
 
 #: How often a run that waits for another process looks whether the session is free, in seconds.
 _LOOK = 0.05

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from newel.sessions.contract import SharedSessionStore as SharedSessionStore
     from newel.sessions.database.service import DatabaseSessionService as DatabaseSessionService
     from newel.sessions.errors import StoreUnavailableError as StoreUnavailableError
+    from newel.sessions.forking import fork_session as fork_session
     from newel.sessions.in_memory_session_service import InMemorySessionService as InMemorySessionService
+    from newel.sessions.rewind import rewind_event as rewind_event
     from newel.sessions.sqlite.service import SqliteSessionService as SqliteSessionService
     from newel_kernel import BaseSessionService as BaseSessionService
     from newel_kernel import GetSessionConfig as GetSessionConfig
@@ -33,6 +35,8 @@ _WHERE = {
     "SharedSessionStore": "newel.sessions.contract",
     "SqliteSessionService": "newel.sessions.sqlite.service",
     "State": "newel_kernel",
+    "fork_session": "newel.sessions.forking",
+    "rewind_event": "newel.sessions.rewind",
 }
 
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

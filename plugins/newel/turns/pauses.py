@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from newel import questions
 from newel.contexts.invocation_context import InvocationContext, full_invocation
-from newel.questions.precedence import left_to_others
 from newel.questions.provisional import is_provisional
 from newel.turns.conversations import conversing_node
 from newel_kernel import InvocationContext as KernelInvocationContext
@@ -35,7 +35,7 @@ def waits(context: KernelInvocationContext) -> bool:
             waiting |= event.long_running_tool_ids or set()
             if ctx.takes_first_results and not is_provisional(event):
                 waiting -= {response.id for response in event.get_function_responses()}
-    return bool(waiting or (answered_before and left_to_others(ctx, answered_before)))
+    return bool(waiting or (answered_before and questions.left_to_others(ctx, answered_before)))
 
 
 def pauses(ctx: KernelInvocationContext) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import newel_types
 from newel_kernel._internal.values import Json
 from newel_types import (
-    BlockedReason,
     Content,
     FinishReason,
-    GenerateContentResponse,
     GenerateContentResponseUsageMetadata,
     Record,
     SparseValues,
@@ -111,7 +110,8 @@ class LlmResponse(Record):
 
         An answer without a candidate and without prompt feedback is an error ``UNKNOWN_ERROR``.
         """
-        answer = GenerateContentResponse.model_validate(generate_content_response)
+        # Few providers answer with one: the class loads when the first does.
+        answer = newel_types.GenerateContentResponse.model_validate(generate_content_response)
         common: Json = {"usage_metadata": answer.usage_metadata, "model_version": answer.model_version}
         if answer.candidates:
             candidate = answer.candidates[0]
@@ -134,5 +134,5 @@ class LlmResponse(Record):
 NO_SPARSE: SparseValues = LlmResponse.no_sparse
 
 
-def _text(reason: FinishReason | BlockedReason | None) -> str | None:
+def _text(reason: FinishReason | newel_types.BlockedReason | None) -> str | None:
     return None if reason is None else reason.value
