@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from newel_kernel._internal import seam
@@ -49,7 +48,7 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
         if settled or turns.waits(ctx):
             return
         if not finished:
-            responses = await _call_model(ctx, request, draft)
+            responses = await _call_model(ctx, plan, request, draft)
             try:
                 async for response in responses:
                     events, calls = await _react(ctx, plan, request, _own(response), draft)
@@ -102,11 +101,10 @@ def answer_event(
     return event, _identify(ctx, event, calls, request) if calls else calls
 
 
-async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft) -> Responses:
+async def _call_model(ctx: InvocationContext, plan: Plan, request: LlmRequest, draft: Draft) -> Responses:
     """The model's responses, each after the hooks have seen it (S0 §5); without hooks the model's own generator."""
     agent: ModelAgent = ctx.agent  # type: ignore[assignment]
-    hooked = ctx.composition.models_hooked or _callbacks(agent) != _NO_CALLBACKS
-    if hooked and ctx.round_of("before_model_callback"):
+    if plan.hooked and ctx.round_of("before_model_callback"):
         if request.config.tools:  # a tool's declaration is made once; what a hook does to it is for this request
             request.config.tools = deep_copy(request.config.tools)
         if (early := await model_round(ctx, draft, "before_model_callback", {"llm_request": request})) is not None:
@@ -118,13 +116,9 @@ async def _call_model(ctx: InvocationContext, request: LlmRequest, draft: Draft)
     if (parent := current_operation.get()) is not None:
         call = parent.child("model", request.model or model.model, ctx, model, request)
         answers = call.stream(answers, lambda response: not getattr(response, "partial", None))
-    if not hooked or not (ctx.round_of("on_model_error_callback") or ctx.round_of("after_model_callback")):
+    if not plan.hooked or not (ctx.round_of("on_model_error_callback") or ctx.round_of("after_model_callback")):
         return answers
     return _hooked(ctx, request, answers, draft)
-
-
-_callbacks = attrgetter("before_model_callback", "on_model_error_callback", "after_model_callback")
-_NO_CALLBACKS = (None, None, None)
 
 
 async def only(answer: Any) -> AsyncGenerator[Any, None]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 #: A toolset and the tools that it gave.
 Provided = tuple[BaseToolset, Sequence[BaseTool]]
 DONE = -1
+_MODEL_HOOKS = ("before_model_callback", "on_model_error_callback", "after_model_callback")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class Plan:
     chains: object
     request: Sequence[Any]
     response: Sequence[Any]
+    #: Whether there may be hooks around the agent's model calls.
+    hooked: bool
 
     @classmethod
     def of(cls, ctx: InvocationContext) -> Plan:
@@ -45,7 +48,8 @@ class Plan:
             steps = [p for p in chains.request_steps if p.applies_to is None or p.applies_to(agent)]
             request = tuple([p.run if p.for_agent is None else p.for_agent(agent) for p in steps])
             response = [p.run for p in chains.response_chain if p.applies_to is None or p.applies_to(agent)]
-            plan = cls(agent, root := agent.root_agent, root.edits, chains, request, response)
+            hooked = chains.models_hooked or any(getattr(agent, hook, None) is not None for hook in _MODEL_HOOKS)
+            plan = cls(agent, root := agent.root_agent, root.edits, chains, request, response, hooked)
             agent.__dict__["plan"] = plan
         return plan
 

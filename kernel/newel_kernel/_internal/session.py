@@ -64,7 +64,7 @@ class Session(_Versioned):
     ) -> None:  # fmt: skip
         self.id, self.app_name, self.user_id, self.last_update_time = id, app_name, user_id, last_update_time
         self.state, self.events = {} if state is None else state, [] if events is None else events
-        self.version, self.number, self.lease, self.cache = len(self.events), 0, 0, None
+        self.version, self.number, self.lease, self.cache = len(events) if events else 0, 0, 0, None
 
     def __post_init__(self) -> None:
         self.version, self.number, self.lease, self.cache = len(self.events), 0, 0, None

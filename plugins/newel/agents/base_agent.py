@@ -66,7 +66,8 @@ class BaseAgent(KernelAgent, defer_build=True):
     @property
     def hooked(self) -> bool:
         """Whether the agent has callbacks of its own around its run."""
-        return bool(self.before_agent_callback or self.after_agent_callback)
+        own = self.__dict__
+        return bool(own["before_agent_callback"] or own["after_agent_callback"])
 
     def callbacks(self, hook: str) -> Callbacks:
         """The agent's own callbacks for `hook`, bound by keyword; checked once per value of the field."""

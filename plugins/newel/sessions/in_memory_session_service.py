@@ -94,8 +94,9 @@ class InMemorySessionService(SessionStore):
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
         """A view that shares the stored log; only the state is its own."""
-        stored = self._stored(app_name, user_id, session_id)
-        if stored is None:
+        try:  # each turn opens one: without a call of `_stored`
+            stored = self.sessions[app_name][user_id][session_id]
+        except KeyError:
             return None
         if config is not None:
             return self._copy(stored, config.select(stored.events))

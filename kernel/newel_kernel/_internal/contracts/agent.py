@@ -106,7 +106,7 @@ class BaseAgent(BaseModel):
 
     def enter(self, parent_context: InvocationContext, within: Operation | None = None) -> AsyncGenerator[Event, None]:
         """The same for a driver: the run is a part of the operation `within`, else of the one that is current."""
-        ctx = parent_context.for_agent(self)
+        ctx = parent_context if parent_context.agent is self else parent_context.for_agent(self)
         hooked = ctx.composition.agents_hooked or self.hooked
         events = self._between_callbacks(ctx) if hooked or ctx.end_invocation else self._work(ctx)
         parent = within or current_operation.get()
