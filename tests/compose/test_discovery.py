@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from importlib.metadata import distributions
+from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from newel.tools.kinds import ToolFactory
 from newel_compose import compose, load, select_distribution
+from newel_compose._internal import discovery
 from newel_compose._internal.discovery import check_named, distribution_files, installed, scan
 from newel_kernel import CompositionError, ConfigurationError, PluginLoadError
 
@@ -209,3 +216,67 @@ def test_a_distribution_without_its_package_is_unknown_and_harms_no_other(site: 
 
 def test_the_files_of_the_built_in_distributions_exist() -> None:
     assert all(isinstance(path, Path) and path.is_file() for path in distribution_files().values())
+
+
+class TestScans:
+    """Files are read again where one of them, or the path, has changed: and only there."""
+
+    def package(self, folder: Path, name: str, version: str, point: str | None) -> Path:
+        info = folder / f"{name}.dist-info"
+        info.mkdir(parents=True, exist_ok=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        points, text = info / "entry_points.txt", f"[newel.plugins]\n{point} = fake_{name}\n"
+        if point is not None and not (points.exists() and points.read_text() == text):
+            points.write_text(text)
+        return info
+
+    def test_a_scan_of_what_has_not_changed_reads_nothing(self, site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(discovery, "_SETTLED", 0)
+        info = self.package(site.path, "extra", "1.0", "rag")
+        assert scan() is scan()
+        (info / "entry_points.txt").unlink()
+        assert "rag" not in installed(scan())
+
+    def test_a_file_that_changed_just_now_is_read_each_time(self, site: Any) -> None:
+        self.package(site.path, "extra", "1.0", "rag")  # its next change may be stamped with the same time
+        assert scan() is not scan()
+
+    def test_a_group_that_is_asked_for_is_read(self, site: Any) -> None:
+        site.install("extra", plugins={"rag": "fake_rag"})
+        assert "other.group" not in scan()
+        assert "other.group" in scan(["other.group"])
+        assert "other.group" not in scan()
+
+    @given(
+        st.lists(
+            st.tuples(
+                st.sampled_from(["a", "b"]), st.sampled_from(["one", "two"]), st.sampled_from(["1.0", "2.0", None]),
+                st.sampled_from(["p", "q", None]), st.booleans(),
+            ),
+            max_size=8,
+        )
+    )  # fmt: skip
+    def test_a_scan_says_what_reading_all_anew_says(self, steps: list[tuple[str, str, str | None, Any, bool]]) -> None:
+        ticks = count(1)
+        with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as name:
+            patch.setattr(discovery, "_SETTLED", 0)
+            folders = [Path(name) / "one", Path(name) / "two"]
+            for folder in folders:
+                folder.mkdir()
+                patch.syspath_prepend(str(folder))
+            for package, where, version, point, swapped in steps:
+                info = Path(name) / where / f"{package}.dist-info"
+                before = {file: file.read_text() for file in info.iterdir()} if info.exists() else {}
+                if version is not None:
+                    self.package(info.parent, package, version, point)
+                elif info.exists():
+                    for file in info.iterdir():
+                        file.unlink()
+                    info.rmdir()
+                files = info.iterdir() if info.exists() else ()
+                for changed in (info.parent, *(file for file in files if before.get(file) != file.read_text())):
+                    moment = next(ticks) * 10**9  # each change in a second of its own
+                    os.utime(changed, ns=(moment, moment))
+                if swapped:
+                    sys.path[0], sys.path[1] = sys.path[1], sys.path[0]
+                assert scan() == discovery._read(list(distributions()), ())

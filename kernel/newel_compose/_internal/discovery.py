@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import Distribution, EntryPoint, distributions
 from importlib.util import find_spec
@@ -34,18 +36,59 @@ class InstalledPoint(NamedTuple):
         return f"{self.distribution} {self.version}".strip()
 
 
-#: What is installed of each of our groups.
+#: The installed entry points of each of our groups.
 Points = Mapping[str, Collection[InstalledPoint]]
+#: The packages' folders, in the order of the path, and the times, size and inode of each file that a scan reads.
+_State = list[str | tuple[int, int, int, int]]
+#: The groups that a scan was asked for -> the files' state then, and its result.
+_scans: dict[tuple[str, ...], tuple[_State, Points]] = {}
+#: File systems stamp a file by a clock that ticks every few milliseconds (FAT: two seconds), so a second change within
+#: a tick leaves no trace. A file that changed less than this many nanoseconds ago is read again by each scan.
+_SETTLED = 3_000_000_000
 
 
 def scan(groups: Sequence[str] = ()) -> Points:
-    """What is installed now, in our groups and in those that are named; two scans are equal where nothing has changed.
+    """The entry points that are installed now, in our groups and in the named ones.
 
-    All of it is read anew, so nothing is ever stale; of a package without entry points of ours, one file.
+    The files are read again only after one of them, or the path, has changed: each Runner scans, and reading the
+    files of 170 packages takes four times as long as looking at their times.
     """
+    packages = list(distributions())
+    state = _state(packages)
+    last_state, points = _scans.get(tuple(groups), (None, None))
+    if points is None or state is None or state != last_state:
+        points = _read(packages, groups)
+        if state is not None:
+            _scans[tuple(groups)] = state, points
+    return points
+
+
+def _state(packages: Iterable[Distribution]) -> _State | None:
+    """The state of the files that a scan reads; None where it could change unseen, so that they are to be read."""
+    settled = time.time_ns() - _SETTLED
+    state: _State = []
+    for package in packages:
+        folder = getattr(package, "_path", None)  # what importlib's own finder gives has one
+        if not isinstance(folder, Path):
+            return None
+        state.append(str(folder))
+        for name in ("entry_points.txt", "METADATA", "PKG-INFO"):
+            try:
+                file = os.stat(f"{folder}/{name}")
+            except OSError:
+                if name == "entry_points.txt":  # of a package without entry points nothing else is read
+                    break
+                continue
+            if max(file.st_mtime_ns, file.st_ctime_ns) > settled:
+                return None
+            state.append((file.st_mtime_ns, file.st_ctime_ns, file.st_size, file.st_ino))
+    return state
+
+
+def _read(packages: Iterable[Distribution], groups: Sequence[str]) -> Points:
     by_group: dict[str, set[InstalledPoint]] = {group: set() for group in (PLUGIN_GROUP, DISTRIBUTION_GROUP, *groups)}
     marks = [f"[{_OURS}", *(f"[{group}]" for group in groups)]
-    for package in distributions():
+    for package in packages:
         text = package.read_text("entry_points.txt")
         if not text or not any(mark in text for mark in marks):
             continue
